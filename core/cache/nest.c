@@ -1,4 +1,4 @@
-// What caches do in a loop nest by itself, by simulation or by the model.
+// Cache behaviour of a loop nest on its own, by simulation or by the model.
 #include "cache/exact/model.h"
 #include "cache/sim/misses.h"
 #include "cache/view/nest_trace.h"

@@ -10,7 +10,7 @@ enum { MOST_THREADS = 64 };
 struct nw_cost {
   nw_core *core;
   nw_traffic *traffic; // of the first thread
-  nw_machine machine; // as one thread of so many has it
+  nw_machine machine; // the share of one thread
   nw_core_cost whole;
   nw_core_ops all; // of all threads
   nw_moved_bytes moved;
@@ -34,7 +34,7 @@ static bool has_region(const nw_core_node *at) {
   return has;
 }
 
-// What is outside of parallel loops only the first thread does.
+// Only the first thread runs code outside of parallel loops.
 static void clear_outside(nw_core_node *at) {
   if (is_region(at)) return;
   at->times = 0;
@@ -48,7 +48,7 @@ static double cycles_in_regions(const nw_core_node *at, int *entered) {
   return all;
 }
 
-// Of lines that a level is asked for, those that miss come from the one behind and push out what they wrote.
+// A line that misses in a level comes from the next level, and a dirty line is written back to it.
 static void add_moved(nw_cost *k, const nw_traffic *t) {
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
@@ -75,7 +75,7 @@ static int count_bodies(const nw_core_node *at) {
   return n;
 }
 
-// A thread that runs every body as often as the one before it is taken to miss as often.
+// If a thread runs every body as often as the previous thread, its misses are assumed to be the same.
 static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
                        nw_traffic **traffic) {
   int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;
@@ -98,7 +98,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   return true;
 }
 
-// The first thread last: what it does is what is shown.
+// The first thread comes last, since its results are shown.
 static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
   int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
   bool ok = true;
@@ -108,7 +108,7 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 
 // ---- together
 
-// Threads share memory, and the rest of the record is one thread's.
+// Threads share the memory bandwidth; the rest of the record applies to one thread.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
   if (one.memory.bandwidth * threads > one.memory.bandwidth_all)
@@ -149,12 +149,12 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   return true;
 }
 
-// Of a core with caches.
+// The model of a core with caches.
 static nw_cost *core_cost(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
   const nw_machine *m = &o->target->machine;
   if (o->threads > MOST_THREADS || o->threads > m->cores)
-    return nw_fail(c, NW_ERANGE, NULL, "threads: %d is more than the %d cores of %s, or than %d", o->threads,
-                   (int)m->cores, m->name, MOST_THREADS);
+    return nw_fail(c, NW_ERANGE, NULL, "threads: %d is more than the %d cores of %s, or more than the limit of %d",
+                   o->threads, (int)m->cores, m->name, MOST_THREADS);
   if (!nw_sizes_allowed(c, p, o->sizes)) return NULL;
   nw_cost *k = nw_xcalloc(1, sizeof *k);
   k->threads = o->threads > 1 ? o->threads : 1;
@@ -165,14 +165,14 @@ static nw_cost *core_cost(nw_ctx *c, const nw_program *p, const nw_cost_opts *o)
 }
 
 void nw_models_provide(nw_ctx *c) {
-  static const nw_cost_model core = {"core", "cycles of a core, and what its caches miss", core_cost};
+  static const nw_cost_model core = {"core", "cycles of a core and misses of its caches", core_cost};
   nw_target_provide(c, NW_MACHINE_CPU, NULL, &core);
 }
 
 nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
   if (o->target->model) return o->target->model->cost(c, p, o);
-  return nw_fail(c, NW_EINVAL, "nw.machine{} is this host's; nw.machines() names others.",
-                 "%s is no processor: only those are modelled", o->target->machine.name);
+  return nw_fail(c, NW_EINVAL, "nw.machine{} is this host; nw.machines() lists others.",
+                 "%s is not a CPU; only CPUs can be modelled", o->target->machine.name);
 }
 
 void nw_cost_free(nw_cost *k) {

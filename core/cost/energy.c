@@ -1,4 +1,4 @@
-// Energy: counts times pJ. What a record gives no energy for counts as nothing, and makes no row.
+// Energy: counts times pJ. Events without an energy in the record count as 0 and get no row.
 #include "cost/energy.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// What the caches do, and what the bytes that they move cost.
+// Cache misses, and the cost of the bytes that they move.
 #include "cost/traffic.h"
 #include "access/affine/affine_program.h"
 #include "cost/cpu/line_walk.h"
@@ -11,9 +11,9 @@
 enum {
   MOST_SIMULATED = 20000000,
   MOST_SAMPLED = 100000000
-}; // accesses: some seconds, in all sets or in an eighth of them
+}; // limits of accesses, some seconds: in all sets, or in an eighth of them
 
-// As much of a level as a thread can count on: what others leave of its ways, and of those its part where several share it.
+// The part of a level that one thread can use: its effective ways, divided by the threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
   int64_t sharers = threads > x->shared_by ? x->shared_by : threads < 1 ? 1 : threads;
   int64_t left = nw_machine_effective_ways(x), ways = left / sharers > 0 ? left / sharers : 1;
@@ -51,12 +51,12 @@ static bool by_model(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches, nw_aff
 // ---- by the simulator
 
 typedef struct feeding {
-  nw_sim *all; // NULL: there were too many for it
-  nw_sampled *some; // NULL: it cannot be told from some sets
+  nw_sim *all; // NULL: too many accesses for it
+  nw_sampled *some; // NULL: sampling is not possible
   int64_t n;
 } feeding;
 
-// Whether the walk is to go on.
+// True if the walk must continue.
 static bool feed(void *env, const nw_ref *ref, int n) {
   feeding *f = env;
   f->n += n;
@@ -80,7 +80,7 @@ static void take_counts(nw_traffic *t, const feeding *f, int nlevels) {
 
 static bool too_many(nw_ctx *c, bool some) {
   return nw_fail(
-      c, NW_ELIMIT, "Smaller sizes, or a machine whose caches are simple.",
+      c, NW_ELIMIT, "Give smaller sizes, or a machine with simpler caches.",
       "the caches of this program cannot be modelled, and it makes more than %d accesses: too many to simulate",
       some ? MOST_SAMPLED : MOST_SIMULATED);
 }
@@ -138,10 +138,10 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// Cycles for a line to come from a level, or from memory, behind `level`; likewise for one to be stored to.
+// Cycles for a line to come to `level` from the next level or memory; and for a line that is stored to.
 typedef struct behind {
-  double in, back; // of lines side by side
-  double strided, strided_store, crowded_store; // of others
+  double in, back; // of adjacent lines
+  double strided, strided_store, crowded_store; // of other lines
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {
@@ -158,20 +158,20 @@ static behind behind_of(const nw_machine *m, int level) {
   return b;
 }
 
-typedef struct lines { // of one access that a level does not have
-  double in, stored, back; // that come for loads, for stores; that go back
+typedef struct lines { // missing lines of one access in a level
+  double in, stored, back; // fetched for loads, fetched for stores, written back
 } lines;
 
-// A part of those that come for the first time is there from the call before.
+// A part of the cold misses are hits, since the previous call loaded their lines.
 static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
   return (lines){part * (double)n->read_misses, part * (double)n->write_misses, part * (double)n->written_back};
 }
 
-// Lines side by side are fetched ahead: each level's transfers take their time. Others are asked for one by one, and occupy one of
-// the few places for lines under way until they are there, from whichever level has them. Dirty ones that go out are what takes
-// long, and those that come in come beside them.
+// Adjacent lines are prefetched, and cost the transfer time of each level. Other lines are requested one by one. Each occupies one
+// of the few places for outstanding cache misses until it arrives from any level. Writing back dirty lines takes long, and loading
+// lines overlaps it.
 static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, int level, const lines *n,
                    const lines *further, const nw_line_walk *walk) {
   behind b = behind_of(k->machine, level);
@@ -184,8 +184,8 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// A load across two lines that are under way is tried again and again. All loads of a body that go alike are taken to meet the
-// lines that come for them: those of the rows beside, too, since the window holds many rounds. What comes from furthest counts.
+// A load across two lines that are still outstanding is retried. All similar loads of a body are assumed to meet the lines that are
+// fetched for them, also those of adjacent rows, since the window holds many iterations. The furthest level counts.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -202,14 +202,14 @@ static void charge_across(const nw_core *k) {
   }
 }
 
-// Stores past the caches fetch nothing, and go to memory.
+// Streaming stores fetch nothing and go to memory.
 static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const lines *n) {
   int last = k->machine->nlevels - 1;
   if (level == last) at->transfer[last] += n->stored * behind_of(k->machine, last).back;
 }
 
-// The part of what is touched that a level no longer has when the program is called again: none where all fits; else that of
-// random replacement, 1 - m = exp(-m F/C), since no cache is so unlucky as one that is strictly LRU.
+// The fraction m of the touched lines that a level has lost when the program is called again. It is 0 if everything fits. Otherwise
+// it is that of random replacement, 1 - m = exp(-m F/C), since real caches do better than strict LRU.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;
@@ -223,7 +223,7 @@ static void clear(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
-// The same access at the level behind; rows go by level, then by site.
+// The same access at the next level; rows are ordered by level, then by site.
 static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
   int level = t->row[i].level + 1, sites = nw_walker_sites(t->walker);
   if (level == k->machine->nlevels) return (lines){0};

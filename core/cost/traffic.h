@@ -1,5 +1,5 @@
-// What the caches do, by load and store of a program: counted by the model; where the program is no affine nest by the simulator, of
-// all sets or, where that would take too long, of some.
+// Cache misses for each load and store of a program. The model counts them. If the program is not an affine nest, the simulator
+// counts them: in all sets or, if that takes too long, in some sets.
 #pragma once
 #include "cost/cpu/core.h"
 #include "access/walker.h"
@@ -15,11 +15,11 @@ typedef struct nw_traffic {
   int n;
   nw_traffic_row *row; // by level, then site
   bool exact[NW_MAX_LEVELS];
-  double error[NW_MAX_LEVELS]; // of an estimate: a part of the misses
+  double error[NW_MAX_LEVELS]; // of an estimate: as a fraction of the misses
 } nw_traffic;
 
-// What one thread of so many does (0 threads: everything). NULL: a failure.
+// Counts the misses of one thread out of `threads` (0 threads: of the whole program). NULL: failure.
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads);
 void nw_traffic_free(nw_traffic *t);
-// Cycles of the transfers, by body of the core model: in place of what was there.
+// Sets the cycles of transfers in each body of the core model, and overwrites earlier values.
 void nw_traffic_charge(const nw_traffic *t, nw_core *k);

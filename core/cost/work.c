@@ -1,4 +1,4 @@
-// What the statements of a nest do: their operations as they are written, how often each runs, bytes that the core asks for.
+// The work of a nest's statements: their operations as written, how often each runs, and the bytes that the core accesses.
 #include "cost/work.h"
 #include "cache/exact/model.h"
 #include "nest/nest.h"
@@ -17,7 +17,7 @@ static number number_of(const nw_text *t, int array) {
   return (number){8 * a->elem, nw_dtype_is_float(type)};
 }
 
-// That of the target; of a scalar's value that of the widest array that it reads. Scalars alone are doubles.
+// The number type of the target. For a scalar target, it is that of the widest array read; without arrays, double.
 static number number_in(const nw_text *t, const nw_text_node *x) {
   number widest = {0};
   if (!x->nrefs) return (number){64, true};
@@ -48,7 +48,7 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
 
 // ---- how often
 
-// Statements in the order of the text, each with one byte that it touches: how often that is asked for is how often it runs.
+// Copies the statements in order, each with one byte that it touches: the accesses to this byte count its executions.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;
   nw_text_node *y = nw_text_node_new(to, x->kind);

@@ -1,6 +1,6 @@
-// What the statements of a nest do.
+// The operations of a nest's statements.
 #pragma once
 #include "nest/nest_text.h"
 
-// False: a failure, or interrupted.
+// False: failure, or interrupted.
 bool nw_text_work(nw_ctx *c, const nw_text *t, const int64_t *value, nw_nest_work *out);

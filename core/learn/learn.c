@@ -1,8 +1,8 @@
-// Models that rank: gradient-boosted trees (XGBoost; rank:pairwise, or reg:squarederror) over rows of numbers in groups.
+// Ranking models: gradient-boosted trees (XGBoost; rank:pairwise, or reg:squarederror) over rows of numbers in groups.
 //
-// XGBoost takes what it is given: rows without groups become one group, misspelt parameters are ignored, infinite numbers are
-// an error of its own, and what it returns is good until the next call. So everything is checked here, and copied. It runs on
-// one thread: the number of threads changes the model.
+// XGBoost checks little: rows without groups become one group, misspelt parameters are ignored, infinite numbers give an unclear
+// error, and results are valid only until the next call. So everything is checked and copied here. XGBoost runs on one thread,
+// since the number of threads changes the model.
 #include "learn/xgboost.h"
 #include <stdio.h>
 #include <math.h>
@@ -23,12 +23,12 @@ struct nw_learner {
 static bool are_finite(nw_ctx *c, const char *what, const float *v, int64_t n, int width) {
   for (int64_t i = 0; i < n; i++)
     if (!isfinite(v[i]))
-      return nw_fail(c, NW_ERANGE, NULL, "%s: row %lld, column %lld is no finite number", what,
+      return nw_fail(c, NW_ERANGE, NULL, "%s: row %lld, column %lld is not a finite number", what,
                      (long long)(i / width + 1), (long long)(i % width + 1));
   return true;
 }
 
-// Each row belongs to one group, and there is something to learn: a group with two rows at least.
+// Checks that each row belongs to one group, and that a group has at least two rows.
 static bool are_groups(nw_ctx *c, const nw_learn_rows *r) {
   int64_t sum = 0;
   int most = 0;
@@ -38,8 +38,8 @@ static bool are_groups(nw_ctx *c, const nw_learn_rows *r) {
     most = r->group[i] > most ? r->group[i] : most;
   }
   if (sum != r->rows)
-    return nw_fail(c, NW_ERANGE, NULL, "groups: they have %lld rows, and there are %d", (long long)sum, r->rows);
-  return most > 1 || nw_fail(c, NW_ERANGE, NULL, "groups: none has two rows, so there is nothing to rank");
+    return nw_fail(c, NW_ERANGE, NULL, "groups: they have %lld rows in all, but there are %d", (long long)sum, r->rows);
+  return most > 1 || nw_fail(c, NW_ERANGE, NULL, "groups: no group has two rows, so there is nothing to rank");
 }
 
 static int weights_of(const nw_learn_rows *r, const nw_learn_opts *o) { return o->squares ? r->rows : r->ngroups; }
@@ -47,27 +47,29 @@ static int weights_of(const nw_learn_rows *r, const nw_learn_opts *o) { return o
 static bool are_weights(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) {
   for (int i = 0; r->weight && i < weights_of(r, o); i++)
     if (!(r->weight[i] > 0 && isfinite(r->weight[i])))
-      return nw_fail(c, NW_ERANGE, NULL, "weights: %g, number %d, is not above 0", (double)r->weight[i], i + 1);
+      return nw_fail(c, NW_ERANGE, NULL, "weights: %g, number %d, must be above 0", (double)r->weight[i], i + 1);
   return true;
 }
 
 static bool are_rows(nw_ctx *c, const nw_learn_rows *r) {
   if (r->rows < 1 || r->rows > MOST_ROWS || r->features < 1 || r->features > MOST_FEATURES)
-    return nw_fail(c, NW_ERANGE, NULL, "%d rows of %d features: there are 1 to %d of 1 to %d", r->rows, r->features,
-                   MOST_ROWS, MOST_FEATURES);
+    return nw_fail(c, NW_ERANGE, NULL, "%d rows of %d features are out of range: give 1 to %d rows of 1 to %d features",
+                   r->rows, r->features, MOST_ROWS, MOST_FEATURES);
   return are_finite(c, "features", r->feature, (int64_t)r->rows * r->features, r->features) &&
          (!r->margin || are_finite(c, "margins", r->margin, r->rows, 1));
 }
 
 static bool is_share(nw_ctx *c, const char *name, double v) {
-  return (v > 0 && v <= 1) || nw_fail(c, NW_ERANGE, NULL, "%s: %g is no share: above 0, up to 1", name, v);
+  return (v > 0 && v <= 1) ||
+         nw_fail(c, NW_ERANGE, NULL, "%s: %g is out of range: give more than 0, at most 1", name, v);
 }
 
 static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
   if (o->rounds < 1 || o->rounds > 10000)
     return nw_fail(c, NW_ERANGE, NULL, "rounds: %d is not in 1..10000", o->rounds);
   if (o->forest < 0 || o->forest > 100) return nw_fail(c, NW_ERANGE, NULL, "forest: %d is not in 0..100", o->forest);
-  if (!(o->least >= 0 && o->least <= MOST_ROWS)) return nw_fail(c, NW_ERANGE, NULL, "least: %g rows", o->least);
+  if (!(o->least >= 0 && o->least <= MOST_ROWS))
+    return nw_fail(c, NW_ERANGE, NULL, "least: %g rows is out of range", o->least);
   if (o->depth < 1 || o->depth > 16) return nw_fail(c, NW_ERANGE, NULL, "depth: %d is not in 1..16", o->depth);
   return is_share(c, "rate", o->rate) && is_share(c, "columns", o->columns) && is_share(c, "sample", o->sample);
 }
@@ -77,7 +79,7 @@ static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
 static bool done(const nw_learner *m, int result) {
   if (result == 0) return true;
   const char *said = m->lib.XGBGetLastError();
-  return nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: %.*s", (int)strcspn(said, "\n"), said); // a stack follows
+  return nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: %.*s", (int)strcspn(said, "\n"), said); // a stack trace follows
 }
 
 static bool set(const nw_learner *m, const char *name, const char *value) {
@@ -107,7 +109,7 @@ static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
   return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
 }
 
-// The rows as XGBoost holds them, or NULL. o: to learn from them.
+// The rows in XGBoost's format, or NULL. o: for training.
 static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
   uint64_t n = (uint64_t)r->rows, width = (uint64_t)r->features;
@@ -130,7 +132,7 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// It learns how many features there are from the rows that it is made for; NULL: from a text.
+// A new booster takes its number of features from these rows. NULL: from a text.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }
@@ -171,7 +173,7 @@ nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) 
   return NULL;
 }
 
-// ---- what was learned
+// ---- trained models
 
 #define PREDICT                                                                                                        \
   "{\"type\": 1, \"training\": false, \"iteration_begin\": 0, \"iteration_end\": 0, \"strict_shape\": false}"
@@ -179,7 +181,7 @@ nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) 
 bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out) {
   if (!are_rows(m->ctx, r)) return false;
   if (r->features != m->features)
-    return nw_fail(m->ctx, NW_ERANGE, NULL, "the model knows %d features, not %d", m->features, r->features);
+    return nw_fail(m->ctx, NW_ERANGE, NULL, "the model takes %d features, not %d", m->features, r->features);
   void *d = matrix(m, r, NULL);
   if (!d) return false;
   const uint64_t *shape = NULL;
@@ -187,7 +189,7 @@ bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out)
   const float *score = NULL;
   bool good = done(m, m->lib.XGBoosterPredictFromDMatrix(m->booster, d, PREDICT, &shape, &dims, &score));
   if (good && !(dims >= 1 && shape[0] == (uint64_t)r->rows))
-    good = nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: not one score a row");
+    good = nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost did not return one score a row");
   if (good) memcpy(out, score, sizeof *out * (size_t)r->rows);
   m->lib.XGDMatrixFree(d);
   return good;
@@ -215,7 +217,7 @@ nw_learner *nw_learner_read(nw_ctx *c, const char *text) {
   nw_learner_free(m);
   char *why = good ? NULL : nw_xstrdup(nw_error(c)->message);
   nw_clear(c);
-  nw_fail(c, NW_EPARSE, NULL, "this is no model that XGBoost reads%s%s", why ? ": " : "", why ? why : "");
+  nw_fail(c, NW_EPARSE, NULL, "XGBoost cannot read this model%s%s", why ? ": " : "", why ? why : "");
   free(why);
   return NULL;
 }

@@ -1,16 +1,16 @@
-// Opening XGBoost.
+// Opens XGBoost.
 #include "learn/xgboost.h"
 #ifdef NW_XGBOOST
 #include <dlfcn.h>
 #include <xgboost/c_api.h>
 
-// What is written in our table is what its header says.
+// Checks that the types in the table are those of XGBoost's header.
 #define NW_ROW(type, name, params) _Static_assert(_Generic(name, type(*) params : 1, default : 0), #name);
 _Static_assert(sizeof(bst_ulong) == sizeof(uint64_t), "bst_ulong");
 
 static bool find(nw_ctx *c, const nw_xgboost *x, const char *name, void *to) {
   void *at = dlsym(x->library, name);
-  memcpy(to, &at, sizeof at); // a function is no object: C has no cast from one to the other
+  memcpy(to, &at, sizeof at); // C has no cast from an object pointer to a function pointer
   return at || nw_fail(c, NW_ELIMIT, "version 1.6 and later have it", "XGBoost: this version has no %s", name);
 }
 #undef NW_ROW
@@ -35,8 +35,8 @@ void nw_xgboost_close(nw_xgboost *x) {
 
 bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x) {
   x->library = NULL;
-  return nw_fail(c, NW_ELIMIT, "install libxgboost-dev and build anew",
-                 "learned models need XGBoost: this build is without");
+  return nw_fail(c, NW_ELIMIT, "install libxgboost-dev and rebuild",
+                 "learned models need XGBoost, which this build lacks");
 }
 
 void nw_xgboost_close(nw_xgboost *x) { (void)x; }

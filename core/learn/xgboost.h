@@ -1,8 +1,8 @@
-// XGBoost, opened when it is first asked for: a session that learns nothing does not load it. Private to cost/learn.c.
+// XGBoost, opened at its first use: a session without learned models does not load it. Private to learn.c.
 #pragma once
 #include "base/base.h"
 
-// What is called of it: result, name, parameters. Each answers 0, or -1 with the reason in XGBGetLastError.
+// The functions used: result, name, parameters. Each returns 0, or -1 with the reason in XGBGetLastError.
 #define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
   X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
   X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \
@@ -25,6 +25,6 @@ typedef struct nw_xgboost {
 #undef NW_ROW
 } nw_xgboost;
 
-// Fails (false, NW_ELIMIT) where the library was built without it, or where it is not installed.
+// Fails (false, NW_ELIMIT) if this library was built without XGBoost, or if XGBoost is not installed.
 bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x);
 void nw_xgboost_close(nw_xgboost *x);

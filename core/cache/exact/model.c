@@ -1,8 +1,8 @@
-// The cache model: which way each level is counted.
+// The cache model: chooses how each level is counted.
 //
-// One fold of the nest gives the lines that are touched, and by whom first: cold misses, the same for all levels. A level that
-// holds all of them has no others; of any other level a fold of its own counts the misses. Where folding would take longer than
-// the accesses themselves, those are simulated; where both go beyond the budget, it is estimated.
+// One fold of the nest gives the lines that are touched, and the first access to each: the cold misses of all levels. A level that
+// holds all lines has no other misses. For any other level a separate fold counts the misses. If folding would take longer than a
+// simulation of all accesses, they are simulated. If both exceed the budget, the misses are estimated.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ nw_sim_counts *nw_counts_at(const nw_asking *q, int level) { return q->m->count 
 
 static bool refuse(nw_asking *q) {
   return nw_fail(q->ctx, NW_ELIMIT, "Give a larger budget, smaller sizes, or take an estimate.",
-                 "it cannot be counted exactly with %lld touches: no short cut goes far enough for this nest",
+                 "misses cannot be counted exactly with %lld touches: no shortcut covers enough of this nest",
                  (long long)q->most);
 }
 
@@ -19,7 +19,7 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-enum { PLAIN = 4, WALKED = 16 }; // accesses that are simulated, or walked, in the time of a touch of a fold
+enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or walked, in the time of one touch of a fold
 
 // ---- estimates
 
@@ -30,9 +30,10 @@ static double misses_of(const nw_asking *q, int level) {
   return sum;
 }
 
-// Where the arrays lie in the sets is forgotten within an estimate, and some rounds speak for others. So it is made for two places,
-// far apart, and by other rounds, first with too few misses, then with too many (model_nodes.c); the second stays. By how much they
-// differ says how far off it may be: three times that and 2 % held for 186 of 194 nests by chance that were also counted.
+// An estimate ignores the positions of arrays within the sets, and some iterations stand for others. So two estimates are made,
+// with positions far apart and with different iterations, the first with too few misses, the second with too many (model_nodes.c).
+// The second is kept. The error bound comes from their difference: three times the difference plus 2 % was enough for 186 of 194
+// random nests that were also counted exactly.
 enum { DIFFERENCE = 3 };
 static const double SLACK = 0.02;
 
@@ -40,14 +41,14 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   nw_level_of of = nw_level_asked(q, level);
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = last ? 1 : 2};
   q->shape.jitter = last ? 0 : (of.sets / 3 + 1) * q->o->caches.line;
-  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: it may take as long as a simulation
+  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: may take as long as a simulation
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
   q->shape.jitter = 0;
   return a;
 }
 
-// Where the accesses can all be walked, though not all be looked at, a part of the sets says more.
+// If all accesses can be walked, but not all be simulated, sampling the sets is more precise.
 static nw_answered estimate_level(nw_asking *q, int level) {
   bool rough = q->lines && q->lines->rough;
   nw_answered some = rough ? NW_TOO_MANY : nw_plain_sampled(q, level, WALKED * q->most);
@@ -67,7 +68,7 @@ static nw_answered estimate_level(nw_asking *q, int level) {
 
 // ---- one level
 
-enum { SOME = 1 << 20 }; // touches one always tries a fold with
+enum { SOME = 1 << 20 }; // touches with which a fold is always tried
 
 static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);
@@ -92,7 +93,7 @@ static void count_hits(nw_asking *q) {
 
 // ---- all levels
 
-// Levels from the largest to the smallest: what is folded without regard to sets serves the smaller ones too.
+// Counts levels from the largest to the smallest: folds that ignore sets also serve the smaller levels.
 static nw_answered count_levels(nw_asking *q) {
   nw_answered a = NW_ANSWERED;
   bool done[NW_MAX_LEVELS] = {false};
@@ -118,8 +119,8 @@ static nw_answered count_known(nw_asking *q) {
   return a;
 }
 
-// astray: a reference leaves its array, and then regions cannot be told apart.
-// known: whether the lines were found.
+// astray: a reference leaves its array, so regions cannot be distinguished.
+// known: the lines were found.
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
@@ -137,7 +138,7 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// What a thread does of a loop is not known to those. many: too many accesses to simulate.
+// This way cannot handle the share of a thread. many: too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
   *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);
@@ -160,8 +161,8 @@ static nw_answered count_full(nw_asking *q) {
   return a == NW_TOO_MANY && !astray ? by_lines(q, true, &known, &astray) : a;
 }
 
-// Levels that are fed misses: what the first one is asked for and misses does not depend on it; of the others the misses are
-// taken from levels that are fed everything, and how far those are apart is seen over the first accesses.
+// Mode MISSES: the first level is the same in both modes. For the other levels, the misses of mode FULL are used, and the
+// difference of the modes is measured over the first accesses.
 static nw_answered count_misses(nw_asking *q) {
   enum { FIRST = 2000000 };
   nw_answered a = nw_plain_all(q, PLAIN * q->most);

@@ -1,7 +1,7 @@
-// Regions on one ground: do they touch the same lines?
+// Tests whether regions on one ground touch the same lines.
 //
-// They do not where one ends before the other begins. Nor do they where what they leave of the widest step of a loop inside, each
-// its own part of a row, is apart: two columns of a matrix.
+// They do not if one ends before the other begins. They also do not if they use separate parts of each row, where a row is the
+// widest step of an inner loop: for example, two columns of a matrix.
 #include "cache/exact/model_shape.h"
 
 typedef struct span { // of addresses, both ends included
@@ -27,7 +27,7 @@ int64_t nw_shape_rest(int64_t bytes, int64_t wide) {
   return r > wide / 2 ? r - wide : r;
 }
 
-// Addresses of a less those of b, in rows of `wide` bytes: a line or more from any that is a multiple of a row.
+// True if all differences of addresses of a and b are at least a line away from every multiple of `wide` bytes, a row.
 static bool in_columns(const nw_rivals *r, span a, span b, int line) {
   __int128 u = a.lo - b.hi, v = a.hi - b.lo, at = u % r->wide;
   if (at < 0) at += r->wide;

@@ -1,4 +1,4 @@
-// A question to the cache model while it is answered. Private to the model.
+// A query to the cache model while it is answered. Private to the model.
 #pragma once
 #include "cache/exact/model.h"
 #include "cache/exact/model_first.h"
@@ -23,7 +23,7 @@ typedef struct nw_asking {
   nw_shaped shape;
   nw_spares *spares;
   struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
-  // Lines touched, and by whom first: one of them.
+  // Lines touched, and their first accesses: one of these two.
   const nw_fold_run *lines;
   const nw_firsts *firsts;
   nw_cached *m;
@@ -31,22 +31,22 @@ typedef struct nw_asking {
 
 nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
-// model_plain.c: access by access, of all levels, or of one that is fed everything; no more than `most` accesses
+// model_plain.c: simulates at most `most` accesses one by one, for all levels, or for one level that sees every access
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
-// Estimates by a part of the sets, over all accesses, of which there are no more than `most`: of a level, or of all where lines are
-// not known.
+// Estimates from a sample of the sets, over all accesses, at most `most`: for one level, or for all if the lines are unknown.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
-// How far the misses of levels that are fed everything are from those of levels that are fed misses, over the first accesses: a part.
+// The relative difference of misses between mode FULL and mode MISSES, over the first accesses.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // model_count.c
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
-bool nw_count_cold(nw_asking *q); // lines asked for by each site, and those it was the first to ask for
-bool nw_holds_all(const nw_asking *q, const nw_level_of *l); // does no set of the level get more lines than it holds?
+bool nw_count_cold(nw_asking *q); // lines requested by each site, and those that it requested first
+bool nw_holds_all(const nw_asking *q,
+                  const nw_level_of *l); // true if no set of the level gets more lines than it holds
 nw_level_of nw_level_asked(nw_asking *q, int level);
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);
-// Takes the counts of an estimate, as far as they can be: asked lines and cold misses of a site are known.
+// Sets counts from an estimate, limited by the known requests and cold misses of the site.
 void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
                         int64_t conflicts);

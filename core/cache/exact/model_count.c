@@ -1,8 +1,8 @@
-// Folds, and the counts that are read from them.
+// Makes folds and reads counts from them.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
-// The run of one set for all levels that have some, from the largest on; where conflicts are told, for each its own.
+// The one-set run that serves all levels with sets, from the largest on; if conflicts are counted, each level has its own.
 static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
   if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
   if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
@@ -23,8 +23,8 @@ nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most) {
 }
 
 static bool too_many(nw_asking *q) {
-  return nw_fail(q->ctx, NW_ERANGE, "Smaller sizes have the same shape.",
-                 "it makes more than 2^63 accesses, or nearly: too many to count");
+  return nw_fail(q->ctx, NW_ERANGE, "Smaller sizes show the same pattern.",
+                 "the program makes about 2^63 accesses or more: too many to count");
 }
 
 static void add_first_touches(nw_sim_counts *c, const nw_run_of_lines *r) {
@@ -75,7 +75,7 @@ bool nw_count_cold(nw_asking *q) {
   return true;
 }
 
-// Runs of lines are counted where they begin and end, going around.
+// Counts the lines in each set from the start and end of each run of lines, modulo the number of sets.
 static bool holds_lines(const nw_level_of *l, const nw_fold *lines) {
   int n;
   const nw_run_of_lines *run = nw_fold_lines(lines, &n);
@@ -106,7 +106,7 @@ nw_level_of nw_level_asked(nw_asking *q, int level) {
   return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
 }
 
-// An estimate has no fewer misses than are known to be cold, and no more than lines were asked for.
+// Limits an estimate: at least the known cold misses, at most the requested lines.
 static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_writes) {
   if (c->read_misses < cold_reads) c->read_misses = cold_reads;
   if (c->write_misses < cold_writes) c->write_misses = cold_writes;
@@ -134,7 +134,7 @@ void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_mis
   take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);
 }
 
-// The first lines of everything are cold; all other misses were counted on the way.
+// The first lines of the whole run are cold misses; all other misses were counted during the run.
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
   bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);

@@ -1,14 +1,14 @@
-// What a loop of the model depends on: where its regions are, and what decides which of its rounds run.
+// The dependences of a loop in the model: the positions of its regions, and the controls that decide which iterations run.
 #include "cache/exact/model_making.h"
 
 typedef struct gather { // over the nodes in a loop
   nw_making *m;
   nw_shape *loop;
-  int under; // the guard around that classifies rounds, or -1
+  int under; // the enclosing guard that classifies iterations, or -1
   int room_anchors, room_apart, room_keys, room_classes;
 } gather;
 
-// One more of n things of a size, in an array with so much room.
+// Adds one item to an array of n items.
 static void *more(nw_making *m, void *array, int n, int *room, size_t size) {
   if (n < *room) return array;
   *room = 2 * *room + 4;
@@ -53,7 +53,7 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 
-// Of the loop itself `inner` begins behind its own number; of what is keyed, with it.
+// For classes of iterations, `inner` starts after the loop's own index; for keys, at it.
 static nw_watched watch(const gather *g, const nw_linear *f, int64_t div, int split, int depth) {
   nw_watched w = {.f = f, .div = div, .own = f->coef[g->loop->depth]};
   nw_making_range(g->m, f, split, depth, &w.lo, &w.hi);

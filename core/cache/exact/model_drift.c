@@ -1,24 +1,25 @@
-// Rounds whose regions drift apart within the sets.
+// Iterations whose regions drift apart within the sets.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A step is as many rounds as move each region by whole lines. Let any set have room for the lines of two steps, wherever their
-// regions lie, and let the lines of all steps be as many as those of the first and, for each other step, those that the second
-// adds to it: then a step asks for no line that came before the step before it. So all lines asked for again are found, whatever
-// the sets; what misses are the new lines, as many each step, once every set is full. Nor do the sets decide who wrote a line last.
-// So most steps need not be made: the last ones bring what stays behind, which is so when every line that moves came within
-// them, but for the first of them, whose lines may have come earlier. Lines written back are those written, and not there.
+// A step is the number of iterations that moves each region by whole lines. Assume that every set has room for the lines of two
+// steps, for any positions of the regions. Assume also that each step after the first adds as many new lines as the second step
+// does. Then a step requests no line that was last requested before the previous step. So every repeated request hits, in any sets,
+// and the misses are the new lines: the same number in each step, once every set is full. The last writer of a line does not depend
+// on the sets either. So most steps can be skipped. The last steps give the final content of the sets, if every moving line came
+// within them (except in the first of them, whose lines may have come earlier). Lines written back are those that were written and
+// are not there.
 
 typedef struct drift {
   nw_run *e;
   const nw_shape *l;
-  int64_t from, q, steps; // q rounds a step
+  int64_t from, q, steps; // q iterations per step
   int64_t patience; // steps to settle in
   int64_t full; // steps after which every set was full
   nw_fold *once; // a step, in one set
   nw_folder *f;
   int64_t t; // steps made
-  int64_t *cell, *dirty; // of one step, by site: counts; lines that are dirty, before and after
+  int64_t *cell, *dirty; // of one step, by site: counts; dirty lines before and after
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {
@@ -39,7 +40,7 @@ static bool has_room_for_two(drift *d, int64_t *lines) {
   return has;
 }
 
-// The sets are full after as many steps as their room takes; so many are made twice, and some: is that much less than all?
+// True if the steps to fill all sets, made twice, plus some, are much fewer than all steps.
 static bool pays(const drift *d, const int64_t *lines) {
   const nw_level_of *of = d->e->job->of;
   int64_t each = lines[1] > lines[0] ? lines[1] - lines[0] : 1;
@@ -72,7 +73,7 @@ static bool settle(drift *d) {
   return false;
 }
 
-// The counts of a step; of written back those that it will bring in the end.
+// The counts of a step; write-backs include those that it will cause later.
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
@@ -101,7 +102,7 @@ static bool count_steps(drift *d, int64_t steps) {
   return fits;
 }
 
-// Goes on to the last so many steps and makes them, for the n-th time. Is all that stays of what moves theirs?
+// Skips to the last `steps` steps and makes them, for the n-th time. True if all remaining moving lines came from these steps.
 static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
   d->t = d->steps - steps;
@@ -112,7 +113,7 @@ static bool make_last(drift *d, int64_t steps, uint32_t n) {
   return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
 }
 
-// As many of the last steps as it took to fill the sets and some, or to settle.
+// Makes the number of last steps that filled the sets, and some more, or that it takes to settle.
 static bool leap(drift *d) {
   nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
   int64_t left = d->steps - d->t, settled = d->t;
@@ -138,12 +139,12 @@ static nw_fold *fold_steps(drift *d) {
   return out;
 }
 
-// NULL: the rounds are not of this kind.
+// NULL: the iterations are not of this kind.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
-  // The steps it takes to settle are made twice; whole periods of the sets, where there are two of them, and the rest, once.
+  // The steps to settle are made twice; whole periods of the sets, if there are two of them, and the rest, once.
   int64_t period = nw_run_period(e, l, nw_run_sets(e));
   d.patience = (d.steps - 8) / 3;
   if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)

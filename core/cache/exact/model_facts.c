@@ -1,4 +1,4 @@
-// What the rounds of a loop depend on: which of them run the same iterations.
+// Finds which iterations of a loop run the same inner iterations.
 #include "cache/exact/model_shape.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return -nw_floordiv_i64(-a, b); }
@@ -24,12 +24,12 @@ bool nw_shape_holds(const nw_shape *g, const int64_t *val) {
 
 // ---- keys
 
-// Is a never less than b, whatever inner loops do? Compared before they are rounded down, which keeps the order.
+// True if a is never less than b, for any values of inner loops. Compared before rounding down, which keeps the order.
 static bool never_less(const nw_watched *a, int64_t at_a, const nw_watched *b, int64_t at_b) {
   return ((__int128)at_a + a->lo) * b->div >= ((__int128)at_b + b->hi) * a->div;
 }
 
-// Bound i says nothing: another is never greater. Of two that are always equal the first stays.
+// True if bound i is redundant, since another is never greater. Of two equal bounds the first is kept.
 static bool is_idle(const nw_control *c, const int64_t *at, int i) {
   for (int j = c->nbegin; j < c->n; j++)
     if (j != i && never_less(&c->at[i], at[i], &c->at[j], at[j]) &&
@@ -94,7 +94,7 @@ int nw_shape_key_room(const nw_shape *l) {
   return n;
 }
 
-// ---- classes of rounds
+// ---- classes of iterations
 
 static bool class_of_guard(const nw_control *c, const int64_t *at, uint8_t *fact) {
   bool same = true;
@@ -107,7 +107,7 @@ static bool class_of_guard(const nw_control *c, const int64_t *at, uint8_t *fact
   return same;
 }
 
-// A loop that never runs is the same however far it would have gone.
+// A loop that never runs is the same for any bounds.
 static bool class_of_loop(const nw_control *c, const int64_t *at, uint8_t *fact) {
   bool same = true, empty = false;
   for (int i = 0; i < c->n; i++) {
@@ -128,8 +128,8 @@ static bool never_holds(const nw_control *guard, const uint8_t *fact) {
   return false;
 }
 
-// What lies in a guard that never holds has no say: its facts are 0. Where two rounds agree in what that guard is, so do those
-// between, and then they agree in this.
+// Controls in a guard that never holds have no effect: their facts are 0. If two iterations agree in the facts of the guard, so do
+// all between, and then they agree in these facts too.
 bool nw_shape_class(const nw_shape *l, const int64_t *val, uint8_t *fact) {
   int64_t *at = l->scratch;
   bool same = true;

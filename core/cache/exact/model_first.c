@@ -1,23 +1,23 @@
-// Who touches each line first, found from the references themselves, each on its own.
+// Finds the first access to each line, from each reference separately.
 //
-// Of a line that several touch the earliest is the first, so references may be gone through in any order, and each in any order of
-// its loops: every round of the nest has a time. A loop that does not move a reference brings nothing new after its first round,
-// or where it lets an inner loop go further, no more than that; and one that moves it by a line at most, and steers nothing inside,
-// brings a run of lines.
+// Every iteration of the nest has a time, and the earliest access to a line is the first. So references can be processed in any
+// order, and the loops of each in any order. A loop that does not move a reference adds nothing after its first iteration, except
+// the new iterations of an inner loop whose bound it extends. A loop that moves a reference by at most a line, and on which nothing
+// inside depends, adds a run of lines.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
 enum { SOME = 1 << 22 }; // ticks
 static const int64_t MOST_LINES = INT64_C(1) << 23; // half a gigabyte of arrays
 
-typedef struct going { // over the rounds of one reference
+typedef struct going { // enumeration of the iterations of one reference
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_ref *ref;
   int region, label;
-  int order[NW_AROUND_DEEP], norder; // free loops that move it, the last of them as a run
+  int order[NW_AROUND_DEEP], norder; // free loops that move it, the last one as a run
   bool run;
-  const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the loop around whose rounds let it go further
+  const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the enclosing loop that extends its range
 } going;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n) {
@@ -42,7 +42,7 @@ static void touch_line(going *g, int64_t line, int64_t time) {
 
 static int64_t line_of(const going *g, int64_t address) { return address >> g->f->shift; }
 
-// So many accesses, `step` bytes apart: each line when the first of them gets to it.
+// n accesses, `step` bytes apart: each line gets the time of the first access to it.
 static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_t time, int64_t between) {
   int64_t line = INT64_C(1) << g->f->shift, low = line_of(g, address), high = line_of(g, address + g->ref->bytes - 1);
   for (int64_t l = low; l <= high; l++) touch_line(g, l, time);
@@ -58,15 +58,15 @@ static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_
                    1 + (line_of(g, end > address ? end : address) - line_of(g, end > address ? address : end)) / 4);
 }
 
-// ---- rounds
+// ---- iterations
 
 static int64_t move_of(const going *g, const nw_affine_node *l) { return nw_form_coef(&g->ref->at, l->slot); }
 
-static int64_t past(int64_t first, int64_t step, int64_t last) { // the first value behind `last`
+static int64_t past(int64_t first, int64_t step, int64_t last) { // the first value after `last`
   return last < first ? first : first + ((last - first) / step + 1) * step;
 }
 
-// What node k did in the round before of the loop that lets it go further is not new.
+// Skips what node k did in the previous iteration of the loop that extends it.
 static int64_t first_fresh(going *g, int k, int64_t first) {
   int64_t *slot = g->f->slot, out = first;
   for (int i = 0; i < k; i++) {
@@ -82,7 +82,7 @@ static int64_t first_fresh(going *g, int k, int64_t first) {
   return out;
 }
 
-// Free loops from the i-th in order on.
+// Enumerates free loops from the i-th in order on.
 static void go_free(going *g, int i, int64_t address, int64_t time) {
   if (i == g->norder) {
     touch_run(g, address, 0, 1, time, 0);
@@ -104,7 +104,7 @@ static void go_free(going *g, int i, int64_t address, int64_t time) {
   for (int64_t r = 0; r < rounds && !g->f->stop; r++) go_free(g, i + 1, address + r * by, time + r * between);
 }
 
-// All loops that steer others have their values.
+// Called when all loops on which others depend have values.
 static void go_leaf(going *g, int64_t address, int64_t time) {
   for (int k = 0; k < g->p->n; k++) {
     if (!g->p->free[k]) continue;
@@ -134,12 +134,12 @@ static void go(going *g, int k, int64_t address, int64_t time) {
   for (int64_t v = first_fresh(g, k, first); v <= last && !nw_firsts_enough(g->f, 1); v += l->step) {
     *slot = v;
     go(g, k + 1, address + by * v, time + (v - p->lo[k]) * p->span[k]);
-    if (g->fresh[k] == l) break; // nothing comes to it
+    if (g->fresh[k] == l) break; // nothing is added to it
   }
 }
 
-// Of a loop that does not move the reference: itself, where later rounds bring nothing new; the one loop inside that goes further
-// in later rounds; or NULL.
+// For a loop that does not move the reference: itself if later iterations add nothing; the one inner loop that extends in later
+// iterations; or NULL.
 static const nw_affine_node *fresh_of(const going *g, int k) {
   const nw_affine_node *l = g->p->node[k], *grows = NULL;
   if (g->p->free[k] || l->kind != NW_AFFINE_LOOP || move_of(g, l)) return NULL;
@@ -153,7 +153,7 @@ static const nw_affine_node *fresh_of(const going *g, int k) {
 
 static int64_t size(int64_t v) { return v < 0 ? -v : v; }
 
-// The widest steps first.
+// Sorts by step, the widest first.
 static void find_order(going *g) {
   for (int k = 0; k < g->p->n; k++) {
     g->fresh[k] = fresh_of(g, k);
@@ -211,7 +211,7 @@ static void visit(nw_firsts *f, nw_around *p, const nw_affine_node *x, int64_t t
   if (steers) p->n--;
 }
 
-// Arrays lie in the order of their addresses; those that share a line are one region.
+// Arrays are sorted by address; those that share a line are one region.
 static void find_regions(nw_firsts *f) {
   const nw_affine_nest *n = f->nest;
   for (int i = 0; i < n->narrays; i++) {
@@ -245,7 +245,7 @@ bool nw_firsts_find(nw_firsts *f, nw_ctx *c, const nw_affine_nest *n, int line, 
   nw_path_span(f, n->root);
   visit(f, p, n->root, 0);
   f->counted = !f->stop;
-  if (f->accesses / 4 + SOME < f->most) f->most = f->accesses / 4 + SOME; // else they are simulated sooner
+  if (f->accesses / 4 + SOME < f->most) f->most = f->accesses / 4 + SOME; // otherwise a simulation is faster
   if (f->counted) visit(f, p, n->root, 0);
   free(p);
   return !f->stop;

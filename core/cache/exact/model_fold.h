@@ -1,5 +1,5 @@
-// What the model keeps of a part of a run: a fold. Folds follow one another, move with their regions, and repeat; a folder puts
-// one together. There are two kinds: of the lines a level keeps (model_level.c), and of all lines ever touched (model_lines.c).
+// The summary of a part of a run: a fold. Folds can be concatenated, moved with their regions, and repeated; a folder builds a
+// fold. There are two kinds: for the lines that a level holds (model_level.c), and for all lines ever touched (model_lines.c).
 // Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
@@ -7,12 +7,12 @@
 
 typedef struct nw_profile nw_profile; // see model_profile.c
 typedef struct nw_fold {
-  nw_tally *tally; // what was counted in it
-  int64_t weight; // what it costs to put it behind others
-  int64_t lines; // of everything touched: how many
+  nw_tally *tally; // its counts
+  int64_t weight; // the cost of appending it to others
+  int64_t lines; // for the kind of all lines touched: their number
   int64_t peak,
-      peak_sets; // of a level with one set: the most lines any of so many sets could get, wherever regions lie
-  nw_profile *profile; // of such a level; NULL: not made
+      peak_sets; // for a level with one set: the most lines that any of the real sets could get, for any positions of regions
+  nw_profile *profile; // for such a level; NULL: not built
   bool kept; // by a memo
 } nw_fold;
 
@@ -26,20 +26,20 @@ typedef struct nw_fold_kind {
   void (*clear)(nw_folder *f);
   void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
   void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // origin: by region, in lines
-  // The fold of all that came, relative to origins; its tally is the caller's to set. The folder is left as it is.
+  // Builds the fold of everything so far, relative to origins; the caller sets its tally. The folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // f began with x at `origin`, then more came. Did the latter only move what x leaves behind by `by`?
+  // f began with x at `origin`, and more was appended. True if the latter only moved the final state of x by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
-  nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x, with what it leaves behind moved
+  nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
-  int64_t (*size)(nw_folder *f); // the weight of what it would end in
-  int64_t (*most)(const nw_folder *f); // of any
-  int64_t (*overhead)(const nw_folder *f); // of apply, besides the weight of what is applied
+  int64_t (*size)(nw_folder *f); // the weight of the fold that it would build
+  int64_t (*most)(const nw_folder *f); // limit of the size of any fold
+  int64_t (*overhead)(const nw_folder *f); // of apply, besides the weight of the applied fold
 } nw_fold_kind;
 
 typedef struct nw_level_of { // a level of a cache
   int64_t sets, ways;
-  int64_t shadow; // lines of a fully associative one as large, that tells conflicts; 0: none
+  int64_t shadow; // lines of a fully associative cache of the same size, to detect conflicts; 0: none
   int nsites;
   nw_spares *spares;
 } nw_level_of;
@@ -48,21 +48,22 @@ enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CEL
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
-void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times); // counts first lines from that number on as misses
-int64_t nw_level_lines(const nw_folder *f); // different ones, up to as many as the level holds
+void nw_level_miss_first(nw_folder *f, int64_t from,
+                         int64_t times); // counts first lines from number `from` on as misses
+int64_t nw_level_lines(const nw_folder *f); // different lines, at most the number that the level holds
 
 typedef struct nw_lines_of { // everything touched
-  int nsites; // a cell each: lines it asked for; one more: accesses
+  int nsites; // one cell each for requested lines; one more cell for accesses
   int nregions, ngrounds;
-  const int *ground; // by region; grounds lie in the order of their numbers
+  const int *ground; // by region; grounds are ordered by number
   const int64_t *from, *to; // by region: the lines it may touch
-  bool *astray; // is set where something else was touched
+  bool *astray; // set if anything else was touched
   nw_patterns *patterns;
 } nw_lines_of;
-typedef struct nw_run_of_lines { // side by side
+typedef struct nw_run_of_lines { // adjacent
   int64_t from, to;
-  const nw_pattern *pattern; // of those who touched them first
-  int phase; // of line `from` in it
+  const nw_pattern *pattern; // of the sites that touched them first
+  int phase; // position of line `from` in the pattern
   uint16_t region;
 } nw_run_of_lines;
 extern const nw_fold_kind nw_lines_kind; // of an nw_lines_of

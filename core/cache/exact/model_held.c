@@ -1,4 +1,4 @@
-// Sets as lists, whose lines are found in a hash table.
+// Sets as lists, whose lines are in a hash table.
 #include "cache/exact/model_held.h"
 #include <stdlib.h>
 
@@ -51,8 +51,8 @@ void nw_held_clear(nw_held *h) {
 
 // ---- lines by number
 
-// Blocks side by side have slots side by side, in rows of sixteen: lines mostly come in their order. In which order within a row
-// differs, so that far steps do not all go to one place of each; one that is taken makes way to the next place of the next row.
+// Adjacent blocks have adjacent slots, in rows of sixteen, since lines mostly come in order. The order within a row varies, so that
+// large steps do not always use the same slot of each row. If a slot is taken, the next slot of the next row is tried.
 static nw_held_slot *slot_of(const nw_held *h, int64_t line) {
   enum { ROW = 16, ROW_BITS = 4 };
   int64_t block = line >> NW_HELD_NEAR_BITS;
@@ -71,7 +71,7 @@ static bool in_use(const nw_held *h, const nw_held_slot *s) {
   return s->era == h->era && (s->at[0] | s->at[1] | s->at[2] | s->at[3]);
 }
 
-// Slots of lines that are gone stay until there are too many; then those in use move to a new table.
+// Slots of removed lines stay until there are too many; then the used slots move to a new table.
 static void renew_table(nw_held *h) {
   nw_held_slot *old = h->slot;
   uint32_t n = h->slots + 1, used = 0;

@@ -1,7 +1,7 @@
-// The lines that the sets of a stack hold, and in which order they were asked for last. Private to the model.
+// The lines that the sets of a stack hold, in the order of their last requests. Private to the model.
 //
-// Sets of a few ways are rows of places: which of them was asked for when is a permutation in one word, and a byte a line tells
-// at once which places may hold it. Larger sets are lists, and their lines are found in a hash table.
+// Sets of a few ways are rows of places. The LRU order is a permutation in one word, and a byte of each line, its mark, tells which
+// places may hold it. Larger sets are lists, whose lines are in a hash table.
 #pragma once
 #include "cache/exact/model_spare.h"
 #ifdef __SSE2__
@@ -10,7 +10,7 @@
 
 enum { NW_HELD_ROW = 16 }; // ways of a row, at most
 
-typedef struct nw_held_line { // in a place; number 0 is none
+typedef struct nw_held_line { // in a place; place 0 is none
   int64_t line;
   int writer, first;
   uint32_t born;
@@ -19,7 +19,7 @@ typedef struct nw_held_line { // in a place; number 0 is none
 } nw_held_line;
 
 typedef struct nw_held_row {
-  uint64_t order; // places by four bits, the most recent lowest
+  uint64_t order; // places of four bits each, the most recent lowest
   uint8_t mark[NW_HELD_ROW]; // of the line at each place
   uint32_t era, held;
 } nw_held_row;
@@ -28,11 +28,11 @@ typedef struct nw_held_list {
   uint32_t head, tail, held, era;
 } nw_held_list;
 
-typedef struct nw_held_link { // in its set: more, and less recent
+typedef struct nw_held_link { // neighbours in its set: more, and less recent
   uint32_t prev, next;
 } nw_held_link;
 
-enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // lines side by side share a slot
+enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // adjacent lines share a slot
 
 typedef struct nw_held_slot { // of the hash table
   int64_t block; // of lines
@@ -42,11 +42,11 @@ typedef struct nw_held_slot { // of the hash table
 
 typedef struct nw_held {
   nw_spares *spares;
-  int64_t sets, mask; // mask: sets - 1 where that is a power of two
-  bool odd; // it is none
-  uint32_t ways, last; // last: where the least recent one of a full row stands in its order
-  uint64_t upwards; // the order of a full row in which each place is more recent than the one before
-  uint32_t era; // rows, lists and slots of another are empty
+  int64_t sets, mask; // mask: sets - 1 if sets is a power of two
+  bool odd; // it is not a power of two
+  uint32_t ways, last; // last: position of the least recent place in the order of a full row
+  uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
+  uint32_t era; // rows, lists and slots of another era are empty
   uint32_t live; // lines
   nw_held_line *at;
   uint32_t *used; // sets
@@ -80,7 +80,7 @@ static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned pl
   return 1 + set * h->ways + place;
 }
 
-// The places with this mark, a bit each.
+// The places with this mark, one bit each.
 static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
 #ifdef __SSE2__
   __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);
@@ -102,7 +102,7 @@ static inline uint32_t nw_held_row_find(const nw_held *h, uint32_t set, int64_t 
   return 0;
 }
 
-// The bits below where `place` stands in the order.
+// The bits below the position of `place` in the order.
 static inline unsigned nw_held_below(uint64_t order, uint64_t place) {
   uint64_t v = order ^ place * UINT64_C(0x1111111111111111);
   return (unsigned)__builtin_ctzll((v - UINT64_C(0x1111111111111111)) & ~v & UINT64_C(0x8888888888888888)) & ~3u;
@@ -133,9 +133,9 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
   return nw_held_place(h, set, (unsigned)place);
 }
 
-// ---- what a stack does: `rows` says which kind it is, known where a function is compiled
+// ---- operations of a stack: `rows`, a compile-time constant, selects the kind
 
-// The place of a line in its set; 0: it is not there.
+// The place of a line in its set; 0: none.
 static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {
   return rows ? nw_held_row_find(h, set, line) : nw_held_list_find(h, line);
 }
@@ -163,18 +163,18 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
     nw_held_list_age(h, set, e);
 }
 
-// A line that is not there gets a place; in a full set that of the oldest, with all that is said of that one.
+// Gives a new line a place; in a full set that of the oldest line, whose data stays in it.
 static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
   return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
 }
 
-// A set that is full, with its places from the least recent one on.
+// Orders a full set so that its places begin with the least recent.
 static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
 static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
   h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
-// From the least recent on: the next more recent one; 0 ends. `step` counts from 0.
+// Iterates from the least recent line to more recent ones; 0 ends. `step` counts from 0.
 static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
   if (!h->row) return step ? h->link[e].prev : h->list[set].tail;
   const nw_held_row *r = &h->row[set];

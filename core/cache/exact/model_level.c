@@ -1,9 +1,9 @@
-// Folds of a level: its stack, and where conflicts are told, that of a fully associative level beside it.
+// Folds of a level: its stack and, if conflicts are counted, the stack of a fully associative cache of the same size.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
-// A line asked for that is a conflict if it misses here and is found there, as far as nobody knows yet: the number of a first
-// line, or what it was.
+// A request that is a conflict if it misses here and hits in the shadow. Each outcome is known, or is the index of a first line
+// whose outcome is still unknown.
 typedef struct doubt {
   int site, main, shadow;
 } doubt;
@@ -18,10 +18,10 @@ typedef struct level_fold {
 typedef struct level_folder {
   nw_folder base;
   const nw_level_of *of;
-  nw_stack *main, *shadow; // shadow: NULL where conflicts are not told
+  nw_stack *main, *shadow; // shadow: NULL if conflicts are not counted
   doubt *doubt;
   int ndoubts, doubt_cap;
-  int *came[2], came_cap; // of first lines that were put behind others
+  int *came[2], came_cap; // outcomes of the first lines of an applied fold
   int64_t most;
 } level_folder;
 
@@ -67,7 +67,7 @@ static void level_clear(nw_folder *base) {
   f->ndoubts = 0;
 }
 
-// What missed in the shadow, or was found here, is no conflict; what missed here and was found in the shadow is one.
+// A request that misses in the shadow, or hits here, is not a conflict; one that misses here and hits in the shadow is.
 static void doubt_it(level_folder *f, doubt d) {
   if (d.main == NW_STACK_HIT || d.shadow == NW_STACK_MISS) return;
   if (d.main == NW_STACK_MISS && d.shadow == NW_STACK_HIT) {

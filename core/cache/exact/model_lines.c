@@ -1,10 +1,10 @@
-// Folds of all lines ever touched, and who touched them first: what cold misses are, and whether everything fits.
+// Folds of all lines ever touched, and of their first accesses. They give cold misses, and whether everything fits.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
 typedef nw_run_of_lines run;
 
-typedef struct runs { // in the order of lines, none twice
+typedef struct runs { // sorted by line, without overlaps
   run *at;
   int n, cap;
   int64_t lines;
@@ -17,7 +17,7 @@ typedef struct lines_fold {
 
 enum { BUFFER = 1024, RECENT = 256 };
 
-typedef struct fresh { // a line that came alone
+typedef struct fresh { // a line that was added singly
   int64_t line;
   int order, label;
   uint16_t region;
@@ -28,10 +28,10 @@ typedef struct lines_folder {
   const nw_lines_of *of;
   runs runs, spare, placed;
   fresh buffer[BUFFER], sorted[BUFFER];
-  int *begin; // by ground, of those sorted
+  int *begin; // by ground, in sorted order
   int nbuffer;
-  int kept; // runs that a merge leaves as they are
-  int64_t recent[RECENT]; // lines it knows of
+  int kept; // runs that a merge does not change
+  int64_t recent[RECENT]; // lines that are known to be included
 } lines_folder;
 
 const run *nw_fold_lines(const nw_fold *x, int *n) {
@@ -66,7 +66,7 @@ static void begin_at(run *r, int64_t line) {
   r->from = line;
 }
 
-// Of r, what is not in old; old up to there goes with it. i: how far old is used up.
+// Adds old up to r, and the parts of r that are not in old. i: how far old is consumed.
 static int add_rest(runs *to, const runs *old, int i, run r) {
   while (r.from < r.to) {
     while (i < old->n && old->at[i].to <= r.from) add_run(to, old->at[i++]);
@@ -93,7 +93,7 @@ static int merge_run(lines_folder *f, int i, run r) {
   return add_rest(&f->spare, &f->runs, i, r);
 }
 
-// What comes from `line` on is put together anew; returns where that begins.
+// Rebuilds everything from `line` on; returns the index where that begins.
 static int begin_merge(lines_folder *f, int64_t line) {
   int in = 0, out = f->runs.n;
   while (in < out) {
@@ -116,7 +116,7 @@ static void end_merge(lines_folder *f, int i) {
   for (i = 0; i < f->spare.n; i++) add_run(r, f->spare.at[i]);
 }
 
-// ---- lines that come alone
+// ---- single lines
 
 static int by_line(const void *a, const void *b) {
   const fresh *x = a, *y = b;
@@ -129,7 +129,8 @@ static bool in_order(const fresh *x, int n) {
   return true;
 }
 
-// Grounds lie in the order of their numbers, and most are gone through upwards: put by ground, they need no sorting.
+// Grounds are ordered by number, and lines in a ground mostly come in increasing order: after bucketing by ground, they need no
+// sorting.
 static void sort_buffer(lines_folder *f) {
   int ngrounds = f->of->ngrounds;
   const int *ground = f->of->ground;
@@ -202,7 +203,7 @@ static int by_from(const void *a, const void *b) {
   return x->from < y->from ? -1 : x->from > y->from;
 }
 
-// Regions on one ground may lie the other way round.
+// Regions on one ground may be in the opposite order.
 static void place(lines_folder *f, const runs *x, const int64_t *origin) {
   runs *to = &f->placed;
   if (to->cap < x->n) {
@@ -239,13 +240,13 @@ static bool goes_on(const run *x, const run *next) {
   return x->to == next->from && x->region == next->region && x->to - x->from <= SHORT && next->to - next->from <= SHORT;
 }
 
-static bool has_short_ones(const runs *r) { // side by side
+static bool has_short_ones(const runs *r) { // adjacent
   for (int i = 1; i < r->n; i++)
     if (goes_on(&r->at[i - 1], &r->at[i])) return true;
   return false;
 }
 
-// Short runs side by side, from the i-th on: their labels one after the other. Returns how many runs.
+// Concatenates the labels of adjacent short runs, from the i-th on. Returns the number of runs.
 static int side_by_side(const runs *r, int i, int *label, int *n) {
   int k = i;
   for (*n = 0; k < r->n; k++) {
@@ -257,7 +258,7 @@ static int side_by_side(const runs *r, int i, int *label, int *n) {
   return k - i;
 }
 
-// Short runs side by side become one, so that they repeat as one.
+// Merges adjacent short runs, so that they can repeat as one.
 static void find_patterns(lines_folder *f) {
   int label[LONG], n;
   if (!has_short_ones(&f->runs)) return;
@@ -301,7 +302,7 @@ static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   return &copy_of(&f->runs, origin, -1)->base;
 }
 
-// Nothing new came, and nothing moves: nothing new ever will.
+// If no line was new, and no region moves, no later repetition adds a line.
 static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
   (void)origin;
   lines_folder *f = (lines_folder *)base;

@@ -1,9 +1,9 @@
-// Loops that were folded before.
+// A memo of folded loops.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A loop does the same where it runs the same iterations and its regions lie alike: within a line, where lines go to
-// sets as many sets apart, and on one ground as far from each other, or apart.
+// A loop has the same effect if it runs the same iterations and the positions of its regions are equivalent: the same within a
+// line, the same distances in sets for levels with sets, and on one ground the same distances, or apart.
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
@@ -75,7 +75,7 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// Rounds that are all alike need not be put behind nothing.
+// If all iterations are alike, their fold is used directly, without appending it to an empty folder.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);
@@ -93,14 +93,14 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// How many lines a loop touches, as far as that is known: the fold of all lines has the same key.
+// The number of lines that a loop touches, if known: the fold of all lines has the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
   return k && k->fold ? k->fold->lines : 0;
 }
 
-// The fold of a loop that is not known yet.
+// Folds a loop that is not in the memo.
 static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int n) {
   int64_t *key = memcpy(NW_NEW_N(e->job->tallies.arena, int64_t, n), e->key, (size_t)n * sizeof *key);
   if (e->room && lines_of(e, key, n) >= e->room) e->stop = true;
@@ -108,7 +108,7 @@ static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t r
   e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   e->times = times;
-  if (e->stop) { // there is no room: an empty fold says so; or it was stopped
+  if (e->stop) { // there is no room, which an empty fold records; or it was stopped
     if (x) nw_run_drop(e, x);
     x = nw_run_fold_nothing(e, l);
   }
@@ -127,7 +127,7 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// Of loops most of whose folds were made in vain; what is seen a second time is folded all the same.
+// True for a new key of a loop most of whose folds were never reused. A key that is seen a second time is still folded.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

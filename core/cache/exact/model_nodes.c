@@ -1,4 +1,4 @@
-// The nodes of a nest, and the rounds of a loop in classes that run the same iterations.
+// Runs the nodes of a nest, and the iterations of a loop in classes with the same inner iterations.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void run_ref(nw_run *e, const nw_access_form *r, int depth, nw_folder *f)
   }
 }
 
-// What is outside of parallel loops is done by the first thread.
+// Only the first thread runs code outside of parallel loops.
 static void run_stmt(nw_run *e, const nw_shape *s, nw_folder *f) {
   if (e->job->share.thread && !e->inside) return;
   for (int i = 0; i < s->nrefs; i++) run_ref(e, &s->ref[i], s->depth, f);
@@ -28,15 +28,15 @@ static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_check_room(e, f);
 }
 
-enum { SAMPLES = 12 }; // of the rounds of a loop that differ
+enum { SAMPLES = 12 }; // of iterations that differ
 
 static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
 }
 
-// Of each part one round speaks for all of it: the middle one, or one before or behind it in turn. The round before brings the
-// lines that would be there, uncounted. What neither it nor a round that was made before it has brought, may have been brought by
-// others: once it counts as a miss of every round, the other time as one of a single round.
+// One iteration stands for each part: the middle one, or alternately one before or after the middle. The preceding iteration is run
+// first, uncounted, to load the lines that would be there. Lines that neither loads may have been loaded by skipped iterations: one
+// estimate counts them as misses of every iteration, the other as misses of a single iteration.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
@@ -55,8 +55,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
-// regions begin where its slot is 0.
+// The only child of a loop, if it is a loop. NULL: there are more children, or the positions differ, since in a loop that does not
+// count from 0, regions begin where its slot is 0.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -64,7 +64,7 @@ static const nw_shape *only_kid(const nw_shape *l) {
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
 }
 
-// The fold of a loop; NULL: it has no rounds, or they were put behind f.
+// The fold of a loop; NULL: it has no iterations, or they were appended to f.
 static nw_fold *fold_or_run(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (e->room) return nw_run_fold_loop(e, l);
   int64_t first, last;
@@ -84,7 +84,7 @@ static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
   nw_run_drop(e, x);
 }
 
-// Some rounds that ask for the same lines: see model_still.c.
+// Runs iterations that request the same lines: see model_still.c.
 static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t n, nw_folder *f) {
   nw_tally *before = NULL;
   for (int i = 0; i < 3 && i < n; i++) {
@@ -114,7 +114,7 @@ static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Rounds from..to one after the other. `first` is the value of the loop in round 0.
+// Runs iterations from..to one by one. `first` is the value of the loop in iteration 0.
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   run_each(e, l, first, from, to, f, false);
 }
@@ -123,7 +123,7 @@ void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from
   run_each(e, l, first, from, to, f, true);
 }
 
-// Some rounds, one after the other. What is folded already need not be put behind nothing.
+// Folds iterations that are run one by one. A single existing fold is returned directly.
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
   const nw_shape *kid = only_kid(l);
   if (to == from + 1 && kid) {
@@ -142,15 +142,16 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // periods of the sets: steps that fit do as well
+enum { FEW = 4 }; // periods of the sets: with fewer, steps that fit are as good
 
-// Are so many of them put behind f sooner one by one than as one? That is made until the level is full, and looked at and put.
+// True if replaying `times` copies is cheaper than building one summary, which costs filling the level, inspecting it and applying
+// it.
 static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
-// Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them, or they were put
-// behind f, where there is one.
+// Folds the whole periods of iterations from..to, which all run the same inner iterations. NULL: fewer than two periods, or they
+// were appended to f, if given.
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
@@ -186,7 +187,7 @@ static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round,
   return nw_shape_class(l, e->val, fact);
 }
 
-// The end of the rounds that are like `from` in every fact: each fact turns over at most once.
+// The end of the iterations that agree with `from` in every fact: each fact changes at most once.
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
   int n = nw_shape_facts(l);
   *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
@@ -202,7 +203,7 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
-// An estimate leaves out rounds, and does not ask which of them meet.
+// An estimate skips iterations, so it does not need to know which regions overlap.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
   int line = e->job->line;
   *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));
@@ -237,7 +238,7 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
     run_part(e, l, first, from, until, same, apart, f);
     e->times = times;
     if (e->job->plain)
-      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // else it takes more than other classes
+      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // otherwise other classes would be cheaper
     from = until;
   }
 }

@@ -1,9 +1,10 @@
-// Whether it is worth going on.
+// Decides whether continuing pays off.
 #include "cache/exact/model_rounds.h"
 
-// The rounds since the last look speak for those that are left. Some of these will be known, once the regions have come to all
-// places within a line; those of a loop inside of others, from these as well, so that it takes more to give up there. Where the
-// accesses can be simulated instead, that is what going on is held against, whatever was spent already.
+// The cost of the remaining iterations is extrapolated from those since the last check. Some will be in the memo, once the regions
+// have been at all positions within a line. Inner loops also reuse folds of outer iterations, so the threshold for giving up is
+// higher there. If the accesses can be simulated instead, the remaining cost is compared with the simulation, regardless of what
+// was spent.
 static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, int64_t rounds, int64_t all) {
   double each = (double)(e->job->touched - p->touched) / (double)(rounds - p->rounds);
   bool early = rounds < 2 * nw_run_period(e, l, 1);

@@ -1,8 +1,8 @@
-// Loops around a statement: what depends on what, times, and how often it runs.
+// Loops around a statement: dependences, times, and execution counts.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
-// ---- what depends on what
+// ---- dependences
 
 static void signs_of(const nw_affine_bound *b, int n, int slot, bool *up, bool *down) {
   for (int i = 0; i < n; i++) {
@@ -24,7 +24,7 @@ nw_change nw_change_of(const nw_affine_node *x, int slot) {
   }
   signs_of(x->end, x->nend, slot, &end_up, &end_down);
   signs_of(x->begin, x->nbegin, slot, &begin_up, &begin_down);
-  bool moves = begin_up || begin_down; // with a step, to other values
+  bool moves = begin_up || begin_down; // with a step, the values change
   return (nw_change){end_up || end_down || moves, end_up, begin_down || (moves && x->step > 1)};
 }
 
@@ -87,13 +87,13 @@ int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x) {
   return f->stop ? 1 : all;
 }
 
-// ---- how often
+// ---- execution counts
 
 typedef struct counting {
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_node *stmt;
-  int64_t *each; // by reference: lines each access asks for; 0: that differs
+  int64_t *each; // by reference: lines that each access requests; 0: varying
 } counting;
 
 static int64_t line_of(const nw_firsts *f) { return INT64_C(1) << f->shift; }
@@ -103,7 +103,7 @@ static int64_t base_of(const nw_firsts *f, const nw_affine_ref *r) {
   return (int64_t)f->nest->array[r->array].address + r->at.rest;
 }
 
-// Wherever in a line an access may begin, does it ask for as many lines? 0: no.
+// The number of lines per access, if it is the same for all start positions in a line; otherwise 0.
 static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   int64_t g = line_of(f);
   for (int i = 0; i < r->at.n; i++) g = nw_gcd(g, r->at.coef[i]);
@@ -112,7 +112,7 @@ static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   return lines == lines_from(f, line_of(f) - g + least, r->bytes) ? lines : 0;
 }
 
-// How many of `n` accesses `move` bytes apart begin at each byte of a line, each as often as `at` says of the first.
+// Counts how many of `n` accesses, `move` bytes apart, start at each byte of a line; at: the counts of the first access.
 static void spread(int64_t *at, int64_t line, int64_t move, int64_t n) {
   int64_t out[4096] = {0};
   move = nw_floormod_i64(move, line);

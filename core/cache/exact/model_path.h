@@ -1,4 +1,4 @@
-// The loops and guards around a statement, and how they depend on each other. Private to the model.
+// The loops and guards around a statement, and their dependences. Private to the model.
 #pragma once
 #include "cache/exact/model_first.h"
 
@@ -7,20 +7,20 @@ enum { NW_AROUND_DEEP = 64 };
 typedef struct nw_around { // from the root
   const nw_affine_node *node[NW_AROUND_DEEP];
   int n;
-  bool free[NW_AROUND_DEEP]; // a loop that steers nothing inside
-  int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // of a loop: the time of one value; the least it has
+  bool free[NW_AROUND_DEEP]; // a loop on which nothing inside depends
+  int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // of a loop: the time of one iteration; its least value
 } nw_around;
 
-bool nw_firsts_enough(nw_firsts *f, int64_t n); // n ticks more: is it to stop?
+bool nw_firsts_enough(nw_firsts *f, int64_t n); // counts n more ticks; true if it must stop
 
-// What changes in a loop or guard when a slot grows: what it did not run before may be behind its end, or elsewhere.
+// What changes in a loop or guard when a slot grows: new iterations may be after its old end, or elsewhere.
 typedef struct nw_change {
   bool any, at_end, elsewhere;
 } nw_change;
 nw_change nw_change_of(const nw_affine_node *x, int slot);
 void nw_path_find_free(nw_around *p);
 
-// A time for every access: what runs later is later. Sets the ranges of the slots inside; stops f where there are too many.
+// Gives every access a time that increases in execution order. Sets the ranges of the slots inside; stops f if there are too many.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
-int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // of one value
-void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // its accesses
+int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // of one iteration
+void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts its accesses

@@ -47,7 +47,7 @@ const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n) {
   return x;
 }
 
-// Knuth, Morris and Pratt: what is left of the whole behind its longest border.
+// Knuth, Morris and Pratt: the length minus the longest border.
 static int period_of(const int *label, int n) {
   int border[LONG + 1];
   border[0] = -1;
@@ -56,7 +56,7 @@ static int period_of(const int *label, int n) {
   return n - border[n];
 }
 
-static bool is_less(const int *label, int n, int a, int b) { // begun at a, and at b
+static bool is_less(const int *label, int n, int a, int b) { // compares the rotations that start at a and at b
   for (int i = 0; i < n; i++) {
     int x = label[(a + i) % n], y = label[(b + i) % n];
     if (x != y) return x < y;

@@ -1,5 +1,5 @@
-// Who was first to touch lines side by side: sites in a pattern that repeats. A loop unrolled four times makes one of four.
-// Private to the model.
+// The sites that first touch adjacent lines, as a repeating pattern. A loop unrolled four times gives a pattern of four. Private to
+// the model.
 #pragma once
 #include "base/base.h"
 
@@ -9,7 +9,7 @@ typedef struct nw_pattern {
   int label[]; // 2 * site, and 1 for a write
 } nw_pattern;
 
-typedef struct nw_patterns { // each once
+typedef struct nw_patterns { // without duplicates
   nw_arena *arena;
   nw_vec all;
   const nw_pattern **slot;
@@ -18,5 +18,5 @@ typedef struct nw_patterns { // each once
 void nw_patterns_open(nw_patterns *p);
 void nw_patterns_close(nw_patterns *p);
 const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n);
-// The shortest pattern that gives these labels, and where it begins in it.
+// The shortest pattern that gives these labels, and the start position in it.
 const nw_pattern *nw_pattern_in(nw_patterns *p, const int *label, int n, int *phase);

@@ -1,4 +1,4 @@
-// The model's slowest way: every access through the simulator, or through a part of its sets.
+// The model's slowest methods: simulating every access, or a sample of the sets.
 #include "cache/exact/model_ask.h"
 #include "cache/sim/sampled.h"
 
@@ -58,7 +58,7 @@ nw_answered nw_plain_level(nw_asking *q, int level, int64_t most) {
   return a;
 }
 
-// ---- a part of the sets
+// ---- sampling sets
 
 typedef struct sampling {
   nw_sampled *sampled;
@@ -72,7 +72,7 @@ static bool feed_some(void *env, const nw_ref *ref, int n) {
   return p->accesses <= p->most;
 }
 
-// What was looked at counts, also where the walk was given up.
+// Accesses that were processed count, even if the walk was stopped.
 static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
   uint64_t from, to;
   if (!nw_sampled_can(o)) return NW_TOO_MANY;
@@ -89,7 +89,7 @@ static void note(nw_asking *q, const nw_sampled *k, int from, int level) {
   q->m->error[level] = nw_sampled_error(k, from);
 }
 
-// Lines asked for and cold misses are known better.
+// Requested lines and cold misses are replaced by the known exact values.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most) {
   nw_sim_opts o = q->o->caches;
   o.nlevels = 1;
@@ -120,7 +120,7 @@ nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most) {
   return a;
 }
 
-// ---- levels that are fed misses
+// ---- mode MISSES
 
 static double misses(nw_sim_counts n) { return (double)(n.read_misses + n.write_misses); }
 

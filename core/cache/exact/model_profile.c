@@ -1,7 +1,7 @@
-// How the lines of a fold spread over the sets, region by region.
+// The distribution of a fold's lines over the sets, by region.
 //
-// Where the regions lie only moves these against each other. A set that gets too many lines gets so many of each region that the
-// most of all others would be too many beside them; so few sets have to be looked at.
+// The positions of regions only shift these distributions against each other. A set can get too many lines only if, for each
+// region, its lines plus the maxima of all other regions are too many. So only few sets have to be checked.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {
@@ -26,7 +26,7 @@ static int64_t count_region(nw_profile *p, const nw_stacked *s, int region) {
   return most;
 }
 
-// The sets of a region that get more than so many; into `full` where there is one.
+// Counts the sets of a region with more than `few` lines; lists them in `full` if given.
 static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *full) {
   const uint32_t *count = counts_of(p, region);
   int n = 0;
@@ -38,7 +38,7 @@ static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *ful
   return n;
 }
 
-// The region with the fewest such sets.
+// Finds the region with the fewest such sets.
 static void find_lead(nw_arena *a, nw_profile *p, const int64_t *most, int64_t all) {
   p->nfull = INT32_MAX;
   for (int i = 0; i < p->n; i++) {

@@ -1,10 +1,10 @@
-// Grounds, the regions on them, and where those stay.
+// Grounds, the regions on them, and their ranges.
 #include "cache/exact/model_making.h"
 
 enum {
   MOST_REGIONS = 6,
   ROWS = 6
-}; // on a ground: what moves in yet another way is of the first one; widths that are tried
+}; // regions per ground: references beyond that join the first region; most widths that are tried
 
 typedef struct nw_region_moves {
   int ground;
@@ -29,7 +29,7 @@ static void join(const nw_making *m, nw_region_moves *x, const nw_linear *f, int
   }
 }
 
-// The first region on a ground that moves as the reference does, or a new one.
+// Returns the first region on a ground with the same moves as the reference, or a new one.
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth) {
   int n = 0, first = 0;
   for (int i = 0; i < m->region.n; i++) {
@@ -56,7 +56,7 @@ static int loops_in(const nw_affine_node *x) {
   return n;
 }
 
-// Arrays lie in the order of their addresses.
+// Arrays are sorted by address.
 void nw_making_grounds(nw_making *m) {
   const nw_affine_nest *n = m->nest;
   int line = m->line;
@@ -113,7 +113,7 @@ typedef struct widths {
   int n;
 } widths;
 
-// Steps of two lines or more that the loop and those inside make with a region.
+// Collects steps of two lines or more that the loop and inner loops make with a region.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -133,7 +133,7 @@ static void reach_rows(nw_making *m, const nw_shape *loop, nw_shape *s, const nw
   for (int i = 0; i < s->nkids; i++) reach_rows(m, loop, s->kid[i], at, wide, lo, hi);
 }
 
-// Of a row, what two regions leave free.
+// The bytes of a row that two regions leave free.
 static int64_t free_of(int64_t wide, const int64_t *lo, const int64_t *hi) {
   __int128 left = (__int128)wide - ((__int128)hi[0] - lo[0]) - ((__int128)hi[1] - lo[1]);
   return left < 0 ? 0 : (int64_t)left;
@@ -176,7 +176,7 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
-      l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0); // how many lines they are apart depends on each byte
+      l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0); // their distance in lines depends on each byte
       l->drifts |= r.drift;
     }
 }

@@ -1,11 +1,11 @@
-// Rounds that repeat: by doubling, or at once.
+// Repeated iterations: by doubling, or at once.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
-// The least number of rounds in which all regions move by whole lines, and where lines go to sets, all by as many sets. That many
-// rounds later the loop does the same again, elsewhere: lines that share a set still do, and the sets are equal among themselves.
+// The least number of iterations that moves all regions by whole lines and, for levels with sets, all by the same number of sets.
+// After that many iterations the loop does the same at another place: lines that share a set still do, and all sets behave alike.
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
@@ -21,25 +21,25 @@ int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   return all * p;
 }
 
-// By how much regions move in so many rounds.
+// The moves of regions in this many iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds) {
   memset(e->by, 0, (size_t)e->job->nest->nregions * sizeof *e->by);
   for (int i = 0; i < l->nanchors; i++)
     e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
 }
 
-// `once` so many times, each time a period further.
+// `once` repeated `times` times, each time a period further.
 typedef struct repetition {
   nw_run *e;
   const nw_shape *l;
   int64_t times, from, period;
   nw_folder *f; // the first k of them
   int64_t k;
-  nw_fold *made[64]; // of len[i] times
+  nw_fold *made[64]; // len[i] repetitions
   int64_t len[64];
   int n;
-  int64_t size, growth; // lines in f; how many the last one brought
-  int64_t check; // at so many times it is worth to see whether it goes on alike
+  int64_t size, growth; // lines in f; lines that the last repetition added
+  int64_t check; // number of repetitions at which the steady state is tested next
 } repetition;
 
 static void append(repetition *r, const nw_fold *x, int64_t times) {
@@ -58,8 +58,8 @@ static nw_fold *so_far(repetition *r) {
   return r->made[r->n] = x;
 }
 
-// Where one time more leaves everything as it was, but for the move, any number of times will: each of them meets what the one
-// before did, moved.
+// If one more repetition changes nothing but the positions, any number of repetitions does: each sees the state of the previous
+// one, moved.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);
@@ -82,7 +82,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// Lines to be handled by doubling and one by one: until the end, or until the level is full, where most loops go on alike.
+// Compares the lines to process by doubling and one by one: until the end, or until the level is full, when most loops become
+// steady.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

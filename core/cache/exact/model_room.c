@@ -1,4 +1,4 @@
-// Loops that fit: what they do does not depend on where they lie.
+// Loops that fit: their effect does not depend on the positions of their regions.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// The most lines that a set gets of each region, one above the other: no place of the regions can bring more.
+// The sum over regions of the most lines that any set gets: an upper bound for all positions of the regions.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {
@@ -57,7 +57,7 @@ bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round) {
   return all;
 }
 
-// Another run at the same place of the nest.
+// Moves another run to the same position in the nest.
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   memcpy(other->val, e->val, (size_t)(l->depth + 1) * sizeof *other->val);
   other->inside = e->inside;
@@ -65,8 +65,8 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
-// Where there was no room a few times, it is tried less and less often; and so it is with an innermost loop whose fold would hardly be
-// used again: it may as well be run where it stands.
+// After several failures for lack of room, tries become less and less frequent. An innermost loop whose fold would hardly be reused
+// is not tried either: it can be run directly.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
@@ -74,8 +74,8 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
   return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
-// What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
-// same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
+// If sets have room for all lines of a loop, nothing is evicted, so its effect does not depend on positions. It is the same as in
+// one set with the room of all sets, for any positions of its regions. NULL: some set has no room.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
@@ -103,7 +103,7 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// Its folds count nothing: nothing misses but first lines, and nothing leaves. So they go for all levels of that room or less.
+// Its folds have no counts: only first lines miss, and nothing is evicted. So they are valid for all levels with this room or less.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);

@@ -1,4 +1,4 @@
-// A run of the model: what it holds, and how folds are put together.
+// A run of the model: its state, and building folds.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int dept
   return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * e->job->nest->ground[region];
 }
 
-// The lines in which the regions of a loop are in one of its rounds.
+// The lines of the regions of a loop in one iteration.
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round) {
   for (int i = 0; i < l->nanchors; i++) {
     const nw_anchor *a = &l->anchor[i];
@@ -125,7 +125,7 @@ bool nw_fold_nest(nw_fold_run *r) {
   if (e->roomy) e->roomy->room = r->sets * ((const nw_level_of *)r->of)->ways;
   const nw_shape *root = r->nest->root;
   if (e->accesses < 0 && root->kind == NW_AFFINE_LOOP)
-    r->fold = nw_run_fold_loop(e, root); // its lines do not matter any more
+    r->fold = nw_run_fold_loop(e, root); // its positions do not matter any more
   if (r->fold)
     r->fold->kept = false;
   else

@@ -10,27 +10,26 @@ typedef struct nw_fold_run {
   const nw_fold_kind *kind;
   const void *of; // the kind's
   int line; // bytes
-  int64_t
-      sets; // which lines a region may move by without changing what it does: multiples of so many, with the others; 1: any
+  int64_t sets; // regions may move together by multiples of this many lines without changing anything; 1: any number
   nw_affine_share share;
   int64_t most; // touches
-  int64_t plain; // accesses, where they can be simulated instead; 0: else there is no exact answer
-  // An estimate: a loop does the same wherever its regions lie within the sets, and some rounds speak for others; 2: other
-  // ones, and what they do not know is a hit, not a miss.
+  int64_t plain; // accesses, if they can be simulated instead; 0: they cannot
+  // An estimate: a loop does the same wherever its regions are within the sets, and some iterations stand for others; 2: a second
+  // estimate, with other iterations, that counts unknown outcomes as hits, not misses.
   int rough;
-  struct nw_run *roomy; // of a level with sets; NULL: it does without
-  const struct nw_fold_run *lines; // of a level: how many lines each loop touches; NULL: not known
+  struct nw_run *roomy; // for a level with sets; NULL: not used
+  const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL: unknown
   // out
   int64_t touched;
-  bool hopeless; // it gave up before it had made so many touches
+  bool hopeless; // it gave up before it reached the limit
   nw_tallies tallies;
   nw_fold *fold; // of everything, its lines counted from 0
-  struct nw_run *run; // that made it, for others to ask
+  struct nw_run *run; // that made the fold, for queries by others
 } nw_fold_run;
 
-// A run beside those of levels with sets, for them and for smaller ones after them.
+// A run that serves those of levels with sets.
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 
-bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; in any case:
+bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; afterwards, in any case:
 void nw_fold_run_free(nw_fold_run *r);

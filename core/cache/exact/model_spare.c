@@ -1,4 +1,4 @@
-// Memory that is used again.
+// Memory for reuse.
 #include "cache/exact/model_spare.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Memory that a session's runs of the model use again: fresh pages cost more than what is written to them. Private to the model.
+// Memory that a session's runs of the model reuse, since fresh pages cost more than the writes to them. Private to the model.
 #pragma once
 #include "base/base.h"
 
@@ -7,8 +7,8 @@ typedef struct nw_spares {
   size_t bytes; // of all
 } nw_spares;
 nw_spares *nw_spares_of(nw_ctx *c);
-void nw_spares_trim(nw_spares *s); // to be called between runs: does not keep more than a session may
+void nw_spares_trim(nw_spares *s); // called between runs: frees what exceeds the limit of a session
 void *nw_spare_get(nw_spares *s, size_t bytes); // not zeroed
 void nw_spare_give(nw_spares *s, void *block); // may be NULL
-size_t nw_spare_room(const void *block); // bytes it has in all
-void *nw_spare_more(nw_spares *s, void *block, size_t used, size_t bytes); // a larger one with the same beginning
+size_t nw_spare_room(const void *block); // total bytes
+void *nw_spare_more(nw_spares *s, void *block, size_t used, size_t bytes); // a larger block with the same first bytes

@@ -1,18 +1,18 @@
-// LRU stacks that begin with nothing known, and the summaries they make.
+// LRU stacks that start with unknown content, and the summaries that they build.
 #include "cache/exact/model_stack.h"
 #include "cache/exact/model_held.h"
 #include <stdlib.h>
 
-#define INLINE static inline __attribute__((always_inline)) // so that each kind of sets has loops of its own
+#define INLINE static inline __attribute__((always_inline)) // to specialize loops for each kind of sets
 
 struct nw_stack {
   nw_held held;
   uint32_t now; // stamp
-  uint32_t *came; // by first line of the summary that is applied: its place
+  uint32_t *came; // by first line of the applied summary: its place
   int came_cap;
   nw_stack_first *first;
   int nfirst, first_cap;
-  bool *whole; // by set, as it ends
+  bool *whole; // by set, at the end
   nw_stack_counts counts;
 };
 
@@ -52,7 +52,7 @@ INLINE void come(nw_stack *k, nw_held_line *x, int64_t line, int region, int fir
   *x = (nw_held_line){line, stays ? NW_AS_BEFORE : NW_CLEAN, first, k->now, (uint16_t)region, stays};
 }
 
-// ---- what is counted
+// ---- counting
 
 INLINE void count(const nw_stack *k, int site, int cell) {
   if (k->counts.to) nw_counting_add(k->counts.to, site * k->counts.cells + cell, 1);
@@ -62,8 +62,8 @@ INLINE void missed(const nw_stack *k, int site, bool write) {
   count(k, site, write ? k->counts.write : k->counts.read);
 }
 
-// The line goes, now or before it is asked for again. It is written back for the site that wrote it last; where that may have
-// been before all this, whoever comes to know of it will count it.
+// The line is evicted, now or before its next request. The write-back counts for the site that wrote it last. If that write may
+// have been before this part, the write-back is counted when the earlier part is known.
 INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
@@ -77,8 +77,8 @@ static void more_firsts(nw_stack *k) {
                            (size_t)k->first_cap * sizeof *k->first);
 }
 
-// A line that is not there: in a set that has seen fewer lines than it holds nobody knows whether it was there before; in a
-// full one, it was not. Returns its place.
+// Adds a line that is not there. If the set has seen fewer lines than it holds, it is unknown whether the line was there before
+// this part; in a full set, it was not. Returns its place.
 INLINE uint32_t bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, int *what) {
   bool full = is_full(k, rows, set);
   uint32_t e = nw_held_enter(&k->held, rows, set, line, full);
@@ -113,10 +113,10 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
   return k->held.row ? ask(k, true, line, region, site, write) : ask(k, false, line, region, site, write);
 }
 
-// ---- one summary after another
+// ---- applying summaries
 
-// Its first lines are asked for: no other line of it that is not there yet can be a hit. Where a line stays to its end, what it
-// says of it at the end goes for the whole stay, which began here or before; where it left, that stay is over.
+// Requests the first lines of a summary: only these can hit earlier content. If a line stays to the end of the summary, its final
+// state holds for its whole stay, which began here or earlier; if it was evicted, the stay is over.
 INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
   int64_t line = f->line + origin[f->region];
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
@@ -135,17 +135,17 @@ INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const in
   return what;
 }
 
-// No line of the summary has gone so far.
+// No line of the summary has been evicted so far.
 INLINE void take_turn(nw_stack *k, bool rows, uint32_t e) {
   nw_held_refresh(&k->held, rows, nw_held_set(&k->held, k->held.at[e].line), e);
 }
 
-// The place of a line that came as a first one, or 0 where it is not there any more.
+// The place of a first line, or 0 if it was evicted.
 INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t line, uint32_t came) {
   return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
 }
 
-// First lines that left go before any other.
+// First lines that the summary evicts are evicted before any other.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
   for (int i = 0; i < s->nleft; i++) {
     const nw_stack_first *f = &s->first[s->left[i]];
@@ -155,8 +155,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// The lines that stay are put into their order. Those that were not among the first come in for ones that left: where one left,
-// the set has been filled by first lines alone, and as many of them left as come in.
+// Puts the remaining lines into LRU order. Lines that are not first lines replace evicted ones: if a line was evicted, the set was
+// filled by first lines alone, and as many were evicted as come in.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
@@ -169,7 +169,7 @@ INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int
   if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
-// All that the set holds by now are first lines that left: what stays takes their places.
+// If the set now holds only evicted first lines, the remaining lines take their places.
 INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
   nw_held *h = &k->held;
   uint32_t set = nw_held_set(h, l->line + origin[l->region]);
@@ -241,7 +241,7 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
   nw_spare_give(h->spares, of_whole);
 }
 
-// Equal sets lie side by side in a summary, each in its order.
+// Lines of one set are adjacent in a summary, in order.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by) {
   nw_held *h = &k->held;
   if (k->nfirst != s->nfirst || (int)h->live != s->nlast) return false;

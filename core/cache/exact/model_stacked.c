@@ -1,4 +1,4 @@
-// Summaries, and in which order their lines are put behind others.
+// Summaries, and the order in which their lines are applied.
 #include "cache/exact/model_stack.h"
 
 void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
@@ -9,12 +9,12 @@ void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
 
 int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->nturns + s->nleft + s->nlate; }
 
-// Which lines have to be made more recent than by asking for the first ones in their order. Of each set those that stay lie in
-// that order from the least recent on, as long as none is less recent than one that came later; one that is has its turn again
-// behind the last of those. What came in for lines that left is late, and what is more recent than that.
+// Finds the lines whose LRU order is not given by requesting the first lines in order. That order is right for the remaining first
+// lines of a set, least recent first, as long as none is more recent than a line that came after it. Otherwise the line takes
+// another turn after the last of these. Lines that replaced evicted ones are late, and so are all more recent lines.
 typedef struct order {
   nw_stacked *s;
-  int *behind; // by last line: the first line behind which it has its turn, or one of these
+  int *behind; // by last line: the first line after which it takes its turn, or one of these
 } order;
 enum { IN_ORDER = -1, LATE = -2 };
 
@@ -32,7 +32,7 @@ static void find_order(order *o) {
   }
 }
 
-// Those of one set come in their order.
+// Lines of one set come in order.
 static void fill_turns(order *o, int *next) {
   int sum = 0;
   for (int i = 0; i < o->s->nfirst; i++) {

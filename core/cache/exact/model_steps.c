@@ -1,20 +1,20 @@
-// Rounds that are alike, where sets have room for some of them.
+// Equal iterations, if sets have room for some of them.
 #include "cache/exact/model_rounds.h"
 
-// A step is as many rounds as move each region by whole lines. What it does in sets that have room for its lines does not depend
-// on where those lie (model_room.c), so it is folded once and put behind wherever it comes; and so are two of them, four, and so
-// on, as long as they fit as well and share lines.
+// A step is the number of iterations that moves each region by whole lines. If sets have room for its lines, its effect does not
+// depend on positions (model_room.c), so it is folded once and applied everywhere. The same is done for two steps, four, and so on,
+// as long as they fit and share lines.
 enum { SIZES = 16 };
 
 typedef struct steps {
   nw_run *e;
   const nw_shape *l;
-  int64_t first, from, to, q; // the value in round 0; rounds
+  int64_t first, from, to, q; // first: the value in iteration 0; the others are iterations
   nw_fold *made[SIZES]; // of 2^i steps
   int n;
 } steps;
 
-// The next size, made in the run of one set. NULL: that had no room.
+// Makes the next size in the one-set run. NULL: no room.
 static nw_fold *make_next(const steps *s) {
   nw_run *r = s->e->roomy;
   nw_fold *x = s->n ? nw_run_repeat(r, s->l, s->made[s->n - 1], 2, s->from, s->q << (s->n - 1))
@@ -26,11 +26,11 @@ static nw_fold *make_next(const steps *s) {
   return NULL;
 }
 
-// It is the same wherever the loop does the same, and may be known from there.
+// The fold is the same wherever the loop does the same, so it may be in the memo.
 static nw_fold *next_size(const steps *s) {
   nw_run *r = s->e->roomy;
   int n = nw_run_key(r, s->l, s->first, s->to, r->key);
-  r->key[0] = ~r->key[0]; // no loop
+  r->key[0] = ~r->key[0]; // not the key of a loop
   r->key[n++] = s->from;
   r->key[n++] = s->n;
   const nw_known *k = nw_run_recall(r, r->key, n);
@@ -42,7 +42,7 @@ static nw_fold *next_size(const steps *s) {
   return k->fold;
 }
 
-// Twice what there is, where that fits anywhere and shares lines. NULL: it is not worth it.
+// Doubles the largest size if the result fits for any positions and shares lines. NULL: it does not pay off.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];
@@ -60,19 +60,19 @@ static void make(steps *s) {
   nw_run_touch(s->e, r->job->touched - was);
 }
 
-// What did not fit twice is not tried again.
+// A size that failed to fit twice is not tried again.
 static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
   return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
 }
 
-// Some of the rounds from..to, one after the other.
+// Runs some of the iterations from..to one by one.
 static void run_some(const steps *s, int64_t from, int64_t rounds, nw_folder *f) {
   double times = nw_run_set_times(s->e, from - s->from, from - s->from + rounds, s->to - s->from);
   nw_run_each_alike(s->e, s->l, s->first, from, from + rounds, f);
   s->e->times = times;
 }
 
-// Returns how far it has come.
+// Returns the first iteration that was not run.
 static int64_t run_steps(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   steps s = {.e = e, .l = l, .first = first, .from = from, .to = to, .q = nw_run_period(e, l, 1)};
   make(&s);

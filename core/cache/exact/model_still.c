@@ -1,13 +1,13 @@
-// Rounds that ask for the same lines as the round before, access by access.
+// Iterations that request the same lines as the previous iteration, access by access.
 #include "cache/exact/model_rounds.h"
 
-// A round leaves the last lines of each set in the order of their last time. The same round once more leaves the same ones in the
-// same order: in a set that holds all lines of the round nothing leaves, and in another nothing else is left already. What it
-// finds, and by whom lines were written, is the same from the third round on: a line that stays through the second round stays
-// through all later ones, and the state of any other comes from within a round. So the counts of the third go for all that follow.
-// No line is new after the first.
+// After an iteration, each set holds the last requested lines in LRU order. The same iteration again leaves the same lines in the
+// same order: in a set that holds all lines of the iteration nothing is evicted, and any other set holds no other lines already.
+// From the third iteration on, hits and last writers are the same: a line that stays through the second iteration stays through all
+// later ones, and the state of any other line comes from within an iteration. So the counts of the third hold for all that follow.
+// No line is new after the first iteration.
 
-// Wherever inner loops are, an access begins as far behind some multiple of so many bytes, which divide a line.
+// A divisor of the line size such that an access has the same offset from its multiples for all values of inner loops.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -19,7 +19,7 @@ static int64_t move_of(const nw_shape *l, const nw_access_form *r) {
   return move < 0 ? -move : move;
 }
 
-// The most rounds that any could stand still.
+// An upper bound of the number of stationary iterations.
 static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   int64_t most = INT64_MAX;
   for (int i = 0; i < s->nrefs; i++) {
@@ -33,7 +33,7 @@ static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s)
   return most;
 }
 
-// How many bytes an address may still go on, up or down, before it leaves its grain.
+// The bytes that an address may still move, up or down, before it leaves its grain.
 static int64_t left(int64_t at, int64_t grain, bool up) {
   int64_t in = at & (grain - 1);
   return up ? grain - 1 - in : in;
@@ -61,7 +61,7 @@ static int64_t still_in(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   return n;
 }
 
-enum { FEW = 4 }; // rounds that are not worth the looking
+enum { FEW = 4 }; // iterations that are too few to check
 
 static bool may_stand(nw_run *e, const nw_shape *l) {
   nw_record *r = &e->record[l->id];

@@ -8,7 +8,7 @@ typedef struct counted {
 } counted;
 
 struct nw_tally {
-  int64_t times; // while they are summed up
+  int64_t times; // during summation
   int nparts, ncounted;
   nw_tally_part *part;
   counted *counted;
@@ -70,7 +70,7 @@ nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all) {
   return t;
 }
 
-// to += a*b; false: it would not fit.
+// to += a*b; false: overflow.
 static bool add_product(int64_t *to, int64_t a, int64_t b) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*to, product, to);

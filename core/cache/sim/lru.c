@@ -1,4 +1,4 @@
-// Recency: which lines a level holds.
+// LRU replacement: the lines that a level holds.
 #include "cache/sim/lru.h"
 #include <stdlib.h>
 

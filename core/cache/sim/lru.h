@@ -1,24 +1,24 @@
-// Recency: which lines a level holds. Lines are numbered from 1.
+// LRU replacement: the lines that a level holds. Lines are numbered from 1.
 #pragma once
 #include "base/base.h"
 
-// What became of a line that was asked for, and which one went for it (0: none).
+// The result of a request: hit or miss, and the evicted line (0: none).
 typedef struct nw_lru_answer {
   bool hit;
-  bool dirty; // the one that went
+  bool dirty; // the evicted line was dirty
   uint32_t gone;
 } nw_lru_answer;
 
-// Sets of a few ways: each row the most recent first, a word a line: its number, and whether it is dirty in the lowest bit.
+// Sets of a few ways: each row has the most recent line first. A word is the number of a line; its lowest bit is the dirty bit.
 typedef struct nw_sets {
   uint32_t *way;
   int ways;
-  uint32_t sets, mask; // mask: sets - 1 where that is a power of two, else 0
-  uint64_t before; // address of line 0, in lines: which set a line goes to is a matter of its address
+  uint32_t sets, mask; // mask: sets - 1 if sets is a power of two, else 0
+  uint64_t before; // address of line 0, in lines, from which the set of a line follows
 } nw_sets;
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before);
 void nw_sets_free(nw_sets *s);
-bool nw_sets_soil(nw_sets *s, uint32_t line); // makes it dirty where it lies; false: it is not there
+bool nw_sets_soil(nw_sets *s, uint32_t line); // marks a line as dirty; false: it is not there
 
 static inline uint32_t nw_sets_row(const nw_sets *s, uint32_t line) {
   uint64_t at = s->before + line;
@@ -40,7 +40,7 @@ static inline nw_lru_answer nw_sets_ask(nw_sets *s, uint32_t line, bool write) {
   return hit ? (nw_lru_answer){.hit = true} : (nw_lru_answer){.gone = found >> 1, .dirty = found & 1};
 }
 
-// One set of any size: a list through all lines there are.
+// One set of any size: a linked list over all lines.
 typedef struct nw_list {
   uint32_t *next, *prev; // by line; 0 ends. next[0] is the most recent, prev[0] the least
   uint8_t *state; // by line: 1 held, 2 dirty

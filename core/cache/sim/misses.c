@@ -1,4 +1,4 @@
-// Misses: a walk through the simulator, counted by what asked.
+// Misses: simulates a walk and counts misses by site.
 #include "cache/sim/misses.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// A list of misses in the making.
+// Builds a list of misses.
 #pragma once
 #include "cache/sim/sim.h"
 

@@ -1,16 +1,16 @@
-// Some sets for all of them.
+// Simulates a sample of the sets.
 #include "cache/sim/sampled.h"
 #include <math.h>
 #include <stdlib.h>
 
-// Lines are of one of CLASSES classes, by the low bits of their numbers; PICKED of them are simulated. No two are a power of two
-// apart, as rows of matrices often are.
+// Lines have one of CLASSES classes, from the low bits of their numbers; PICKED classes are simulated. No two of these are a power
+// of two apart, since rows of matrices often are.
 enum { CLASSES = 64, PICKED = 8, PART = CLASSES / PICKED };
 
 struct nw_sampled {
   nw_sim *sim;
   int shift, nlevels, nsites;
-  int8_t pick[CLASSES]; // which of the picked ones it is; -1: none
+  int8_t pick[CLASSES]; // index among the picked classes; -1: not picked
   int64_t *asked; // by site: lines, of all classes
   int64_t missed[NW_MAX_LEVELS][PICKED];
   nw_ref ref[2 * NW_BATCH]; // in lines that are picked
@@ -26,7 +26,7 @@ bool nw_sampled_can(const nw_sim_opts *o) {
   return true;
 }
 
-// Only a part of the lines comes to where sets do not matter.
+// A fully associative level gets only a part of the lines, so it is made smaller.
 static nw_sim_opts part_of(const nw_sim_opts *o) {
   nw_sim_opts part = *o;
   part.part = PART;
@@ -115,6 +115,6 @@ double nw_sampled_error(const nw_sampled *k, int level) {
     double apart = (double)k->missed[level][i] - mean;
     squares += apart * apart;
   }
-  double rest = 1 - 1.0 / PART; // what was looked at is not in doubt
+  double rest = 1 - 1.0 / PART; // the simulated part has no error
   return 2 * sqrt(squares / (PICKED - 1) / PICKED * rest) / mean;
 }

@@ -1,19 +1,20 @@
-// An estimate of what the caches do, for programs that make too many accesses to be simulated one by one: a part of the sets, over the
-// whole program. What goes to one set has no influence on another, so those that are looked at are exact, at all levels, where
-// a set's lines in one level are a whole number of sets' lines in the next. The rest is taken to be like them. R. E. Kessler, M. D.
-// Hill, D. A. Wood, "A Comparison of Trace-Sampling Techniques for Multi-Megabyte Caches", 1994. Of a fully associative level a
-// part of the lines in as small a part of the cache: C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS", 2015.
+// Estimates cache behaviour for programs with too many accesses to simulate all. It simulates a sample of the sets over the whole
+// program. Sets do not influence each other, so the sampled sets are exact at all levels, if the lines of a set in one level are
+// those of a whole number of sets in the next. The other sets are assumed to behave alike. R. E. Kessler, M. D. Hill, D. A. Wood,
+// "A Comparison of Trace-Sampling Techniques for Multi-Megabyte Caches", 1994. For a fully associative level, it simulates a
+// fraction of the lines in the same fraction of the cache: C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS",
+// 2015.
 #pragma once
 #include "cache/sim/sim.h"
 
 typedef struct nw_sampled nw_sampled;
-bool nw_sampled_can(const nw_sim_opts *o); // has every level sets enough to take a part of them?
-// As nw_sim_new, for levels of which that is true.
+bool nw_sampled_can(const nw_sim_opts *o); // true if every level has enough sets to sample
+// As nw_sim_new, for levels that can be sampled.
 nw_sampled *nw_sampled_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sampled_free(nw_sampled *k);
 void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n);
-// Of all sets, as far as can be told.
+// Estimated counts over all sets.
 nw_sim_counts nw_sampled_site(const nw_sampled *k, int level, int site);
 int64_t nw_sampled_looked(const nw_sampled *k, int site); // lines of it that were simulated
-// Two standard errors of the misses, as a part of them: by how much the sets that were looked at differ from each other.
+// Two standard errors of the misses, as a fraction of them, from the variance among the sampled sets.
 double nw_sampled_error(const nw_sampled *k, int level);

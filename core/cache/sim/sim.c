@@ -8,8 +8,8 @@ typedef struct level {
   nw_sets sets;
   nw_list list;
   bool shadowed;
-  nw_list shadow; // fully associative and as large, to tell conflicts
-  uint64_t *seen; // lines this level was asked for: a bit each
+  nw_list shadow; // fully associative and of the same size, to detect conflicts
+  uint64_t *seen; // one bit for each line that was requested from this level
   nw_sim_counts *count; // by site
 } level;
 
@@ -21,16 +21,17 @@ struct nw_sim {
   level level[NW_MAX_LEVELS];
 };
 
-// ---- making
+// ---- construction
 
 static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
   const nw_sim_level *l = &o->level[i];
   int64_t lines = o->line > 0 ? l->bytes / o->line : 0;
   if (lines <= 0 || l->bytes % o->line)
     return nw_fail(c, NW_EINVAL, "Give its size in bytes, a multiple of the line.",
-                   "level %d of %lld bytes does not hold whole lines of %d", i + 1, (long long)l->bytes, o->line);
+                   "level %d has %lld bytes, not a multiple of the line, %d bytes", i + 1, (long long)l->bytes,
+                   o->line);
   if (l->ways < 0 || (l->ways && lines % l->ways))
-    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.", "level %d has %lld lines, which %d ways do not share",
+    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.", "level %d has %lld lines, which %d ways do not divide",
                    i + 1, (long long)lines, l->ways);
   if (lines >= UINT32_MAX / 2) return nw_fail(c, NW_ERANGE, NULL, "level %d is too large to be simulated", i + 1);
   return true;
@@ -91,7 +92,7 @@ void nw_sim_free(nw_sim *k) {
   nw_let_go(k);
 }
 
-// ---- asking
+// ---- requests
 
 static bool first_time(level *l, uint32_t line) {
   uint64_t bit = UINT64_C(1) << (line & 63), *word = &l->seen[line >> 6];
@@ -104,7 +105,8 @@ static bool soil(level *l, uint32_t line) {
   return l->full ? nw_list_soil(&l->list, line) : nw_sets_soil(&l->sets, line);
 }
 
-// A dirty line that left level i: its copy further out takes the change, or memory does. It is counted where it was written.
+// Writes back a dirty line that level i evicted, to its copy in an outer level or to memory. It is counted for the site that wrote
+// it.
 static void write_back(nw_sim *k, int i, uint32_t line) {
   k->level[i].count[k->writer[line]].written_back++;
   for (int next = i + 1; k->o.misses && next < k->o.nlevels; next++)
@@ -129,7 +131,7 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
-// The line that its set was asked for last: most are.
+// A fast path for the most recent line of a set, which most requests hit.
 static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
   level *l = &k->level[0];
   if (l->full || !k->o.misses) return false;

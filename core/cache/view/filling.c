@@ -1,4 +1,4 @@
-// How full the sets of a cache are over time.
+// The number of lines in each set of a cache over time.
 #include "cache/sim/sim.h"
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ typedef struct watching {
   nw_sim *sim;
   int level, nlevels, shift;
   uint64_t first; // address of line 0, in lines
-  uint32_t *seen; // by line: the column in which it was asked for last, from 1
+  uint32_t *seen; // by line: the column of its last request, from 1
   uint8_t *out;
   int column;
   int64_t time, until; // until: the first access of the next column
@@ -47,7 +47,7 @@ static void see_line(watching *x, const nw_ref *r, uint64_t line) {
   nw_ref one = {.address = line << x->shift, .site = r->site, .bytes = 1, .write = r->write};
   nw_sim_feed(x->sim, &one, 1, x->out);
   for (int i = 0; i < x->level; i++)
-    if (x->out[i] == NW_HIT && nw_sim_by_misses(x->sim)) return; // the level was not asked
+    if (x->out[i] == NW_HIT && nw_sim_by_misses(x->sim)) return; // the level was not accessed
   uint32_t *seen = &x->seen[line - x->first], now = (uint32_t)x->column + 1;
   if (*seen == now) return;
   *seen = now;

@@ -1,7 +1,7 @@
-// The accesses of an affine nest as a list.
+// Lists the accesses of an affine nest.
 #pragma once
 #include "access/affine/affine_walk.h"
 
-// A failure where there are more than `most`. o: caches to simulate; NULL: none.
+// Fails if there are more than `most`. o: caches to simulate; NULL: none.
 nw_trace *nw_trace_of_nest(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, int64_t most,
                            const nw_sim_opts *o);

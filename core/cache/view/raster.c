@@ -9,7 +9,7 @@ typedef struct axis { // of a site: pixels for addresses
   nw_lane *lane;
   uint64_t from; // address
   uint64_t up,
-      down; // rows a byte in parts of 2^32, rounded up and down: what is at the border of two rows stays on its side
+      down; // rows per byte in units of 2^-32, rounded up and down, so that bytes at the border of two rows stay in their row
 } axis;
 
 struct nw_raster {
@@ -29,17 +29,17 @@ typedef struct painting {
   int level, nlevels, shift;
   bool by_line, by_set;
   uint64_t sets;
-  axis set; // rows a set
+  axis set; // rows per set
   axis *at; // by site
   int column;
   int64_t until; // the first access of the next column
   int64_t time, lines;
   uint64_t first;
-  uint64_t *seen; // lines, a bit each
+  uint64_t *seen; // one bit per line
   uint8_t *out;
 } painting;
 
-// ---- the first walk: how long it is, and its loops
+// ---- the first walk: its length, and its loops
 
 static bool count_refs(void *env, const nw_ref *ref, int n) {
   (void)ref;
@@ -57,7 +57,7 @@ static void worst(uint8_t *pixel, uint8_t value) {
   if (*pixel < value) *pixel = value;
 }
 
-// The rows that lie under from..to.
+// The rows that from..to covers.
 static void paint_part(const painting *x, const axis *a, const axis *scale, uint64_t from, uint64_t to, uint8_t value) {
   int last = x->r->height - 1, row = (int)(from * scale->up >> 32), top = (int)((to * scale->down - 1) >> 32);
   if (row > last) row = last;
@@ -67,7 +67,7 @@ static void paint_part(const painting *x, const axis *a, const axis *scale, uint
   for (; row < top; row++) worst(pixel += x->r->width, value);
 }
 
-// A line is as high as it is, whatever part of it is asked for.
+// A line has its full height, even if only a part of it is accessed.
 static void paint(const painting *x, const nw_ref *ref, uint8_t value) {
   const axis *a = &x->at[ref->site];
   uint64_t in_line = x->by_line ? (UINT64_C(1) << x->shift) - 1 : 0;
@@ -93,7 +93,7 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
-// 1: in the first level. A level that was not asked says hit.
+// The first level with a hit, from 1; a level that was not accessed reports a hit.
 static uint8_t found_in(const painting *x, const uint8_t *out) {
   int n = 0;
   while (n < x->nlevels && out[n] != NW_HIT) n++;

@@ -1,4 +1,4 @@
-// Traces: the accesses of a program as a list, from a walk or from a run.
+// Traces: lists of the accesses of a program, from a walk or from a run.
 #include "cache/view/nest_trace.h"
 #include "access/rounds.h"
 #include "cache/sim/sim.h"
@@ -9,10 +9,10 @@
 struct nw_trace {
   nw_ctx *ctx;
   nw_arena *arena; // names
-  nw_places places; // while it is made
+  nw_places places; // during construction
   int64_t n, cap, most;
   nw_touched *at;
-  bool more; // than were asked for, or than there is memory for
+  bool more; // there are more than requested, or more than fit in memory
   nw_rounds rounds;
 };
 
@@ -146,7 +146,7 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
 typedef struct nest_watch {
   nw_trace *t;
   const nw_affine_nest *nest;
-  const char **name; // of its arrays, for as long as there is the trace
+  const char **name; // names of its arrays, which live as long as the trace
   nw_sim *sim; // NULL: none
 } nest_watch;
 

@@ -1,13 +1,13 @@
-// Compiled code, followed instruction by instruction without being run: what a core would do with it.
+// Compiled code, simulated instruction by instruction: what a core would do with it.
 //
-// The assembly that the compiler prints (x86-64, AT&T syntax) is read back. Integers, branches, addresses, and vectors of integers
-// and masks, which addresses and masks come from, are computed as the processor would; numbers are not, and what depends on them
-// is not known. No memory is touched but a stack, constants and the frame with the kernel's pointers, all of them copies.
+// The assembly that the compiler prints (x86-64, AT&T syntax) is read back. Integers, branches, addresses, integer vectors and
+// masks are computed as the CPU computes them. Floating-point numbers are not computed, and values that depend on them are
+// unknown. The only memory used is copies of the stack, of constants, and of the frame with the kernel's pointers.
 #pragma once
 #include "base/base.h"
 #include "hw/machine.h"
 
-// Registers by one number, for what waits for what.
+// One number for each register, to track dependences.
 enum {
   NW_CODE_VECTOR = 16,
   NW_CODE_MASK = 48,
@@ -22,7 +22,7 @@ typedef enum nw_code_op {
   NW_CODE_NOTHING,
   // integers
   NW_CODE_MOVE,
-  NW_CODE_MOVE_ZERO, // extended by zeros
+  NW_CODE_MOVE_ZERO, // zero-extended
   NW_CODE_MOVE_SIGN,
   NW_CODE_LEA,
   NW_CODE_ADD,
@@ -53,8 +53,8 @@ typedef enum nw_code_op {
   NW_CODE_BT,
   NW_CODE_CMOV,
   NW_CODE_SET,
-  NW_CODE_WIDEN, // of rax in itself
-  NW_CODE_SIGN, // of rax into rdx
+  NW_CODE_WIDEN, // sign-extends the low half of rax
+  NW_CODE_SIGN, // the sign of rax into rdx
   NW_CODE_PUSH,
   NW_CODE_POP,
   NW_CODE_BRANCH,
@@ -66,7 +66,7 @@ typedef enum nw_code_op {
   NW_CODE_V_MOVE,
   NW_CODE_V_FROM, // one element into or out of a vector
   NW_CODE_V_BROADCAST,
-  NW_CODE_V_LANES, // an operation lane by lane: nw_code_lane
+  NW_CODE_V_LANES, // a lane-wise operation: nw_code_lane
   NW_CODE_V_SHIFT,
   NW_CODE_V_COMPARE,
   NW_CODE_V_SIGNS, // into a mask
@@ -83,7 +83,7 @@ typedef enum nw_code_op {
   NW_CODE_K_UNPACK,
   NW_CODE_K_SHIFT,
   NW_CODE_K_TEST,
-  NW_CODE_OTHER, // its result is not known
+  NW_CODE_OTHER, // its result is unknown
 } nw_code_op;
 
 typedef enum nw_code_lane {
@@ -110,7 +110,7 @@ typedef struct nw_code_operand {
   uint8_t kind, reg, size; // bytes of a register
   bool high; // ah
   uint8_t base, index, scale;
-  int64_t value; // a number, or what is added to an address
+  int64_t value; // an immediate, or the offset of an address
 } nw_code_operand;
 
 typedef struct nw_code_ins {
@@ -126,42 +126,42 @@ typedef struct nw_code_ins {
   bool zeroing, broadcast; // {z} {1to16}
   uint8_t width; // bytes of its widest vector
   int target; // of a jump
-  // what it needs of a core: code_needs.c
+  // the resources that it needs in a core: code_needs.c
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
-  uint8_t parts; // that are dispatched
-  uint8_t more; // parts beside the first that need a port
-  uint8_t busy; // cycles that its port is kept
+  uint8_t parts; // micro-operations that are dispatched
+  uint8_t more; // parts after the first that need a port
+  uint8_t busy; // cycles that it occupies its port
   uint16_t ports, more_ports;
   double latency;
-  bool load, store, fused; // fused: one with the comparison before
+  bool load, store, fused; // fused: fused with the preceding comparison
   uint8_t lanes; // of a gather or scatter
   uint16_t bytes; // of an access
-  uint32_t at; // of the code
-  uint8_t aligned; // to two to the power of this
+  uint32_t at; // offset in the code
+  uint8_t aligned; // log2 of the alignment
 } nw_code_ins;
 
 typedef struct nw_compiled {
   nw_code_ins *ins;
   int n, entry;
   nw_vec symbol; // nw_code_symbol *
-  uint8_t *constant; // bytes of sections that are only read
+  uint8_t *constant; // bytes of read-only sections
   int nconstants;
   nw_arena *arena;
 } nw_compiled;
 
-// NULL: it has no entry, or is not of this processor.
+// NULL: the assembly has no entry, or is for another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // by its name; false: it is not known
+bool nw_code_name(nw_code_ins *x); // by its name; false: unknown instruction
 void nw_code_needs(nw_compiled *k, const nw_machine *m);
 
 // ---- running it
 
-// Where things lie: far apart.
-#define NW_CODE_TEXT INT64_C(0x100000000000) // and the instruction's number
+// Base addresses, far apart.
+#define NW_CODE_TEXT INT64_C(0x100000000000) // plus the instruction's number
 #define NW_CODE_CONSTANTS INT64_C(0x200000000000)
 #define NW_CODE_FRAME INT64_C(0x300000000000)
-#define NW_CODE_PARALLEL INT64_C(0x400000000000) // the run-time's loop
+#define NW_CODE_PARALLEL INT64_C(0x400000000000) // the parallel loop of the run-time
 #define NW_CODE_STACK INT64_C(0x700000000000) // its end
 
 enum { NW_CODE_STACK_BYTES = 1 << 20, NW_CODE_FRAME_BYTES = 8192, NW_CODE_CALLS = 64, NW_CODE_LANES = 16 };
@@ -186,23 +186,23 @@ typedef struct nw_code_state {
     uint64_t bits;
   } mask[8];
   uint8_t *stack;
-  bool *known; // of the stack, by four bytes
+  bool *known; // of the stack, one for each 4 bytes
   uint8_t frame[NW_CODE_FRAME_BYTES];
   int back[NW_CODE_CALLS], ncalls;
   // of the last step
   uint64_t address[NW_CODE_LANES]; // of its accesses
   int naddress;
   bool taken;
-  bool partial; // an access under a mask with lanes off, or that may be off
+  bool partial; // a masked access where some lanes are, or may be, off
 } nw_code_state;
 
 nw_code_state *nw_code_begin(const nw_compiled *k);
 void nw_code_end(nw_code_state *s);
-bool nw_code_step(nw_code_state *s); // false: it was the last
+bool nw_code_step(nw_code_state *s); // false: this was the last instruction
 
 // Between code_step.c and code_vectors.c.
 uint64_t nw_code_address(const nw_code_state *s, const nw_code_operand *o);
-uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: it is not copied
+uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: this memory is not copied
 bool nw_code_on_stack(uint64_t address, int bytes);
 void nw_code_touch(nw_code_state *s, uint64_t address);
 void nw_code_know(nw_code_state *s, uint64_t address, int bytes, bool known);

@@ -1,5 +1,5 @@
-// Which way branches go: a predictor of the kind that processors have, tables by ever longer histories (TAGE: Seznec and Michaud,
-// JILP 8, 2006). The history is that of branches taken, up to 194 of them (Yavarzadeh and others, IEEE S&P 2023, of Golden Cove).
+// A branch predictor like those of CPUs, with tables for ever longer histories (TAGE: Seznec and Michaud, JILP 8, 2006). The
+// history holds up to 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
 #include "cost/asm/code_core.h"
 #include <stdlib.h>
 
@@ -9,14 +9,14 @@ static const int length[TABLES] = {3, 8, 20, 48, 100, 194};
 
 typedef struct guess {
   uint16_t tag;
-  int8_t sure; // taken from 0 on
+  int8_t sure; // predicts taken if >= 0
   uint8_t useful;
 } guess;
 
 struct nw_code_guesses {
   guess table[TABLES][ENTRIES];
-  int8_t *first; // by instruction: where no table knows better
-  uint64_t sum[TABLES]; // of each length of the history: a polynomial in FACTOR
+  int8_t *first; // by instruction: the default prediction, if no table matches
+  uint64_t sum[TABLES]; // hash of the history of each length: a polynomial in FACTOR
   uint64_t oldest[TABLES]; // FACTOR to the power of the length
   uint64_t path[PATH];
   unsigned at;
@@ -38,7 +38,7 @@ void nw_code_guesses_free(nw_code_guesses *g) {
   free(g);
 }
 
-// Sums of bits turned round would cancel out where the history repeats itself, as that of a loop does.
+// A sum of rotated bits would cancel out for a repeating history, such as that of a loop.
 void nw_code_path(nw_code_guesses *g, int from, int to) {
   uint64_t v = ((uint64_t)from << 32 | (uint32_t)to) * UINT64_C(0x9e3779b97f4a7c15);
   for (int t = 0; t < TABLES; t++)
@@ -56,7 +56,7 @@ static place place_in(nw_code_guesses *g, int t, int at) {
   return (place){&g->table[t][h >> 52], (uint16_t)(h >> 36 | 1)};
 }
 
-// After a miss, one of the tables of longer histories begins to know better.
+// After a misprediction, one of the tables with longer histories gets an entry.
 static void learn(const place *at, int from, bool taken) {
   for (int t = from; t < TABLES; t++)
     if (!at[t].entry->useful) {

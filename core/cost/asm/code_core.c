@@ -1,34 +1,34 @@
-// When a core fetches, dispatches, issues, ends and retires each instruction.
+// Computes when a core fetches, dispatches, issues, completes and retires each instruction.
 //
-// Instructions are looked at in order, but take their ports when their operands are there: a port that is free earlier is taken by
-// a later instruction. What is fixed in time stands in rings of cycles and of instructions.
+// Instructions are processed in order, but each takes a port when its operands are ready. A later instruction may use a port in an
+// earlier free cycle. The schedule is kept in ring buffers, indexed by cycle and by instruction.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  CYCLES = 1 << 13, // that lie between what is dispatched and what was issued furthest ahead
+  CYCLES = 1 << 13, // most cycles between dispatch and the latest issue
   INSTRUCTIONS = 1 << 10,
   STORES = 1 << 7,
   STORE_BUFFER = 112,
-  FETCHED = 8, // instructions a cycle, from one window
+  FETCHED = 8, // instructions per cycle, from one window
   WINDOW_BYTES = 64,
   AHEAD = 24, // cycles that instructions may be fetched before they are dispatched
-  RETIRED = 8, // a cycle
+  RETIRED = 8, // per cycle
   CODE_SETS = 64,
-  CODE_WAYS = 8, // of the cache of decoded instructions, by windows, and of that of code
-  DECODED = 16, // bytes of a cycle, of code that is not there
-  CODE_MISS = 6, // cycles of a window that has to come from the second cache, one after the other
+  CODE_WAYS = 8, // ways of the cache of decoded instructions, by windows, and of the instruction cache
+  DECODED = 16, // bytes decoded per cycle, of code that is not in the cache
+  CODE_MISS = 6, // cycles of a window that comes from the second cache
 };
-static const double vector_load = 2; // cycles that a load into a vector takes longer
+static const double vector_load = 2; // extra cycles of a vector load
 static const double commit = 3; // cycles from a store's retirement until it may go to the cache
-static const double masked_forward = 1.8; // cycles that data of a store under a mask with all lanes on come later
+static const double masked_forward = 1.8; // extra forwarding cycles after a masked store with all lanes active
 static const double lanes_joined = 8; // cycles from the last load of a gather to its result
 
 typedef struct stored {
   uint64_t from, to; // bytes
-  double data, commit; // when they are there, and in the cache
+  double data, commit; // when they are ready, and when they are in the cache
   bool partial, masked;
 } stored;
 
@@ -38,16 +38,16 @@ struct nw_code_core {
   nw_code_guesses *guesses;
   nw_code_events events;
   // dispatch
-  int64_t now; // a cycle
-  double width; // instructions that fit a cycle
-  double taken; // of this one
+  int64_t now; // per cycle
+  double width; // instructions per cycle
+  double taken; // used in this cycle
   double fetched_at, fetch_from;
   int fetched;
-  uint64_t window; // that was fetched from last
+  uint64_t window; // the last window that was fetched
   uint64_t decoded[CODE_SETS][CODE_WAYS], cached[CODE_SETS][CODE_WAYS];
   // by cycle
   uint16_t ports[CYCLES], issued[CYCLES];
-  int64_t waiting; // in the scheduler
+  int64_t waiting; // instructions in the scheduler
   // by register, by instruction
   double ready[NW_CODE_REGISTERS];
   double retired[INSTRUCTIONS], last;
@@ -77,7 +77,7 @@ void nw_code_core_free(nw_code_core *c) {
 double nw_code_core_now(const nw_code_core *c) { return c->last; }
 nw_code_events nw_code_core_events(const nw_code_core *c) { return c->events; }
 
-// ---- time goes on
+// ---- advancing time
 
 static void pass(nw_code_core *c, int64_t to) {
   for (; c->now < to; c->taken = 0) {
@@ -88,7 +88,7 @@ static void pass(nw_code_core *c, int64_t to) {
   }
 }
 
-// Integers go first where vectors cannot; of equal ports the first.
+// Prefers ports that vectors cannot use; of equal ports, the first.
 static int chosen(int free_ports, int wanted) {
   static const int order[] = {NW_PORT_10, NW_PORT_6, NW_PORT_1, NW_PORT_0};
   bool whole = wanted & NW_PORT_10;
@@ -97,7 +97,7 @@ static int chosen(int free_ports, int wanted) {
   return free_ports & -free_ports;
 }
 
-// The first cycle from then on in which one of the ports is free; it is taken for so many.
+// Finds the first cycle after `from` in which one of the ports is free, and occupies the port for `busy` cycles.
 static int64_t issue(nw_code_core *c, double from, int ports, int busy) {
   int64_t at = (int64_t)ceil(from - 1e-9), most = c->now + CYCLES - 256;
   if (at <= c->now) at = c->now + 1;
@@ -120,7 +120,7 @@ static bool touch_code(uint64_t sets[CODE_SETS][CODE_WAYS], uint64_t window) {
   return there;
 }
 
-// Up to eight instructions a cycle, from one window, up to a branch that is taken; code that is not decoded takes longer.
+// Fetches up to eight instructions per cycle from one window, up to a taken branch. Code that is not decoded takes longer.
 static void fetch(nw_code_core *c, const nw_code_ins *x) {
   uint64_t window = x->at / WINDOW_BYTES;
   c->fetched_at = fmax(c->fetched_at, (double)c->now - AHEAD);
@@ -169,7 +169,7 @@ static double ready(const nw_code_core *c, const uint8_t *reg, int n) {
 
 // ---- loads
 
-// What the youngest store to its bytes that is not in the cache has, or when it is.
+// When data of the youngest store to these bytes can be forwarded, or when it is in the cache.
 static double forwarded(nw_code_core *c, double at, double there, uint64_t from, uint64_t to) {
   const nw_machine *m = c->machine;
   for (int64_t i = c->nstores - 1; i >= 0 && i >= c->nstores - STORE_BUFFER; i--) {
@@ -186,7 +186,7 @@ static double forwarded(nw_code_core *c, double at, double there, uint64_t from,
 
 static bool crosses(uint64_t from, uint64_t to, uint64_t unit) { return from / unit != (to - 1) / unit; }
 
-// When what is loaded is there; *issued: when the last access began.
+// When the loaded data is ready; *issued: when the last access began.
 static double load(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double from, double *issued) {
   int ports = x->bytes > 32 ? NW_PORT_LOAD_WIDE : NW_PORT_LOAD;
   double latency = round(c->machine->level[0].latency) + (x->name[0] == 'v' ? vector_load : 0), all = from;
@@ -214,7 +214,7 @@ static double store(nw_code_core *c, const nw_code_state *s, const nw_code_ins *
   return done;
 }
 
-// Stores go to the cache in order, after they retired: those of one line two a cycle.
+// Stores go to the cache in order, after they retire: two per cycle if they are in the same line.
 static void leave(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double data) {
   uint64_t line = (uint64_t)c->machine->level[0].line;
   for (int i = 0; i < s->naddress; i++) {
@@ -247,7 +247,7 @@ static void wait_in_scheduler(nw_code_core *c, double until) {
 }
 
 static void branch(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, int at, double done) {
-  enum { FRONT = 4 }; // of the cycles of a miss, those between fetching and dispatch
+  enum { FRONT = 4 }; // cycles of a misprediction between fetch and dispatch
   bool missed = x->op == NW_CODE_BRANCH && !nw_code_foretold(c->guesses, at, s->taken);
   if (missed) c->events.missed++, c->fetch_from = fmax(c->fetch_from, done + c->machine->branch_miss - FRONT);
   if (!s->taken) return;

@@ -1,5 +1,5 @@
-// A core that is given one instruction after the other, with the addresses it touches: when each is fetched, dispatched, issued to
-// a port, done and retired. All data are in the first level of cache.
+// Simulates a core. It takes instructions in order, with their addresses, and computes when each is fetched, dispatched, issued
+// to a port, completed and retired. All data are in the first level of cache.
 #pragma once
 #include "cost/asm/code.h"
 
@@ -20,21 +20,22 @@ typedef struct nw_code_core nw_code_core;
 
 nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
 void nw_code_core_free(nw_code_core *c);
-// The instruction at `at` was just stepped over: what it takes, or only what later ones remember of it.
+// The instruction at `at` was just executed. run simulates its timing; skip only updates what later instructions depend on.
 void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
 double nw_code_core_now(const nw_code_core *c); // when the last one was retired, in cycles
 
-typedef struct nw_code_events { // among the instructions that were run
-  double missed; // branches foretold wrongly
-  double waits; // loads that waited until what they read was in the cache
+typedef struct nw_code_events { // of the instructions that were simulated
+  double missed; // mispredicted branches
+  double waits; // loads that waited until their data was in the cache
 } nw_code_events;
 nw_code_events nw_code_core_events(const nw_code_core *c);
 
-// ---- which way branches go: code_branch.c
+// ---- branch prediction: code_branch.c
 
 typedef struct nw_code_guesses nw_code_guesses;
 nw_code_guesses *nw_code_guesses_new(int instructions);
 void nw_code_guesses_free(nw_code_guesses *g);
-bool nw_code_foretold(nw_code_guesses *g, int at, bool taken); // and learns from it
-void nw_code_path(nw_code_guesses *g, int from, int to); // a branch that was taken
+bool nw_code_foretold(nw_code_guesses *g, int at,
+                      bool taken); // true if the prediction was right; updates the predictor
+void nw_code_path(nw_code_guesses *g, int from, int to); // records a taken branch

@@ -1,9 +1,9 @@
-// What an instruction is, by its name.
+// Finds the operation of an instruction by its name.
 #include "cost/asm/code.h"
 #include <stdio.h>
 #include <string.h>
 
-// A name with how many of its last letters are the size, or none of them.
+// A name, and the number of its last letters that are the size.
 typedef struct row {
   const char *name;
   uint8_t op, lane, elem;
@@ -26,7 +26,7 @@ static const row integers[] = {
     {"cltd", NW_CODE_SIGN, 0, 4, false},   {"jmp", NW_CODE_JUMP, 0, 0, false},   {NULL, 0, 0, 0, false},
 };
 
-// The first that the name begins with; later ones are more general.
+// The first prefix of the name counts; later rows are more general.
 static const row vectors[] = {
     {"vmovdqa", NW_CODE_V_MOVE, 0, 8, false},
     {"vmovdqu", NW_CODE_V_MOVE, 0, 8, false},
@@ -119,7 +119,7 @@ static void take(nw_code_ins *x, const row *r) {
   x->op = r->op, x->lane = r->lane, x->elem = r->elem, x->is_signed = r->is_signed;
 }
 
-// vpcmpltuq and the like; those of numbers are not followed.
+// vpcmpltuq and similar; floating-point comparisons are not simulated.
 static void compare(nw_code_ins *x) {
   static const char *const how[] = {"eq", "lt", "le", "gt", "neq", "nlt", "nle"};
   size_t n = strlen(x->name);
@@ -170,7 +170,7 @@ static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   return true;
 }
 
-// movzbl, movslq: from a size to a size.
+// movzbl, movslq: from one size to another.
 static bool extension(nw_code_ins *x) {
   if (strlen(x->name) != 6 || !(begins(x->name, "movz") || begins(x->name, "movs"))) return false;
   x->op = x->name[3] == 'z' ? NW_CODE_MOVE_ZERO : NW_CODE_MOVE_SIGN;

@@ -1,9 +1,9 @@
-// What an instruction needs of a core: registers, ports, cycles.
+// The resources of an instruction: registers, ports, cycles.
 //
 // Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual, Golden Cove):
-// five for integers, three of them for vectors, two for vectors of 64 bytes; three that load, two of them 64 bytes; two for addresses
-// and two for data of stores. Which of them an instruction goes to, and latencies that the machine's record does not have, are those
-// of uops.info (Abel and Reineke, ASPLOS 2019). Of other cores this is an estimate.
+// five for integers, three of them also for vectors, two for vectors of 64 bytes; three for loads, two of them for 64 bytes; two
+// for store addresses and two for store data. The ports of an instruction, and latencies that are not in the machine's record, are
+// from uops.info (Abel and Reineke, ASPLOS 2019). For other cores this is an estimate.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum {
   EVEN = P0 | P6, // shifts, conditions, branches
 };
 
-// Vectors, by the beginning of a name: the first that fits. Latency below 0: of the class in the machine's record.
+// Vector instructions, by the first matching prefix. Latency below 0: that of the class in the machine's record.
 typedef struct need {
   const char *name;
   uint16_t ports, wide; // of vectors of 64 bytes
@@ -153,7 +153,7 @@ static bool only_looks(const nw_code_ins *x) {
          begins(x->name, "vucomi") || begins(x->name, "vcomi") || !strcmp(x->name, "vptest");
 }
 
-// Does it write its destination without reading it?
+// True if it writes its destination without reading it.
 static bool overwrites(const nw_code_ins *x) {
   if (x->name[0] == 'v')
     return !(begins(x->name, "vfm") || begins(x->name, "vfn") || x->op == NW_CODE_V_TERNARY ||
@@ -185,7 +185,7 @@ static void in_memory(nw_code_ins *x, const nw_code_operand *o, bool is_last) {
 
 // ---- registers
 
-// Clearing a register by itself needs nothing.
+// Clearing a register needs no resources.
 static bool clears(const nw_code_ins *x) {
   bool itself = x->nargs >= 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[1].kind == NW_OPERAND_REGISTER &&
                 x->arg[0].reg == x->arg[1].reg;
@@ -210,7 +210,7 @@ static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) 
   if (!overwrites(x) || (x->mask != NW_CODE_NONE && !x->zeroing)) reads(x, o->reg);
 }
 
-// Registers that the text does not name.
+// Implicit operands.
 static void hidden(nw_code_ins *x) {
   enum { RAX = 0, RDX = 2 };
   bool one = x->nargs == 1;
@@ -325,7 +325,7 @@ static void integer(nw_code_ins *x) {
   }
 }
 
-// An access for each lane, and some instructions around.
+// One access for each lane, and some extra instructions.
 static void each_lane(nw_code_ins *x) {
   bool gather = x->op == NW_CODE_GATHER;
   const nw_code_operand *o = gather ? &x->arg[0] : last(x), *v = gather ? last(x) : &x->arg[0];
@@ -347,12 +347,12 @@ static void each_lane(nw_code_ins *x) {
 
 // ---- code
 
-// Bytes of its encoding, about.
+// The approximate number of bytes of its encoding.
 static int length(const nw_code_ins *x) {
   int n = x->name[0] == 'v'   ? (x->width == 64 || x->mask != NW_CODE_NONE || x->broadcast ? 6 : 4)
           : x->name[0] == 'k' ? 4
                               : 3;
-  int unit = n == 6 && x->bytes ? x->bytes : 1; // by which an offset of one byte counts
+  int unit = n == 6 && x->bytes ? x->bytes : 1; // the scale of a one-byte offset
   if (x->target >= 0) return x->op == NW_CODE_CALL ? 5 : 3;
   if (!strcmp(x->name, "movabsq")) return 10;
   for (int i = 0; i < x->nargs; i++) {

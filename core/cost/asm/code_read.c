@@ -1,4 +1,4 @@
-// Assembly, as the compiler prints it, as instructions.
+// Parses assembly that the compiler printed.
 #include "cost/asm/code.h"
 #include "codegen/codegen.h" // NW_PARALLEL_SYMBOL
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int64_t value_of(const nw_compiled *k, span s) {
   return x ? x->value : 0;
 }
 
-// Numbers and symbols with signs between. What is relative to the table of offsets begins at 0, where that table is.
+// A sum of numbers and symbols. Offsets from the global offset table start at 0, where the table is.
 static int64_t expression(const nw_compiled *k, span s) {
   int64_t all = 0;
   int sign = 1;
@@ -197,7 +197,7 @@ static bool jumps(const nw_code_ins *x) {
   return x->op == NW_CODE_JUMP || x->op == NW_CODE_BRANCH || x->op == NW_CODE_CALL;
 }
 
-// The operands, with commas between but for those inside of parentheses.
+// The operands, separated by commas outside of parentheses.
 static void read_operands(const nw_compiled *k, nw_code_ins *x, span s) {
   s = trimmed(s);
   if (jumps(x) && s.from < s.to && *s.from != '*') {
@@ -246,7 +246,7 @@ static line_kind kind_of(span s) {
   return colon && (!space || colon < space) ? LABEL : OTHER_LINE;
 }
 
-// First where things are, then what they are.
+// The first pass finds positions of symbols, the second reads instructions.
 static bool read_lines(nw_compiled *k, const char *text, bool places) {
   bool in_text = true;
   int n = 0;

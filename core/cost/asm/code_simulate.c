@@ -1,7 +1,7 @@
-// What compiled code takes on a core whose data are all in the first cache, by a simulation.
+// Simulates the time of compiled code on a core with all data in the first cache.
 //
-// All of it is followed, but only samples are timed, spread over the run with some instructions before each to warm the core up
-// (Wunderlich and others, SMARTS, ISCA 2003), and before these some from which it learns which way branches go.
+// All code is executed, but only samples are timed. They are spread over the run, and some instructions before each sample warm up
+// the core (Wunderlich and others, SMARTS, ISCA 2003). Some instructions before these train the branch predictor.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 enum { SAMPLES = 60, MOST_SAMPLES = 300, LEARNT = 20000, WARM = 1500, TIMED = 2500, LOOK = 1 << 16 };
 
 typedef enum pace { FOLLOW, LEARN, TIME } pace;
-static const int64_t most_followed = 400000000; // instructions; the rest is taken to be like them
+static const int64_t most_followed = 400000000; // instructions; the rest is assumed to be similar
 
 typedef struct simulation {
   nw_ctx *ctx;
@@ -47,7 +47,7 @@ static void time_some(simulation *k) {
   k->timed += k->followed - n;
 }
 
-// One sample in each of the periods, anywhere in it.
+// One sample in each period, at a random place.
 static void run(simulation *k, double expected) {
   int64_t period = expected / SAMPLES < WARM + TIMED ? WARM + TIMED : (int64_t)(expected / SAMPLES);
   uint64_t random = 1;
@@ -62,7 +62,7 @@ static void run(simulation *k, double expected) {
   }
 }
 
-// So short that it ended before anything was timed: all of it counts.
+// If the code ended before anything was timed, all of it counts.
 static void finish(const simulation *k, double expected, nw_code_time *out) {
   double followed = (double)k->followed, timed = k->timed ? (double)k->timed : followed;
   double cycles = k->timed ? k->cycles : nw_code_core_now(k->core);
@@ -79,7 +79,7 @@ bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, doub
   *out = (nw_code_time){0};
   if (!(expected >= 0 && expected < 1e18)) expected = 0;
   nw_compiled *code = nw_code_read(assembly);
-  if (!code) return true; // of another processor
+  if (!code) return true; // for another CPU
   nw_code_needs(code, m);
   simulation k = {.ctx = c, .state = nw_code_begin(code), .core = nw_code_core_new(code, m), .more = true};
   run(&k, expected);

@@ -1,4 +1,4 @@
-// One instruction after the other: integers, branches, addresses.
+// Executes one instruction: integers, branches, addresses.
 #include "cost/asm/code.h"
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +193,7 @@ static void divide(nw_code_state *s, const nw_code_ins *x) {
   int n = x->size;
   int64_t by = extended(nw_code_get(s, &x->arg[0], n), n), of = extended(s->reg[0], n);
   uint64_t uby = cut((uint64_t)by, n), uof = cut((uint64_t)of, n);
-  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // it would have failed, or is a sign
+  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // it would trap, or only changes the sign
   bool is_signed = x->op == NW_CODE_IDIV;
   s->reg[0] = cut(is_signed ? (uint64_t)(of / by) : uof / uby, n);
   s->reg[2] = cut(is_signed ? (uint64_t)(of % by) : uof % uby, n);
@@ -230,20 +230,20 @@ static int target_of(nw_code_state *s, const nw_code_ins *x) {
   return x->target >= 0 || !x->nargs ? x->target : place_of(s, nw_code_get(s, &x->arg[0], 8));
 }
 
-// The run-time's loop, by one thread: its body (frame, captured, begin, end, thread) for all rounds.
+// The run-time's parallel loop on one thread: calls its body (frame, captured, begin, end, thread) for all iterations.
 static int parallel_body(nw_code_state *s) {
   int body = place_of(s, s->reg[6]);
-  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx has the number of rounds, the end
+  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx has the number of iterations, the end
   return body;
 }
 
-// Its address stands in a table, where the symbol is.
+// Its address is in a table, at the symbol.
 static bool calls_parallel(const nw_code_state *s, const nw_code_ins *x) {
   return x->nargs && x->arg[0].kind == NW_OPERAND_MEMORY &&
          nw_code_address(s, &x->arg[0]) == (uint64_t)NW_CODE_PARALLEL;
 }
 
-// Functions that are not here are passed over.
+// Calls of external functions are skipped.
 static int call(nw_code_state *s, const nw_code_ins *x) {
   bool parallel = calls_parallel(s, x);
   int to = parallel ? parallel_body(s) : target_of(s, x);
@@ -335,13 +335,13 @@ bool nw_code_step(nw_code_state *s) {
   return true;
 }
 
-// ---- from the beginning
+// ---- start
 
 enum { FRAME_PARAMS = 0, FRAME_SIZES = 8, FRAME_WORK = 16, FRAME_STRIDES = 24, TABLE_BYTES = 1024 };
 
 static void put_frame(nw_code_state *s, int at, int64_t v) { memcpy(s->frame + at, &v, 8); }
 
-// Arrays lie as far from each other as run/mem.c puts large ones: each begins a few lines further in its pages.
+// Arrays are placed as run/mem.c places large ones: each starts a few lines further in its page.
 static void make_frame(nw_code_state *s) {
   static const int fields[] = {FRAME_PARAMS, FRAME_SIZES, FRAME_WORK, FRAME_STRIDES};
   for (int i = 0; i < 4; i++) put_frame(s, fields[i], NW_CODE_FRAME + (i + 1) * TABLE_BYTES);

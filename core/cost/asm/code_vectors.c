@@ -1,4 +1,4 @@
-// Vectors of integers, and masks: what addresses and masks of accesses come from.
+// Integer vectors and masks, from which addresses and masks of accesses are computed.
 #include "cost/asm/code.h"
 #include <string.h>
 
@@ -37,7 +37,7 @@ static uint64_t shifted(int how, uint64_t v, uint64_t by, int bytes) {
   return by >= bits ? 0 : how == NW_LANE_LEFT ? v << by : v >> by;
 }
 
-// b first, as the text has them: a vector less another is the second less the first.
+// b comes first, as in the assembly: a subtraction is the second operand minus the first.
 static uint64_t combined(const nw_code_ins *x, uint64_t b, uint64_t a) {
   switch (x->lane) {
   case NW_LANE_ADD: return a + b;
@@ -84,7 +84,7 @@ static bool mask_of(const nw_code_state *s, const nw_code_ins *x, uint64_t *bits
   return s->mask[x->mask - NW_CODE_MASK].known;
 }
 
-// Lanes under a mask keep what was there, or are zero; beyond the width all is zero.
+// Masked-off lanes keep their value or become zero; lanes beyond the width become zero.
 static void put(nw_code_state *s, const nw_code_ins *x, const nw_code_operand *o, value v, int bytes) {
   if (!is_vector(o)) return;
   value *to = &s->vector[o->reg - NW_CODE_VECTOR];
@@ -103,7 +103,7 @@ static void put_mask(nw_code_state *s, const nw_code_operand *o, uint64_t bits, 
   s->mask[o->reg - NW_CODE_MASK].known = known;
 }
 
-// A store of what is not known, or of a part, leaves what is not known.
+// A store of an unknown value, or of a part, makes the memory unknown.
 static void put_memory(nw_code_state *s, const nw_code_operand *o, const value *v, int bytes) {
   uint64_t at = nw_code_address(s, o);
   bool known = v && v->known && nw_code_on_stack(at, bytes);
@@ -147,7 +147,7 @@ static void lanes(nw_code_state *s, const nw_code_ins *x) {
   put(s, x, last(x), v, x->width);
 }
 
-// By a number; by lanes is not followed.
+// Shifts by an immediate; shifts by lanes are not simulated.
 static void shift(nw_code_state *s, const nw_code_ins *x) {
   value a = get(s, x, &x->arg[1], x->width), v = {.known = a.known && x->arg[0].kind == NW_OPERAND_NUMBER};
   for (int i = 0; v.known && i * x->elem < 64; i++)
@@ -227,7 +227,7 @@ static void widen(nw_code_state *s, const nw_code_ins *x) {
   put(s, x, last(x), v, x->width);
 }
 
-// Of these only the one that sets all bits.
+// Only the ternary operation that sets all bits is simulated.
 static void ternary(nw_code_state *s, const nw_code_ins *x) {
   value v = {.known = x->arg[0].kind == NW_OPERAND_NUMBER && (x->arg[0].value & 255) == 255};
   memset(v.b, 255, sizeof v.b);

@@ -1,35 +1,35 @@
-// The core model: what a lowered program becomes as instructions, how often each part runs, and how many cycles that takes on a
-// core that finds all its data in the first level of cache.
+// The core model: the instructions of a lowered program, how often each part runs, and the cycles that this takes on a core whose
+// data is all in the first level of cache.
 //
-// The program is taken as the code generator and LLVM's scalar clean-up leave it (run/jit.c, level 1: loops, vectors and
-// registers are the schedule's; LLVM moves what does not change out of loops, keeps an element that a loop only adds to in a
-// register, takes small local arrays with constant indices apart, and folds a load into the instruction that uses it).
+// The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the schedule.
+// LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant indices by
+// registers, and folds a load into the instruction that uses it.
 #pragma once
 #include "access/lowered.h"
 #include "access/place.h"
 #include "hw/machine.h"
 
-// What a core does besides its classes of instructions. A count of each is kept for every body.
+// Events that are counted for every body, in addition to the classes of instructions.
 typedef enum nw_core_unit {
   NW_CORE_LOAD_CROSSING, // loads that reach into a second line
   NW_CORE_STORE_CROSSING,
   NW_CORE_STORE_LINE, // stores that go to another line than the one before
   NW_CORE_GATHER, // lanes that are loaded one by one
   NW_CORE_SCATTER, // lanes that are stored one by one
-  NW_CORE_BRANCH, // that are taken: loops' own, around guards and around branches of a select
-  NW_CORE_SPILL, // registers stored or loaded again for want of registers
-  NW_CORE_FOLDED, // loads that are part of the instruction that uses them
+  NW_CORE_BRANCH, // taken branches: of loops, of guards and of selects
+  NW_CORE_SPILL, // register spills: stores and reloads
+  NW_CORE_FOLDED, // loads that are folded into the instruction that uses them
   NW_CORE_UNITS
 } nw_core_unit;
 
 typedef struct nw_core_ops { // of one execution of a body, on average
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // instructions, by width
-  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // that they work on, by size
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // elements that they operate on, by size
   double unit[NW_CORE_UNITS];
-  double waiting; // instructions that wait for what was stored before: links of chains
+  double waiting; // instructions that wait for an earlier store: links of chains
 } nw_core_ops;
 
-typedef struct nw_core_access { // a load or store: what access/lowered.h says of it, and what becomes of it
+typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL: it is the store itself
   int buffer; // number in the program
@@ -38,46 +38,46 @@ typedef struct nw_core_access { // a load or store: what access/lowered.h says o
   nw_form at; // affine: elements
   int lanes, elem;
   bool write, masked, scattered;
-  struct nw_core_node *body; // what it stands in: the innermost loop or guard
-  int64_t span; // bytes that like accesses of its body touch side by side: line_walk.c
-  struct nw_core_access *lead; // of these, and of those further away, the first
-  bool issued; // a load that is an instruction of its own, or part of one, in its body
-  double crossings; // of a lead: loads of like accesses that reach into a second line, in one run of the body
-  double came[NW_MACHINE_LEVELS]; // of a lead: lines that come for these from the level behind the first, ...; in all
-  int held; // the outermost loop through which it stays in a register: its depth; 0: none
+  struct nw_core_node *body; // the innermost loop or guard around it
+  int64_t span; // adjacent bytes that similar accesses of its body touch: line_walk.c
+  struct nw_core_access *lead; // the first of these similar accesses, including distant ones
+  bool issued; // a load that is executed in its body, alone or folded
+  double crossings; // of a lead: loads of similar accesses that cross into a second line, per run of the body
+  double came[NW_MACHINE_LEVELS]; // of a lead: total lines fetched for these from the second level, ...
+  int held; // depth of the outermost loop through which it stays in a register; 0: none
 } nw_core_access;
 
 typedef struct nw_core_chain { // a store whose value depends on what it overwrites
   const nw_core_access *store;
-  double latency; // cycles from what is loaded to what is stored
-  bool through_memory; // the element is loaded again, not handed on in a register
+  double latency; // cycles from the load to the store
+  bool through_memory; // the element is reloaded, not kept in a register
 } nw_core_chain;
 
 typedef struct nw_core_node nw_core_node;
 struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   const nw_stmt *stmt;
   nw_core_node *up;
-  int depth; // loops around, itself included
+  int depth; // enclosing loops, including itself
   int nkids;
   nw_core_node **kid;
   int slot; // LOOP
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
-  bool depends; // do bounds or conditions inside depend on the loop's variable?
-  int64_t entered, times; // how often control comes to it, and how often its body runs
+  bool depends; // bounds or conditions inside depend on the loop's variable
+  int64_t entered, times; // how often control reaches it, and how often its body runs
   nw_core_ops ops; // of one run of the body without kids
-  int blocked; // how often a run goes from stores to loads that wait for them to be in the cache: core_blocked.c
-  double streams; // runs of lines that an iteration goes through side by side: line_walk.c
-  int strides; // different steps by which addresses move, for which a register is counted up
-  int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
+  int blocked; // per run: changes from stores to loads that wait until these are in the cache: core_blocked.c
+  double streams; // interleaved runs of adjacent lines in an iteration: line_walk.c
+  int strides; // different address steps, each with an induction register
+  int live, held; // floating-point and vector registers: live-in values, and elements it keeps
   const nw_core_access *first_store, *last_store; // to memory
-  nw_vec chain; // nw_core_chain *: of the stores that stand in it
+  nw_vec chain; // nw_core_chain *: of its own stores
   double transfer
       [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
   double under_way
       [3]; // cycles that lines which nothing fetched ahead take: those loaded, those stored, loads across two; side by side
-  // of the time, in all: core_time.c
-  double cycles; // with all that is inside
+  // total time: core_time.c
+  double cycles; // including everything inside
   int bound; // nw_core_bound
 };
 
@@ -93,31 +93,31 @@ typedef struct nw_core {
   nw_places places;
   nw_core_node *root;
   nw_vec access; // nw_core_access *
-  bool *apart; // by buffer: a local array that becomes registers
+  bool *apart; // by buffer: a local array that is kept in registers
   int *widest; // by buffer: lanes of its widest access
-  bool exact; // are all counts of executions exact
+  bool exact; // all counts of executions are exact
 } nw_core;
 
-// Fails (NULL) where what runs depends on data.
+// Fails (NULL) if control flow depends on data.
 nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m);
 void nw_core_free(nw_core *k);
-// How often each body runs when thread t of so many does its share (0 threads: all of it). False when interrupted.
+// Counts how often each body runs for the share of thread t of `threads` (0 threads: the whole program). False when interrupted.
 bool nw_core_count(nw_core *k, int thread, int threads);
-bool nw_core_shape(nw_core *k); // which instructions each body holds
-void nw_core_hold(nw_core *k); // which elements stay in registers: core_held.c; called by nw_core_shape
+bool nw_core_shape(nw_core *k); // finds the instructions of each body
+void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// What a body may be limited by. From NW_BOUND_LEVEL on: bytes that come from the level behind the first, the second, ...
+// What may limit a body. From NW_BOUND_LEVEL on: bytes that come from the second level, the third, ..., memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,
   NW_BOUND_STORE,
-  NW_BOUND_FLOAT, // units that compute on vectors and floats
+  NW_BOUND_FLOAT, // vector and floating-point units
   NW_BOUND_DIVIDE,
   NW_BOUND_INTEGER,
   NW_BOUND_BRANCH,
-  NW_BOUND_FORWARD, // loads that wait until what they read is in the cache
-  NW_BOUND_LINES, // places for lines under way that nothing fetched ahead
+  NW_BOUND_FORWARD, // loads that wait until their data is in the cache
+  NW_BOUND_LINES, // outstanding cache misses that were not prefetched
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,
-  NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each step waits for the one before
+  NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each result needs the previous one
 } nw_core_bound;

@@ -1,4 +1,4 @@
-// Accesses of a lowered program: where they stand, and which instructions they are.
+// Accesses of a lowered program: their place in the program, and their instructions.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_class.h"
 #include <math.h>
@@ -29,7 +29,7 @@ static void list_bodies(nw_vec *out, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
 }
 
-// Bodies come in the order of the lowered program's.
+// Bodies are in the order of the lowered program.
 void nw_core_collect(nw_core *k) {
   nw_vec body = {0};
   list_bodies(&body, k->root);
@@ -60,7 +60,7 @@ bool nw_core_inside(const nw_core_node *at, const nw_core_node *loop) {
 
 // ---- as instructions
 
-// How many of the places where a vector of so many bytes may begin make it reach into a second line.
+// The fraction of possible start positions at which a vector of `bytes` bytes crosses into a second line.
 static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes, int64_t offset) {
   int64_t line = k->machine->level[0].line, step = line;
   if (!a->affine || bytes > line) return 0;
@@ -71,7 +71,7 @@ static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes,
   return (double)over * (double)step / (double)line;
 }
 
-// Gathers go by powers of two, with 64-bit addresses: as many lanes as a vector has of those. A lane alone is a load.
+// A gather has a power of two of lanes, at most the number of 64-bit addresses in a vector. A single lane is a load.
 static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
   int most = (int)m->vector_bytes / 8;
   nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
@@ -86,7 +86,7 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
-// The bytes of the next piece of an access, so many of which are left.
+// The bytes of the next piece of an access with `left` bytes left.
 static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
   int64_t piece = k->machine->vector_bytes;
   while (piece > left && piece > a->elem) piece /= 2;

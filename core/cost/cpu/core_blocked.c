@@ -1,19 +1,18 @@
-// Loads that the store buffer cannot answer.
+// Loads that the store buffer cannot forward to.
 //
-// A load gets what was just stored to its place from the one store that wrote all of it. Where several stores wrote parts of what it
-// reads, or one a part only, it waits until they are in the cache; so what comes behind it leaves late, and the next such stores
-// reach the cache later still. Loads that wait for the same stores wait together: what is counted is how often a run of a body
-// goes from stores to loads that wait.
+// A load gets recent data from the one store that wrote all of it. If several stores wrote parts of it, or one store wrote only a
+// part, the load waits until the stores are in the cache. Then later instructions are delayed, and so are the next such stores.
+// Loads that wait for the same stores wait together: the count is how often a run of a body changes from stores to waiting loads.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { BACK = 256 }; // accesses before a load that are looked at: what lies further back is in the cache
+enum { BACK = 256 }; // accesses before a load that are considered: older stores are in the cache
 
 typedef struct reach { // bytes of an access in one run of a body
   int64_t from, to;
-  int64_t grid; // places differ by multiples of this; 0: there is one
+  int64_t grid; // positions differ by multiples of this; 0: one position
   int64_t width; // of an instruction
 } reach;
 
@@ -37,7 +36,7 @@ static const nw_core_node *around_both(const nw_core_access *a, const nw_core_ac
   return at;
 }
 
-// Do both move alike with the loops around?
+// True if both have the same steps in the enclosing loops.
 static bool together(const nw_core_access *a, const nw_core_access *b, const nw_core_node *in) {
   for (; in; in = in->up)
     if (in->stmt->kind == NW_LOOP && nw_form_coef(&a->at, in->slot) != nw_form_coef(&b->at, in->slot)) return false;
@@ -46,19 +45,19 @@ static bool together(const nw_core_access *a, const nw_core_access *b, const nw_
 
 static bool meets(const reach *load, const reach *store) { return load->from < store->to && store->from < load->to; }
 
-// Has one store all that the load reads, wherever in the grid both are?
+// True if one store has all bytes that the load reads, at any position in the grid.
 static bool whole(const reach *load, const reach *store) {
   int64_t grid = nw_gcd(load->grid, store->grid), at = load->from - store->from;
   if (load->width > store->width) return false;
   if (!grid) return at >= 0 && at + load->width <= store->width;
   at = (at % grid + grid) % grid;
-  int64_t last = at + (store->width - 1 - at) / grid * grid; // the last place that begins in the store
+  int64_t last = at + (store->width - 1 - at) / grid * grid; // the last position that begins in the store
   return at < store->width && last + load->width <= store->width;
 }
 
 static bool is_store(const nw_core_access *a, int buffer) { return a->write && a->buffer == buffer && !a->held; }
 
-// The body in whose run the load waits for a store that comes before it, but not before `first`; NULL: it does not wait.
+// The body in whose run the load waits for an earlier store, from `first` on; NULL: it does not wait.
 static nw_core_node *waits_in(const nw_core *k, int load, int first) {
   const nw_core_access *a = k->access.at[load];
   if (!a->issued || !a->affine || a->scattered || k->apart[a->buffer]) return NULL;
@@ -79,7 +78,7 @@ static void clear(nw_core_node *at) {
 }
 
 void nw_core_block(nw_core *k) {
-  int first = 0; // access since a load waited
+  int first = 0; // the first access after the last load that waited
   clear(k->root);
   for (int i = 0; i < k->access.n; i++) {
     nw_core_node *in = waits_in(k, i, first > i - BACK ? first : i - BACK);

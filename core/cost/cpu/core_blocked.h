@@ -1,5 +1,5 @@
-// Loads that the store buffer cannot answer.
+// Loads that the store buffer cannot forward to.
 #pragma once
 #include "cost/cpu/core.h"
 
-void nw_core_block(nw_core *k); // nw_core_node.blocked, when it is known which loads there are
+void nw_core_block(nw_core *k); // sets nw_core_node.blocked; called when all loads are known

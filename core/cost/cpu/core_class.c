@@ -1,4 +1,4 @@
-// Expressions as instructions.
+// The instructions of expressions.
 #include "cost/cpu/core_class.h"
 #include "interp/interp.h" // nw_math_plan
 #include "ir/ops.h"
@@ -38,7 +38,7 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// As codegen/llvm_pieces.c has it: whole registers, and powers of two of what is left.
+// As in codegen/llvm/llvm_pieces.c: whole registers, then powers of two for the rest.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
@@ -49,7 +49,7 @@ double nw_core_latency(const nw_machine *m, const nw_expr *e) {
   return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
 }
 
-// Comparisons are as wide as what they compare.
+// Comparisons are as wide as their operands.
 static nw_type type_of_work(const nw_expr *e) {
   bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
   return wide ? e->arg[0]->type : e->type;
@@ -66,7 +66,7 @@ static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw
   }
 }
 
-// Has the machine no vectors for it, of any width?
+// True if the machine has no vectors of any width for it.
 static bool one_by_one(const nw_machine *m, nw_class c, int width) {
   while (width > 0 && !(m->op[c].per_cycle[width] > 0)) width--;
   return width == 0;

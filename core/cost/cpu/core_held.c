@@ -1,9 +1,8 @@
-// Which elements stay in registers, and through which loops.
+// Finds the elements that stay in registers, and the loops through which they do.
 //
-// A local array of which all indices are constants is taken apart (LLVM's SROA). An element that a loop reads and writes at an
-// address which does not change in it is kept in a register (LICM's promotion) where nothing else in the loop may touch it:
-// what else the loop does to that buffer is at the same address, or at one that is surely another; and it must run in every
-// iteration. Buffers are known not to overlap.
+// A local array with only constant indices becomes registers (LLVM's SROA). An element that a loop reads and writes at an invariant
+// address is kept in a register (LICM's promotion) if nothing else in the loop may touch it: every other access to the buffer is at
+// the same address or provably at another one. The access must run in every iteration. Buffers do not overlap.
 #include "cost/cpu/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }
@@ -26,7 +25,7 @@ static bool same_place(const nw_core_access *a, const nw_core_access *b) {
 
 static int64_t width(const nw_core_access *a) { return a->scattered ? 0 : a->lanes; }
 
-// Do both move alike, and never touch one element in the same iteration?
+// True if both have the same steps and never touch the same element in one iteration.
 static bool surely_apart(const nw_core_access *a, const nw_core_access *b) {
   if (!a->affine || !b->affine || a->scattered || b->scattered) return false;
   for (int i = 0; i < a->at.n; i++)
@@ -63,9 +62,9 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
 
 enum {
   MOST_PROMOTED = 250
-}; // loads and stores of a loop in which LLVM looks for elements to keep (licm-mssa-max-acc-promotion)
+}; // LLVM's limit of loads and stores in a loop for this promotion (licm-mssa-max-acc-promotion)
 
-// Are there too many for that? Loads of the same element count each, since stores stand between.
+// True if the loop exceeds this limit. Every load of an element counts, since stores are in between.
 static bool too_many(const nw_core *k, const nw_core_node *loop) {
   int n = 0;
   for (int i = 0; i < k->access.n && n <= MOST_PROMOTED; i++) {
@@ -75,7 +74,7 @@ static bool too_many(const nw_core *k, const nw_core_node *loop) {
   return n > MOST_PROMOTED;
 }
 
-// Loops from the innermost out; a parallel one is a function of its own.
+// Goes from the innermost loop outwards; a parallel loop is a separate function.
 static int held_through(const nw_core *k, const nw_core_access *a) {
   int depth = 0;
   for (const nw_core_node *at = a->body; at && at->stmt->kind == NW_LOOP; at = at->up) {
@@ -86,7 +85,7 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// A load has its element in a register where a loop around it holds what is stored there.
+// The element of a load is in a register if an enclosing loop holds the element that is stored there.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

@@ -1,4 +1,4 @@
-// What a loop adds to its body: counters, a branch, the lines its stores go to, and registers that do not suffice.
+// The costs that a loop adds to its body: counters, a branch, the lines of its stores, and register spills.
 #include "cost/cpu/core_loop.h"
 #include "cost/cpu/core_access.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   return step < 0 ? -step : step;
 }
 
-// Different steps of the addresses inside. Those of 1, 2, 4 and 8 bytes are scales of the loop's own counter.
+// The number of different steps of addresses inside. Steps of 1, 2, 4 and 8 bytes use the loop counter with a scale.
 static int strides_of(const nw_core *k, const nw_core_node *loop) {
   int64_t found[64];
   int n = 0;
@@ -25,7 +25,7 @@ static int strides_of(const nw_core *k, const nw_core_node *loop) {
   return n;
 }
 
-// A register counted up for each step, compared, and a branch back; an outer loop sets up those of the inner ones as well.
+// One increment for each step, a comparison, and a branch back. An outer loop also initializes the registers of inner loops.
 void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
   loop->strides = strides_of(k, loop);
   loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
@@ -35,7 +35,7 @@ void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
 
 // ---- lines
 
-// Do b's elements begin on the line where a's end, mostly?
+// True if b's elements mostly begin on the line where a's end.
 static bool same_line(const nw_core *k, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
   if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
   int64_t by = (b->at.rest + moved - a->at.rest) * a->elem;
@@ -57,7 +57,7 @@ void nw_core_close_lines(const nw_core *k, nw_core_node *body) {
 
 // ---- registers
 
-// What has no register is stored and loaded again: values from outside are loaded, elements that are kept also stored.
+// Register spills: live-in values are reloaded, and elements that are kept are also stored.
 static void spill(const nw_core *k, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
   if (at->stmt->kind != NW_LOOP) return;

@@ -1,8 +1,7 @@
-// Which instructions each body holds.
+// Finds the instructions of each body.
 //
-// A value is computed in the innermost loop on whose variable it depends; a load no further out than the innermost loop that may
-// store to the same element, and not out of a guard. A value that was computed in the same run of a body is not computed again,
-// a load only while nothing was stored to memory since.
+// A value is computed in the innermost loop whose variable it depends on. A load stays inside the innermost loop that may store to
+// the same element, and inside guards. A value is computed once per run of a body; a load is repeated after a store to memory.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_class.h"
@@ -14,24 +13,24 @@ typedef struct seen { // a value that was computed
   const nw_core_node *loop, *guard; // in this loop's body, under this guard (NULL: none)
   int home, generation;
   bool loads, folded;
-  bool stored; // what was just stored: the same run of the same body has it
-  nw_core_node *body; // that it was counted in
-  const nw_core_node *used; // the body that was last counted to need it from outside
+  bool stored; // a value that was just stored in the same run of the same body
+  nw_core_node *body; // where it was counted
+  const nw_core_node *used; // the last body that counts it as a live-in value
 } seen;
 
 typedef struct shaping {
   nw_core *k;
-  nw_core_node *at; // the body that is being written
-  nw_core_node *loop[NW_MAX_DEPTH + 1]; // around, by depth; 0: the root
+  nw_core_node *at; // the current body
+  nw_core_node *loop[NW_MAX_DEPTH + 1]; // enclosing loops, by depth; 0: the root
   const nw_stmt *stmt;
   int first; // of its accesses
-  int generation; // grows with every store to memory
+  int generation; // incremented at every store to memory
   bool loaded; // the statement loads what it stores
   int cap, n;
   seen *seen;
 } shaping;
 
-// ---- what was seen
+// ---- values that were computed
 
 static seen *seen_at(shaping *s, const nw_expr *e) {
   unsigned mask = (unsigned)s->cap - 1, i = (unsigned)e->hash & mask;
@@ -61,7 +60,7 @@ static bool still_there(const shaping *s, const seen *x) {
          (x->home == s->at->depth && x->generation == s->generation);
 }
 
-// A value that comes from outside of the body takes a register there.
+// A live-in value takes a register in the body.
 static void needs(shaping *s, seen *x) {
   if (x->home >= s->at->depth || x->used == s->at) return;
   x->used = s->at;
@@ -90,7 +89,7 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
 
-// The innermost loop around that may store to what is loaded: the load stays in it.
+// The innermost enclosing loop that may store to the loaded element: the load stays in it.
 static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   for (int d = s->at->depth; d > least; d--)
     for (int i = 0; i < s->k->access.n; i++) {
@@ -119,7 +118,7 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
 
 static int value(shaping *s, const nw_expr *e);
 
-// Elements side by side, or one for all lanes, are addressed by the first; steps between others are a constant.
+// Adjacent elements, or one for all lanes, are addressed by the first; other steps are a constant vector.
 static void index_value(shaping *s, const nw_expr *index) {
   int64_t step;
   bool first = index->op == NW_OP_BROADCAST || (index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step));
@@ -143,14 +142,14 @@ static int load_value(shaping *s, const nw_expr *e) {
 
 // ---- operations
 
-// Addressed by a base and the loop's counter times 1, 2, 4 or 8. Such a load does not stay part of another instruction.
+// True if it is addressed by a base and the loop counter times 1, 2, 4 or 8. Such a load is not folded.
 static bool is_indexed(const nw_core_access *a, const nw_core_node *at) {
   while (at && at->stmt->kind != NW_LOOP) at = at->up;
   int64_t step = at && a->affine ? nw_form_coef(&a->at, at->slot) * a->elem : 0;
   return step == 1 || step == 2 || step == 4 || step == 8;
 }
 
-// A load that only this operation uses is part of it.
+// A load that only this operation uses is folded into it.
 static void fold_load(shaping *s, const nw_expr *e, int home) {
   if (nw_core_class(e) == NW_CLASS_COUNT) return;
   for (int i = 0; i < e->n; i++) {
@@ -174,7 +173,7 @@ static void unfold(shaping *s, seen *x) {
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
-// Of a condition that is the same in all lanes only one branch is evaluated, where it has a load.
+// A select with a scalar condition and a load in a branch evaluates only one branch.
 static bool is_branch(const nw_expr *e) {
   return e->op == NW_OP_SELECT && e->arg[0]->type.lanes == 1 &&
          (nw_uses_load(e->arg[1], NULL) || nw_uses_load(e->arg[2], NULL));
@@ -197,7 +196,7 @@ static int operation(shaping *s, const nw_expr *e) {
   return home;
 }
 
-// What an address costs beside what addressing modes and counted-up registers do: operations that are not affine.
+// The operations of an address that are not affine; addressing modes and induction registers do the rest.
 static int address(shaping *s, const nw_expr *e) {
   nw_form f;
   int home = 0;
@@ -261,8 +260,8 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
-// Held elements are loaded before the loops that hold them and stored behind: once, whatever the number of statements. The load
-// is not needed where the body around has just stored the element.
+// Held elements are loaded before the loops that hold them and stored after them, once, for any number of statements. The load is
+// not needed if the enclosing body has just stored the element.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;
@@ -283,7 +282,7 @@ static void add_held(shaping *s, const nw_core_access *a) {
   nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
-// Of a register that is read whole, a part is put into its place.
+// A part is inserted into a register that is read as a whole.
 static void add_insertion(const shaping *s, const nw_core_access *a) {
   if (a->lanes < s->k->widest[a->buffer]) s->at->ops.op[NW_CLASS_SHUFFLE][1]++;
 }

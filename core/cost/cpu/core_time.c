@@ -1,18 +1,29 @@
-// Cycles.
+// Computes cycles.
 //
-// A body takes as long as its busiest resource: dispatch, load and store ports, units, bytes from each level behind. Where its
-// elements are reduced into a register, or through memory, each step waits for the one before: a chain. Out-of-order execution
-// overlaps what does not wait, as far as its window of instructions reaches: of bodies that fit, the resources are added up before
-// the busiest is taken, and a chain that ends with its loop runs beside the next one's.
+// A body takes as long as its busiest resource: dispatch, load and store ports, units, bytes from each further level. In a
+// reduction into a register or through memory, each result needs the previous one: a chain. Out-of-order execution overlaps
+// independent instructions within its instruction window. For bodies that fit the window, resources are added up before the busiest
+// is chosen, and a chain that ends with its loop overlaps the next chain.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
 
-// What comes from behind the last level comes from memory.
+// The level after the last is memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
-  static const char *const names[] = {"dispatch", "loads",    "stores",           "arithmetic",      "division",
-                                      "integers", "branches", "stores read back", "lines under way", "L2 to L1",
-                                      "L3 to L2", "L4 to L3", "memory",           "latency"};
+  static const char *const names[] = {"dispatch",
+                                      "loads",
+                                      "stores",
+                                      "arithmetic",
+                                      "division",
+                                      "integers",
+                                      "branches",
+                                      "store forwarding",
+                                      "outstanding cache misses",
+                                      "L2 to L1",
+                                      "L3 to L2",
+                                      "L4 to L3",
+                                      "memory",
+                                      "latency"};
   return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
 }
 
@@ -36,7 +47,7 @@ static int unit_of(int class, int width) {
 
 enum { PAGE = 4096 };
 
-// Of the lines of a page, the last one's end is the page's.
+// The average over the lines of a page: crossing the end of the last line also crosses into another page.
 static double crossing(const nw_machine *m) {
   return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
 }
@@ -63,7 +74,7 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
   return c;
 }
 
-// Transfers were counted in all.
+// Transfers are totals: they are divided by the executions of the body.
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->times) return;
   for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
@@ -76,7 +87,7 @@ static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
   to->waiting += times * c->waiting;
 }
 
-// The busiest resource; of transfers that do not overlap, with all that does not.
+// The busiest resource. If transfers do not overlap, they are added to the load and store cycles.
 static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = 0, apart = 0;
   for (int i = 0; i < NW_CORE_BOUNDS; i++)
@@ -87,8 +98,8 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Loads that wait for stores to be in the cache: the stores wait for their turn, and what follows for these loads. That hides little
-// of what else there is to do, and the other way round.
+// Loads that wait until stores are in the cache: the stores wait for earlier stores, and later instructions wait for these loads.
+// This wait and the other work overlap little.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -97,7 +108,7 @@ static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   return sqrt(hypot(most * most, blocked * blocked));
 }
 
-// Where more is done between the stores and the loads than the window holds, the stores are in the cache by then.
+// If more instructions run between the stores and the loads than the window holds, the stores are already in the cache.
 static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->blocked || c->instructions > m->window * at->blocked) return;
   c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
@@ -119,7 +130,7 @@ static bool is_chained(const nw_core_access *a) {
   return false;
 }
 
-// Does the loop store something new to the buffer first, so that nothing is handed on to its next iteration?
+// True if the loop first stores a new value to the buffer, so that its next iteration does not depend on this one.
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
@@ -128,8 +139,8 @@ static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_n
   return false;
 }
 
-// Cycles of the chain through one element in one iteration of a loop around the store: it is updated in every iteration of the
-// loops between that neither move it nor begin anew, and goes through memory wherever no loop holds it.
+// Cycles of the chain through one element in one iteration of a loop around the store. The loops in between update the element in
+// every iteration, unless they move it or start it anew. The chain goes through memory where no loop holds the element.
 static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
@@ -154,13 +165,13 @@ enum { MOST_CHAINS = 1024 };
 typedef struct chaining {
   const nw_core *k;
   const nw_core_node *loop;
-  bool carried; // only what goes on in the next iteration
+  bool carried; // only chains that continue in the next iteration
   int n;
   double most;
   chained list[MOST_CHAINS];
 } chaining;
 
-// A store under a mask is taken to reach as far as its whole vector: the next one, which begins within that, waits for it.
+// A masked store is assumed to cover its whole vector: a next store that begins within that vector waits for it.
 static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
   if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
   int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
@@ -197,9 +208,8 @@ static double longest_chain(const nw_core *k, const nw_core_node *loop, bool car
 
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
-// Cycles from the end of one chain to the end of the next, which does not wait for it: as many run beside one another as begin
-// within the window. Of bodies that fit into it several are in it whole; of a longer one, the next begins when only the
-// window's length of it is left.
+// Cycles from the end of one chain to the end of the next, independent one. Chains that begin within the window overlap. If bodies
+// fit into the window, it holds several. After a longer body, the next begins when the rest of the body fits the window.
 static double beside(const nw_machine *m, const nw_core_cost *c) {
   double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
@@ -231,7 +241,7 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   return all;
 }
 
-// A mispredicted exit stops the supply of instructions; what waits in the window hides it.
+// A mispredicted exit stops the supply of instructions; work that waits in the window hides the delay.
 static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
@@ -259,7 +269,7 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-// A loop whose chain is long, but runs beside others, takes no longer than what it is in.
+// A loop with a long chain that overlaps others takes no longer than the loop around it.
 static void limit(nw_core_node *at, double most) {
   at->cycles = fmin(at->cycles, most);
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);

@@ -1,11 +1,11 @@
-// The tree of bodies, and how often each of them runs: exactly, by evaluating bounds and conditions. A loop on whose variable
-// nothing inside depends is not gone through, but multiplied.
+// The tree of bodies, and how often each runs: exact counts, from evaluating bounds and conditions. If nothing inside a loop
+// depends on its variable, the counts are multiplied instead.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
-enum { TICKS = 1 << 22, MOST = 1 << 26 }; // iterations between two looks at the user; iterations in all
+enum { TICKS = 1 << 22, MOST = 1 << 26 }; // iterations between checks for an interrupt; limit of iterations
 
 // ---- making
 
@@ -19,7 +19,7 @@ static int count_nodes(const nw_stmt *s) {
 
 static nw_calc *number(nw_core *k, const nw_expr *e, const char *what) {
   nw_calc *c = nw_calc_of(k->arena, &k->names, e);
-  if (!c) nw_fail(k->ctx, NW_ELIMIT, "Cost is known from sizes alone.", "%s depends on data", what);
+  if (!c) nw_fail(k->ctx, NW_ELIMIT, "The cost model knows sizes, not data.", "%s depends on data", what);
   return c;
 }
 
@@ -38,8 +38,8 @@ static bool make_kids(nw_core *k, const nw_stmt *s, nw_core_node *node) {
 static bool make_loop(nw_core *k, nw_core_node *node) {
   const nw_stmt *s = node->stmt;
   node->depth++;
-  node->begin = number(k, s->loop.begin, "where a loop begins");
-  node->extent = node->begin ? number(k, s->loop.extent, "how often a loop runs") : NULL;
+  node->begin = number(k, s->loop.begin, "the start of a loop");
+  node->extent = node->begin ? number(k, s->loop.extent, "the extent of a loop") : NULL;
   if (!node->extent) return false;
   node->slot = k->nslots++;
   nw_vec_push(&k->names.name, (void *)s->loop.var->name);
@@ -57,7 +57,7 @@ static nw_core_node *make(nw_core *k, const nw_stmt *s, nw_core_node *up) {
   node->depth = up ? up->depth : 0;
   node->kid = NW_NEW_N(k->arena, nw_core_node *, count_nodes(s));
   if (s->kind == NW_LOOP) return make_loop(k, node) ? node : NULL;
-  if (s->kind == NW_GUARD && !(node->cond = number(k, s->guard.cond, "what runs"))) return NULL;
+  if (s->kind == NW_GUARD && !(node->cond = number(k, s->guard.cond, "a guard"))) return NULL;
   return make_kids(k, s, node) ? node : NULL;
 }
 
@@ -146,12 +146,12 @@ static void count_kids(counting *c, nw_core_node *at, int64_t times) {
 static void tick(counting *c) {
   if (++c->ticks % TICKS == 0 && nw_stopped(c->k->ctx)) c->stop = true;
   if (c->ticks <= MOST || c->stop) return;
-  nw_fail(c->k->ctx, NW_ELIMIT, "Smaller sizes, or s:partition, make it simpler.",
-          "to count how often each loop runs takes more than %d steps", MOST);
+  nw_fail(c->k->ctx, NW_ELIMIT, "Give smaller sizes, or simplify the loops with s:partition.",
+          "counting the iterations of each loop takes more than %d steps", MOST);
   c->stop = true;
 }
 
-// Rounds from..to.
+// Counts the iterations from..to.
 static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t from, int64_t to, int64_t times) {
   if (to <= from) return;
   add(&at->times, product(times, to - from));

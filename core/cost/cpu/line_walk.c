@@ -1,7 +1,7 @@
-// How an access goes from line to line.
+// How an access moves from line to line.
 //
-// A run is what it touches side by side: its own elements, those of like accesses of the same body next to them, and what loops
-// around add to that, from the innermost out, until one jumps.
+// A run is a contiguous range that an access touches: its own elements, those of similar accesses of the body next to them, and the
+// extensions by enclosing loops, from the innermost outwards, until a loop jumps.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -19,12 +19,12 @@ static int by_begin(const void *a, const void *b) {
   return (x->at.rest > y->at.rest) - (x->at.rest < y->at.rest);
 }
 
-// Those from `first` to `last` are one run.
+// Makes the accesses from `first` to `last` one run.
 static void set_span(nw_core_access **run, int first, int last, int64_t end) {
   for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
 }
 
-// Like accesses, in order: those that lie less than a line apart are one run.
+// Similar accesses, sorted: those that are less than a line apart are one run.
 static void set_spans(int n, nw_core_access **like, int64_t line) {
   qsort(like, (size_t)n, sizeof *like, by_begin);
   int first = 0;
@@ -43,7 +43,7 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// What like accesses have in common is kept with the first of them.
+// Data that similar accesses share is kept in the first of them.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ static void clear_streams(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear_streams(at->kid[i]);
 }
 
-// Each jump of a loop begins a run in another place.
+// Each jump of a loop begins another run.
 static void add_streams(const nw_core *k, const nw_core_access *a) {
   double streams = a->scattered ? a->lanes : 1;
   for (nw_core_node *at = a->body; at; at = at->up) {
@@ -92,12 +92,13 @@ void nw_line_spans(nw_core *k) {
   free(like);
 }
 
-typedef struct spread { // of runs over sets
-  int64_t apart; // bytes between two of them, at least, within a way
+typedef struct spread { // the distribution of runs over sets
+  int64_t apart; // least distance in bytes between two of them, within a way
   double lines;
 } spread;
 
-// How few sets share the lines, once there are more than these hold: 0 for a quarter of them or more, 1 for one; -1: not known yet.
+// How few sets hold the lines, once these exceed the sets' ways: 0 for a quarter of the sets or more, 1 for one set; -1: unknown
+// yet.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);
@@ -108,11 +109,11 @@ static double widen(spread *x, double run_lines, int64_t step, double count, con
   return fmin(1, log2(part / 4) / log2((double)way / (4 * (double)level->line)));
 }
 
-// Stores that jump cost more as long as their runs are short; loads only where a run is one line, since the line beside comes
-// with it.
-enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: runs that prefetchers follow side by side
+// Jumping stores cost more if their runs are short. Jumping loads cost more only if a run is one line, since the adjacent line is
+// fetched with it.
+enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: interleaved runs that prefetchers can follow
 static const double lines_loaded = 1.5,
-                    lines_unforeseen = 2; // of a run that is loaded, those before a prefetcher sees it
+                    lines_unforeseen = 2; // lines of a loaded run before a prefetcher detects it
 
 nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a) {
   const nw_machine_level *level = &k->machine->level[0];
@@ -134,7 +135,7 @@ nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a) {
     jumps = true;
     if (few < 0) few = widen(&x, fmax(1, run / line), (int64_t)step, times, level);
   }
-  double lines = 1 + (run - 1) / line; // touched, wherever it begins
+  double lines = 1 + (run - 1) / line; // lines touched, on average over start positions
   if (jumps && run <= line && !(a->lanes > 1 && !a->scattered)) lines = 1;
   w.loads_jump = jumps && lines < lines_loaded;
   w.stores_jump = jumps && lines < LINES_STORED;

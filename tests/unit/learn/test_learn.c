@@ -137,7 +137,7 @@ static void refuses_what_is_no_table(void **state) {
   static const int few[] = {GROUP, GROUP}, none[] = {ROWS, 0}, negative[] = {ROWS + 1, -1};
   r.group = few;
   r.ngroups = 2;
-  refused(c, r, usual, "they have 60 rows, and there are 120");
+  refused(c, r, usual, "they have 60 rows in all, but there are 120");
   r.ngroups = 0;
   refused(c, r, usual, "they have 0 rows");
   r.group = none;
