@@ -1,4 +1,4 @@
-// The connection file: what the front end wrote is checked field by field, and what cannot be honoured is refused.
+// The connection file of the front end: every field is checked, and invalid values are rejected.
 #include "kernel.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(reading *r, const char 
 
 // ---- the file
 
-// Front ends give a path that we open for them: it must not make us wait, and a device has no end. 0: refused.
+// The path comes from the front end: opening it must not block, and a device would never end, so only regular files are read.
+// 0: rejected.
 static size_t read_all(reading *r, char *text) {
   int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(r, "the connection file cannot be read: %s", strerror(errno));
@@ -43,14 +44,14 @@ static size_t read_all(reading *r, char *text) {
   while (regular && all <= MOST_BYTES && (n = read(fd, text + all, (size_t)(MOST_BYTES + 1 - all))) > 0) all += n;
   int problem = n < 0 ? errno : 0;
   close(fd);
-  if (!regular) return refuse(r, "a connection file is a regular file");
+  if (!regular) return refuse(r, "the connection file must be a regular file");
   if (problem) return refuse(r, "the connection file cannot be read: %s", strerror(problem));
   if (all > MOST_BYTES) return refuse(r, "the connection file has more than %d bytes", MOST_BYTES);
   if (all == 0) return refuse(r, "the connection file is empty");
   return (size_t)all;
 }
 
-// A name that is there twice would say two things.
+// A duplicate name would be ambiguous, so it is rejected.
 static bool parse(reading *r) {
   char text[MOST_BYTES + 1];
   json_error_t error;
@@ -58,12 +59,12 @@ static bool parse(reading *r) {
   if (!n) return false;
   r->o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
   if (!r->o) return refuse(r, "the connection file is not JSON: line %d: %s", error.line, error.text);
-  return json_is_object(r->o) || refuse(r, "the connection file must be an object of JSON");
+  return json_is_object(r->o) || refuse(r, "the connection file must be a JSON object");
 }
 
 // ---- fields
 
-// What is there, for a message.
+// The value of a field, for a message.
 static const char *shown(const json_t *v, char out[80]) {
   char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
   snprintf(out, 80, strlen(text ? text : "") < 60 ? "%s" : "%.56s...", text ? text : "?");
@@ -71,17 +72,17 @@ static const char *shown(const json_t *v, char out[80]) {
   return out;
 }
 
-// A key is not shown: what is refused may be written to a log.
+// A key is not shown, since messages may be logged.
 static bool wrong(reading *r, const char *name, const char *allowed) {
   char value[80];
   const json_t *v = json_object_get(r->o, name);
   if (!v) return refuse(r, "%s is missing: it must be %s", name, allowed);
   if (json_is_string(v) && strstr(name, "key"))
-    return refuse(r, "%s is a text of %zu bytes: it must be %s", name, json_string_length(v), allowed);
+    return refuse(r, "%s is a string of %zu bytes: it must be %s", name, json_string_length(v), allowed);
   return refuse(r, "%s is %s: it must be %s", name, shown(v, value), allowed);
 }
 
-// A text, NULL if the field is left out and need not be there. False: it is something else, or too long.
+// A string; NULL if an optional field is missing. False: another type, or too long.
 static bool text_of(reading *r, const char *name, bool needed, size_t most, const char *allowed, const char **out) {
   const json_t *v = json_object_get(r->o, name);
   *out = json_string_value(v);
@@ -114,7 +115,7 @@ static bool ports(reading *r) {
   return true;
 }
 
-// An address ends where zmq's syntax goes on: "127.0.0.1;10.0.0.1" must not reach it.
+// Rejects characters with a meaning in zmq's syntax: "127.0.0.1;10.0.0.1" must not be passed to it.
 static bool is_address(const char *ip) {
   return *ip && !ip[strspn(ip, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_[]*%")];
 }
@@ -126,7 +127,7 @@ static bool place(reading *r) {
   r->out->ipc = transport && strcmp(transport, "ipc") == 0;
   if (transport && !r->out->ipc && strcmp(transport, "tcp") != 0) return wrong(r, "transport", transports);
   const char *allowed =
-      r->out->ipc ? "the beginning of the sockets' paths" : "an address of this machine, such as \"127.0.0.1\"";
+      r->out->ipc ? "the prefix of the sockets' paths" : "an address of this machine, such as \"127.0.0.1\"";
   if (!text_of(r, "ip", r->out->ipc, sizeof r->out->ip - 1, allowed, &ip)) return false;
   if (!ip) ip = "127.0.0.1";
   if (r->out->ipc ? !*ip || *ip == '@' : !is_address(ip)) return wrong(r, "ip", allowed);
@@ -134,7 +135,7 @@ static bool place(reading *r) {
   return true;
 }
 
-// ---- who may talk to us
+// ---- authentication
 
 static bool is_loopback(const char *ip) {
   struct in_addr a;
@@ -142,20 +143,21 @@ static bool is_loopback(const char *ip) {
   return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
 }
 
-// Without a key everybody who can connect can run code. On a loopback address these are the users of this machine, as the front
-// end chose; the sockets of ipc are files that nobody but their owner may open (see sockets.c). Elsewhere it is the whole network.
+// Without a key everyone who can connect can run code. On a loopback address, which the front end may choose, these are the users
+// of this machine. The sockets of ipc are files that only their owner may open (see sockets.c). Elsewhere it is the whole network.
 static bool key(reading *r) {
-  static const char keys[] = "a text of at most 4096 bytes; \"\" leaves messages unsigned";
+  static const char keys[] = "a string of at most 4096 bytes; \"\" leaves messages unsigned";
   const char *text, *scheme;
   if (!text_of(r, "key", true, MOST_KEY, keys, &text)) return false;
   if (!text_of(r, "signature_scheme", false, 40, "\"hmac-sha256\"", &scheme)) return false;
   bool known = !scheme || strcmp(scheme, "hmac-sha256") == 0 || (!*text && !*scheme);
   if (!known) return wrong(r, "signature_scheme", "\"hmac-sha256\"");
   if (!*text && !r->out->ipc && !is_loopback(r->out->ip))
-    return refuse(r,
-                  "key is \"\" and ip is \"%s\": whoever reaches that address could run code; give a key, or listen at "
-                  "127.0.0.1",
-                  r->out->ip);
+    return refuse(
+        r,
+        "key is \"\" and ip is \"%s\": anyone who reaches that address could run code; give a key, or listen at "
+        "127.0.0.1",
+        r->out->ip);
   r->out->key = nwj_key_of(text);
   return true;
 }
@@ -170,13 +172,13 @@ static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
   return true;
 }
 
-// curve_publickey and curve_secretkey are the kernel's; clients know the public one. With them nothing goes out in the clear, and a
-// client that has another key of the server cannot finish the handshake.
+// curve_publickey and curve_secretkey are the kernel's keys; clients know the public one. With them all traffic is encrypted, and a
+// client with a wrong key of the server cannot finish the handshake.
 static bool curve(reading *r) {
   char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];
   const json_t *p = json_object_get(r->o, "curve_publickey"), *s = json_object_get(r->o, "curve_secretkey");
   if ((!p || json_is_null(p)) && (!s || json_is_null(s))) return true;
-  if (!zmq_has("curve")) return refuse(r, "it has CURVE keys, and this libzmq was built without CURVE");
+  if (!zmq_has("curve")) return refuse(r, "the file has CURVE keys, but this libzmq was built without CURVE");
   if (!curve_key(r, "curve_publickey", public) || !curve_key(r, "curve_secretkey", r->out->curve_secret)) return false;
   if (zmq_curve_public(derived, r->out->curve_secret) == 0 && strcmp(derived, public) == 0) return true;
   return refuse(r, "curve_publickey does not belong to curve_secretkey");

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-enum { LOOK_MS = 1000 }; // how often it is asked whether the front end is still there
+enum { LOOK_MS = 1000 }; // interval of the checks that the front end still exists
 
 json_t *nwj_kernel_info(const nwj *k) {
   (void)k;
@@ -14,12 +14,12 @@ json_t *nwj_kernel_info(const nwj *k) {
                    "ok", "protocol_version", NWJ_PROTOCOL, "implementation", "nestwright", "implementation_version",
                    nw_version(), "language_info", "name", "lua", "version", LUA_VERSION_MAJOR "." LUA_VERSION_MINOR,
                    "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode",
-                   "lua", "banner", "Nestwright: a workbench for loop nests. nw.help() lists what there is.",
-                   "debugger", 0, "supported_features", "help_links", "text", "Nestwright", "url",
+                   "lua", "banner", "Nestwright: a workbench for loop nests. nw.help() gives an overview.", "debugger",
+                   0, "supported_features", "help_links", "text", "Nestwright", "url",
                    "https://www.lua.org/manual/5.4/");
 }
 
-// To us and to what a cell started, where this process has a group of its own; else to us alone.
+// Signals this process and the processes that a cell started, if this process leads its own group; otherwise only this process.
 static void interrupt(nwj *k) {
   if (getpgrp() == getpid())
     kill(0, SIGINT);
@@ -31,7 +31,7 @@ static void leave(nwj *k, bool restart) {
   k->restart = restart;
   k->leaving = k->hurry = true;
   if (k->busy) interrupt(k);
-  pthread_kill(k->main, SIGUSR1); // out of its poll
+  pthread_kill(k->main, SIGUSR1); // interrupts its poll
 }
 
 static void shutdown(nwj *k, nwj_message *m) {
@@ -69,7 +69,7 @@ static void *control(void *arg) {
       answer(k, &m);
       nwj_done(&m);
     }
-    if (parent > 1 && getppid() != parent && !k->leaving) leave(k, false); // whom we worked for is gone
+    if (parent > 1 && getppid() != parent && !k->leaving) leave(k, false); // the parent process has ended
   }
   zmq_close(k->control);
   return NULL;

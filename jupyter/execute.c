@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// shown: the cell's error, which may be shown with a picture.
+// shown: true for an error of the cell, which may be shown with a picture.
 static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
@@ -21,11 +21,11 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   return out;
 }
 
-// ?name opens the pager with what is known about it.
+// ?name opens the pager with the help of the name.
 static json_t *answer_question(nwj *k, const char *code) {
   char *text = nwh_inspect(k->host, code);
   json_t *page = json_pack("{s:s, s:i, s:{s:o}}", "source", "page", "start", 0, "data", "text/plain",
-                           nwj_text(text ? text : "nothing is known about that"));
+                           nwj_text(text ? text : "no documentation found"));
   free(text);
   return json_pack("[o]", page);
 }
@@ -36,7 +36,7 @@ static void say_notes(nwj *k) {
   free(notes);
 }
 
-// NULL, or the content of an error. *result: what is shown of its values.
+// NULL, or the content of an error. *result: the display of its values.
 static json_t *run(nwj *k, const char *code, const char *name, bool silent, int *result) {
   int n = 0;
   bool quiet = false;
@@ -72,7 +72,8 @@ static json_t *expressions(nwj *k, json_t *asked) {
   json_object_foreach(asked, name, code) {
     const char *text = json_string_value(code);
     bool good = text && strlen(text) == json_string_length(code);
-    json_object_set_new(out, name, good ? expression(k, text) : nwj_failure("an expression is a text without a NUL"));
+    json_object_set_new(out, name,
+                        good ? expression(k, text) : nwj_failure("an expression must be a string without NUL"));
   }
   return out;
 }
@@ -109,7 +110,7 @@ static void publish_result(nwj *k, json_t *bundle) {
   }
 }
 
-// The reply goes behind the text, which may take its time, and before the result: who waits for it need not wait for that.
+// The reply is sent after the text, which may take long, and before the result, so that a client need not wait for the result.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);

@@ -1,4 +1,4 @@
-// What was executed, in this session and those before: a file of JSON lines, [session, line, source].
+// The history of this and earlier sessions: a file of JSON lines, [session, line, source].
 #include "kernel.h"
 #include "base/file.h"
 #include <errno.h>
@@ -14,7 +14,7 @@ enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 };
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the following variables
 static char path[PATH_MAX]; // to append to; "": nothing is kept
 static char *unwritten; // a line, or NULL
 
@@ -23,9 +23,9 @@ static bool is_entry(const json_t *v) {
          json_is_string(json_array_get(v, 2));
 }
 
-// Says why nothing more is kept, once, and leaves the file alone.
+// Reports once why the history is not saved, and stops writing the file.
 static void give_up(nw_str *why) {
-  if (why->s) fprintf(stderr, "nestwright-kernel: the history is not kept: %s\n", why->s);
+  if (why->s) fprintf(stderr, "nestwright-kernel: the history is not saved: %s\n", why->s);
   nw_str_free(why);
   *path = '\0';
 }
@@ -36,7 +36,7 @@ static void take(json_t *v) {
   json_array_append(entries, v);
 }
 
-// The latest entries, of which the file keeps at most so many, and so many bytes.
+// Keeps the latest entries, within the limits of entries and bytes.
 static void trim(void) {
   size_t n = json_array_size(entries), first = n, bytes = 0;
   while (first > 0 && n - first < MOST) {
@@ -50,7 +50,7 @@ static void trim(void) {
   entries = kept;
 }
 
-// How many lines there are; what is not an entry is passed over.
+// Adds the entries of the text, skips invalid lines, and returns the number of lines.
 static size_t take_lines(const char *text, size_t n) {
   size_t lines = 0;
   for (const char *line = text, *end; line < text + n; line = end + 1, lines++) {
@@ -75,7 +75,7 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Trimmed when it is read, while no kernel appends.
+// The file is trimmed when it is read, while no kernel appends.
 static void read_file(nw_str *why) {
   nw_str busy = {0};
   size_t n;
@@ -128,7 +128,7 @@ void nwj_history_write(void) {
   pthread_mutex_unlock(&lock);
 }
 
-// ---- questions
+// ---- queries
 
 static const char *source_of(const json_t *v) { return json_string_value(json_array_get(v, 2)); }
 static json_int_t number_of(const json_t *v, int i) { return json_integer_value(json_array_get(v, (size_t)i)); }
@@ -136,7 +136,7 @@ static json_int_t number_of(const json_t *v, int i) { return json_integer_value(
 static bool in_range(const json_t *v, const json_t *request) {
   json_int_t wanted = nwj_integer(request, "session", 0), start = nwj_integer(request, "start", 1);
   json_int_t stop = nwj_integer(request, "stop", 0);
-  if (wanted <= 0) wanted += session; // 0: this one, -1: the one before
+  if (wanted <= 0) wanted += session; // 0: this session, -1: the previous one
   return number_of(v, 0) == wanted && number_of(v, 1) >= start && (stop <= 0 || number_of(v, 1) < stop);
 }
 
@@ -153,7 +153,7 @@ static bool is_wanted(const json_t *v, const json_t *request, const char *access
          !(nwj_flag(request, "unique", false) && repeated(found, source_of(v)));
 }
 
-// With `output`, an input comes with the text of its result, which is not kept: null.
+// With `output`, each input is paired with the text of its result; results are not saved, so this is null.
 static json_t *shaped(const json_t *v, bool output) {
   return output ? json_pack("[I, I, [s, n]]", number_of(v, 0), number_of(v, 1), source_of(v))
                 : json_pack("[I, I, s]", number_of(v, 0), number_of(v, 1), source_of(v));
@@ -164,7 +164,7 @@ json_t *nwj_history_answer(const json_t *request) {
   const char *access = nwj_string(request, "hist_access_type", "tail");
   bool range = strcmp(access, "range") == 0;
   json_int_t most = range ? INT_MAX : nwj_integer(request, "n", range ? INT_MAX : MOST);
-  json_t *found = json_array(), *out = json_array(); // the latest first
+  json_t *found = json_array(), *out = json_array(); // latest first
   for (size_t i = json_array_size(entries); i-- > 0 && (json_int_t)json_array_size(found) < most;) {
     json_t *v = json_array_get(entries, i);
     if (is_wanted(v, request, access, found)) json_array_append(found, v);

@@ -1,10 +1,10 @@
-// What a cell asks the user: input_request to whom the cell came from, and the answer.
+// Input of a cell: sends input_request to the sender of the cell, and receives the answer.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
-// An answer that came too late for an earlier question.
+// Drops answers that came too late for an earlier request.
 static void forget_old(nwj *k) {
   nwj_message m;
   while (nwj_receive(k, k->input, &m)) nwj_done(&m);

@@ -1,4 +1,4 @@
-// The kernelspec: how front ends find the kernel.
+// Installs the kernelspec, by which front ends find the kernel.
 #include "kernel.h"
 #include "base/file.h"
 #include <errno.h>
@@ -24,7 +24,7 @@ static bool write_file(const char *dir, const char *name, const void *data, size
   return good;
 }
 
-// The logos: beside what is installed, or in the sources.
+// The logos, in the installation or in the sources.
 static bool logo_path(const char *exe, const char *name, char *out, size_t size) {
   const char *slash = strrchr(exe, '/');
   int n = slash ? (int)(slash - exe) : 0;
@@ -60,7 +60,7 @@ static bool write_spec(char *dir, const char *exe, const char *program, nw_str *
   return ok;
 }
 
-// Where kernels of this user, or of everybody under a prefix, are looked for.
+// The directory where front ends search for kernels, of this user or under a prefix.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");
   const char *prefix = argc == 2 && strcmp(argv[0], "--prefix") == 0        ? argv[1]
@@ -74,7 +74,7 @@ static bool directory(int argc, char **argv, char *out, size_t n) {
   return home && snprintf(out, n, "%s/.local/share/jupyter/kernels/nestwright", home) < (int)n;
 }
 
-// --program PATH at the end: where the kernel will be, when it is not where it is now (packages, `cmake --install`).
+// --program PATH at the end: the future path of the kernel, if it will be moved (packages, `cmake --install`).
 static const char *program_of(const char *exe, int *argc, char **argv) {
   if (*argc < 2 || strcmp(argv[*argc - 2], "--program") != 0) return exe;
   *argc -= 2;
@@ -90,7 +90,8 @@ int nwj_install(const char *own_name, int argc, char **argv) {
     snprintf(exe, sizeof exe, "%s", own_name);
   const char *program = program_of(exe, &argc, argv);
   if (!directory(argc, argv, dir, sizeof dir)) {
-    fputs("nestwright-kernel: to install it, say --user, --sys-prefix or --prefix DIR, which is not empty\n", stderr);
+    fputs("nestwright-kernel: to install it, give --user, --sys-prefix or --prefix DIR; DIR must not be empty\n",
+          stderr);
     return 2;
   }
   nw_str why = {0};

@@ -1,9 +1,9 @@
-// What everybody listens to: messages, and what is written to stdout and stderr.
+// The iopub socket: published messages, and text written to stdout and stderr.
 //
-// Whoever publishes sends for itself, under a lock: to wake a thread that sends took several times as long as `1+1`. Text has a
-// lock of its own, taken first, so that control can tell its state while text waits. A thread gathers text for a moment, so
-// that it goes out in few messages; a front end gives up on a kernel that sends too many, or more than a megabyte a second
-// (notebook: iopub_msg_rate_limit, iopub_data_rate_limit), so bytes are counted over its window.
+// Each thread sends its own messages under a lock, since waking a sender thread took several times as long as `1+1`. Text has a
+// separate lock, taken first, so that control can publish its state while text waits. A thread collects text for a moment, so that
+// it needs few messages. A front end drops output of a kernel that sends too many messages, or more than a megabyte a second
+// (notebook: iopub_msg_rate_limit, iopub_data_rate_limit), so the rate is limited over the same window.
 #include "kernel.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,22 +18,22 @@
 #include <zmq.h>
 
 enum {
-  GATHER_MS = 30, // text waits that long for more
+  GATHER_MS = 30, // text waits this long for more text
   BATCH = 256 << 10,
   PIPE = 512 << 10,
-  BURST = 1000000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
+  BURST = 1000000, // bytes that may be sent at once, then RATE per millisecond: under 3 MB in any 3 s
   RATE = 600,
-  COUNT = 1000, // a message counts as so many bytes at least: under 3,000 of them in any 3 s
+  COUNT = 1000, // least bytes that a message counts as: under 3,000 messages in any 3 s
   MOST = 4 << 20, // of one cell
-  HELD = 2, // that a request is worked on, and what a cell is
+  HELD = 2, // messages: the busy status, and execute_input
 };
 
 typedef struct stream {
   const char *name;
-  int fd; // the end that is read
+  int fd; // the read end
   char *text; // not yet sent
   size_t n, cap;
-  int64_t since; // when the first of it came
+  int64_t since; // arrival of its first byte
   size_t cell; // bytes of this cell
   bool capped;
 } stream;
@@ -46,16 +46,16 @@ typedef struct held { // a message that can wait a moment
 
 typedef struct publisher {
   nwj *k;
-  pthread_mutex_t text; // over what follows
-  atomic_int wanted; // threads that want it
+  pthread_mutex_t text; // protects the following fields
+  atomic_int wanted; // threads that wait for it
   char *parent; // of the text
   stream stream[2];
-  int64_t budget, counted; // what may still go out, as of when
-  pthread_mutex_t send; // over the socket, and what follows
-  held held[HELD]; // goes out before all else
+  int64_t budget, counted; // bytes that may still be sent, and the time of this value
+  pthread_mutex_t send; // protects the socket and the following fields
+  held held[HELD]; // sent before all other messages
   int nheld;
-  int changed; // becomes readable when somebody subscribes
-  int stop; // and this when the thread is to end
+  int changed; // becomes readable at a subscription
+  int stop; // becomes readable when the thread must end
 } publisher;
 
 static publisher the_one = {
@@ -72,13 +72,13 @@ int64_t nwj_now_ms(void) {
 
 // ---- sending
 
-// The bytes of the message. Called with the lock.
+// Returns the bytes of the message. The caller holds the lock.
 static size_t send_one(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
   nwj_send_part(p->k->iopub, type, strlen(type), true);
   return nwj_send(p->k, p->k->iopub, type, parent, metadata, content);
 }
 
-// A subscription: the welcome of JEP 65, so that a client knows from when on it misses nothing.
+// Answers a subscription with the welcome of JEP 65, so that a client knows when it starts to receive everything.
 static void welcome(publisher *p, const char *message, size_t size) {
   if (size == 0 || *message != 1) return;
   char *topic = strndup(message + 1, size - 1);
@@ -87,7 +87,7 @@ static void welcome(publisher *p, const char *message, size_t size) {
   free(topic);
 }
 
-// All there are: to send may have taken the news that there is one off p->changed. Called with the lock.
+// Takes all pending subscriptions: sending may have cleared the event of p->changed. The caller holds the lock.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;
@@ -98,7 +98,7 @@ static void take_subscriptions(publisher *p) {
   }
 }
 
-// Called with the lock.
+// The caller holds the lock.
 static void release(publisher *p) {
   for (int i = 0; i < p->nheld; i++) {
     send_one(p, p->held[i].type, p->held[i].parent, NULL, p->held[i].content);
@@ -118,12 +118,12 @@ static size_t publish(publisher *p, const char *type, const char *parent, json_t
 
 // ---- text
 
-// Main alone may ask.
+// Called only by the main thread.
 static bool is_interrupted(const publisher *p) {
   return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
 }
 
-// Waits until the front end may be sent more; meanwhile the pipes fill and those who write wait too.
+// Waits until the rate limit allows more output; meanwhile the pipes fill and writers block.
 static void wait_for_budget(publisher *p) {
   for (;;) {
     int64_t now = nwj_now_ms();
@@ -161,7 +161,7 @@ static void cap(publisher *p, stream *s) {
   char text[160];
   flush_stream(p, s, true);
   s->capped = true;
-  int n = snprintf(text, sizeof text, "\n[what this cell writes beyond %d MB is not shown]\n", MOST >> 20);
+  int n = snprintf(text, sizeof text, "\n[output of this cell beyond %d MB is not shown]\n", MOST >> 20);
   send_text(p, s, text, (size_t)n);
 }
 
@@ -178,7 +178,7 @@ static void keep_text(publisher *p, stream *s, const char *text, size_t n) {
   if (s->cell > MOST) cap(p, s);
 }
 
-// Reads once: how much.
+// Reads once; returns the number of bytes.
 static ssize_t read_stream(publisher *p, stream *s) {
   static char buffer[1 << 16];
   ssize_t n = read(s->fd, buffer, sizeof buffer);
@@ -186,7 +186,7 @@ static ssize_t read_stream(publisher *p, stream *s) {
   return n;
 }
 
-// What is in the pipe now, not what others write meanwhile: they may never stop.
+// Reads the current content of the pipe, but not text that others write meanwhile, since they may never stop.
 static void drain_stream(publisher *p, stream *s) {
   int left = 0;
   if (ioctl(s->fd, FIONREAD, &left) < 0) return;
@@ -207,9 +207,9 @@ static void lock_text(publisher *p) {
   p->wanted--;
 }
 
-// ---- the thread that gathers
+// ---- the collecting thread
 
-// When the earliest gathered text is due, in ms from now; -1: there is none.
+// When the earliest collected text must be sent, in ms from now; -1: none.
 static int due(publisher *p) {
   int64_t at = -1;
   for (int i = 0; i < 2; i++) {
@@ -250,7 +250,7 @@ static void *run(void *arg) {
     if (poll(fd, 4, wait) < 0) continue;
     if (fd[3].revents) return NULL;
     if (fd[2].revents) see_subscriptions(p);
-    while (p->wanted) usleep(100); // a lock is not fair by itself
+    while (p->wanted) usleep(100); // a mutex is not fair
     pthread_mutex_lock(&p->text);
     gather(p, fd);
     wait = due(p);
@@ -260,7 +260,7 @@ static void *run(void *arg) {
 
 // ---- starting and ending
 
-// What is written to fd from now on is read at the answer; -1: it cannot be.
+// Redirects fd to a pipe and returns the read end; -1 on failure.
 static int captured(int fd) {
   int end[2];
   if (pipe2(end, O_CLOEXEC)) return -1;
@@ -294,7 +294,7 @@ void nwj_iopub_stop(pthread_t thread) {
   for (int i = 0; i < 2; i++) free(p->stream[i].text);
 }
 
-// ---- what all threads call
+// ---- functions for all threads
 
 void nwj_publish(const char *type, const char *parent, json_t *content) {
   publish(&the_one, type, parent, NULL, content);

@@ -1,16 +1,16 @@
-// Between Lua and the kernel: nestwright.front, by which the library reaches it, and calls of nestwright.notebook.
+// The link between Lua and the kernel: the module nestwright.front, and calls of nestwright.notebook.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 
-static nwj *kernel; // one a process
+static nwj *kernel; // one per process
 
 // ---- nestwright.front
 
-// publish(type, content, metadata?): JSON texts; a type has letters and underscores.
+// publish(type, content, metadata?): content and metadata are JSON texts; type has letters and underscores only.
 static int f_publish(lua_State *L) {
   const char *type = luaL_checkstring(L, 1), *content = luaL_checkstring(L, 2), *metadata = luaL_optstring(L, 3, "{}");
-  if (type[strspn(type, "abcdefghijklmnopqrstuvwxyz_")]) return luaL_error(L, "there is no message '%s'", type);
+  if (type[strspn(type, "abcdefghijklmnopqrstuvwxyz_")]) return luaL_error(L, "there is no message type '%s'", type);
   json_t *c = json_loads(content, 0, NULL), *m = json_loads(metadata, 0, NULL);
   if (json_is_object(c) && json_is_object(m)) {
     nwj_cell_publish(kernel, type, m, c);
@@ -18,10 +18,10 @@ static int f_publish(lua_State *L) {
   }
   json_decref(c);
   json_decref(m);
-  return luaL_error(L, "what is published must be an object of JSON");
+  return luaL_error(L, "a published message must be a JSON object");
 }
 
-// ask(prompt, password?): a line, or nil and why there is none.
+// ask(prompt, password?): returns a line, or nil and the reason.
 static int f_ask(lua_State *L) {
   const char *problem = NULL;
   char *text = nwj_ask(kernel, luaL_optstring(L, 1, ""), lua_toboolean(L, 2), &problem);
@@ -48,7 +48,7 @@ void nwj_library(nwj *k) {
 
 // ---- nestwright.notebook
 
-// Pushes function `name`; false, and nothing, when the library cannot be loaded.
+// Pushes function `name`; false, and pushes nothing, if the library cannot be loaded.
 static bool push_function(nwj *k, const char *name) {
   if (nwh_push_function(k->host, "nestwright.notebook.notebook", name)) return true;
   lua_pop(nwh_lua(k->host), 1);
@@ -63,7 +63,7 @@ static json_t *taken(lua_State *L) {
   return v;
 }
 
-// An error of a handler is shown as text; it is nobody's cell.
+// An error of a handler is shown as text, since it belongs to no cell.
 static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));

@@ -1,4 +1,4 @@
-// nestwright-kernel -f CONNECTION_FILE: what a front end starts.
+// nestwright-kernel -f CONNECTION_FILE: the program that a front end starts.
 #include "kernel.h"
 #include <fcntl.h>
 #include <locale.h>
@@ -13,14 +13,14 @@
 static int usage(FILE *out, int status) {
   fputs("usage: nestwright-kernel -f CONNECTION_FILE\n"
         "       nestwright-kernel --install [--user | --sys-prefix | --prefix DIR]\n"
-        "Front ends of Jupyter start the first; the second tells them about it.\n",
+        "Jupyter front ends run the first; the second registers the kernel with Jupyter.\n",
         out);
   return status;
 }
 
 static void nothing(int sig) { (void)sig; }
 
-// Threads take no signals but those of their own faults; main takes all.
+// Other threads receive only signals of their own faults; the main thread receives all others.
 static void only_main(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
@@ -47,7 +47,7 @@ static void take_signals(nwj *k) {
   nwh_catch_interrupts(k->host, NULL);
 }
 
-// A cell must not read what is not for it.
+// A cell must not read the kernel's standard input.
 static void close_stdin(void) {
   int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (fd >= 0) dup2(fd, STDIN_FILENO);
@@ -90,7 +90,7 @@ static int serve(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the write
+  signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is then a write error
   setlocale(LC_CTYPE, "C.UTF-8");
   if (argc == 3 && strcmp(argv[1], "-f") == 0) return serve(argv[2]);
   if (argc >= 2 && strcmp(argv[1], "--install") == 0) return nwj_install(argv[0], argc - 2, argv + 2);

@@ -1,4 +1,4 @@
-// Making, sending and receiving messages.
+// Makes, sends and receives messages.
 #include "kernel.h"
 #include <malloc.h>
 #include <sodium.h>
@@ -14,7 +14,7 @@ enum {
   HEADER = 400,
   LARGE = 4 << 20,
   MOST_DROPPED = 1000
-}; // who only drops must look around now and then
+}; // dropped messages before a check for other events
 
 void nwj_new_id(char out[40]) {
   unsigned char b[16];
@@ -33,7 +33,7 @@ static void now(char *out, size_t size) {
   snprintf(out + n, size - n, ".%06ldZ", (long)t.tv_usec);
 }
 
-// No field has a character that JSON would have to quote.
+// No field contains a character that JSON must escape.
 static void make_header(const nwj *k, const char *type, char out[HEADER]) {
   char id[40], date[40];
   nwj_new_id(id);
@@ -54,7 +54,7 @@ static void skip_rest(void *socket, zmq_msg_t *last) {
   }
 }
 
-// The frames of one message, of which the first may not be there; how many. *whole: all there are, and not too many.
+// Receives the frames of one message, if there is one, and returns their number. *whole: all frames were received.
 static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame frame[MAX_FRAMES], bool *whole) {
   int n = 0;
   bool more = true;
@@ -72,7 +72,7 @@ static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame fr
   return n;
 }
 
-// What a large message took goes back to the system: the allocator would keep most of it.
+// Returns the memory of a large message to the system: the allocator would keep most of it.
 static void give_back(size_t bytes) {
   if (bytes > LARGE) malloc_trim(0);
 }
@@ -110,7 +110,7 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
 
 // ---- sending
 
-// Heap; NULL is an empty object.
+// Heap; NULL: an empty object.
 static char *dumped(const json_t *v) {
   char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
   return s ? s : strdup("{}");

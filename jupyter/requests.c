@@ -1,5 +1,5 @@
-// What a request may say: one row a field. A request that says something else is answered with an error that names the field; a
-// field that is null, or that no row names, is as good as left out.
+// The fields of requests, one row each. An invalid field is answered with an error that names it. A field that is null, or in no
+// row, counts as missing.
 #include "kernel.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static const struct {
 };
 
 static const char *const EXPECTED[] = {
-    [TEXT] = "a text", [FLAG] = "true or false", [WHOLE] = "an integer", [OBJECT] = "an object"};
+    [TEXT] = "a string", [FLAG] = "true or false", [WHOLE] = "an integer", [OBJECT] = "an object"};
 
 static bool is_kind(const json_t *v, field_kind kind) {
   return kind == TEXT    ? json_is_string(v)
@@ -54,17 +54,18 @@ static bool is_kind(const json_t *v, field_kind kind) {
                          : json_is_object(v);
 }
 
-// Lua and the libraries below take texts that end at a NUL: what stands after one would be dropped in silence.
+// Lua and the libraries below take NUL-terminated strings: text after a NUL would be lost silently.
 static char *problem_of(const char *type, const char *name, const json_t *v, field_kind kind) {
   if (!is_kind(v, kind)) {
     char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    char *out = nwj_printf("%s: %s is %.60s: it must be %s", type, name, text ? text : "of no type", EXPECTED[kind]);
+    char *out =
+        nwj_printf("%s: %s is %.60s: it must be %s", type, name, text ? text : "not a JSON value", EXPECTED[kind]);
     free(text);
     return out;
   }
   const char *text = json_string_value(v);
   if (!text || strlen(text) == json_string_length(v)) return NULL;
-  return nwj_printf("%s: %s has a NUL, after %zu bytes: leave it out", type, name, strlen(text));
+  return nwj_printf("%s: %s has a NUL after %zu bytes: remove it", type, name, strlen(text));
 }
 
 char *nwj_request_problem(const nwj_message *m) {

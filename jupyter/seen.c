@@ -1,4 +1,4 @@
-// A set in two generations, each a table with open addressing that is never more than half full.
+// A set with two generations, each a hash table with open addressing that is at most half full.
 #include "seen.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ nwj_seen *nwj_seen_new(void) {
   return NULL;
 }
 
-// Where the mark is, or the free slot where it would be. A signature is as good as random: its bits need no mixing.
+// The slot of the mark, or the free slot for it. A signature is practically random, so its bits need no mixing.
 static uint64_t *slot_of(uint64_t *table, uint64_t mark) {
   uint64_t at = mark % SLOTS;
   while (table[at] && table[at] != mark) at = (at + 1) % SLOTS;

@@ -1,10 +1,10 @@
-// The signatures of messages that came: a signed message counts once, on whichever socket it comes.
+// The signatures of received messages: a signed message is processed once, on any socket.
 //
-// No client signs two messages alike, as every header has an id of its own. The last 131,072 messages at least are known, at most
-// twice as many: two generations of a set, of which the older is forgotten when the younger is full. A front end sends so many
-// in hours of moving a slider without a pause (ten a second: 3.6 hours), and jupyter_client itself remembers 65,536. The
-// first 8 bytes of a signature stand for it: that a new message meets an old one's by chance is one case in 10^14 while a session
-// lives, and to look for one needs the key. Memory: 4 MiB at most, of which only what is used is touched.
+// Clients never sign two messages alike, since every header has a unique id. The set remembers at least the last 131,072 messages
+// and at most twice as many: it has two generations, and the older is dropped when the younger is full. Moving a slider without a
+// pause (ten messages a second) fills one in 3.6 hours; jupyter_client itself remembers 65,536. Only the first 8 bytes of a
+// signature are kept. An accidental collision has a chance of 10^-14 per session, and a deliberate one needs the key. Memory: at
+// most 4 MiB, of which only the used part is touched.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

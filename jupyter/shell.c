@@ -1,4 +1,4 @@
-// The shell socket: one row a kind of request.
+// The shell socket, with one row for each kind of request.
 #include "kernel.h"
 #include <sched.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zmq.h>
 
-typedef struct queued { // requests that were there before a cell failed
+typedef struct queued { // requests that waited when a cell failed
   nwj_message m;
   bool aborted;
   struct queued *next;
@@ -14,18 +14,18 @@ typedef struct queued { // requests that were there before a cell failed
 
 static queued *waiting, **last = &waiting;
 
-enum { MOST_SHOWN = 2 << 20 }; // bytes of one form of a value: front ends drop what is more than they take in a while
+enum { MOST_SHOWN = 2 << 20 }; // bytes of one format of a value; front ends drop output that exceeds their rate limit
 
 static void leave_out(json_t *data, const char *kind, size_t size) {
   char note[160];
-  snprintf(note, sizeof note, "[%s of %.1f MB is not shown: a front end takes %d MB]\n", kind, (double)size / 1e6,
+  snprintf(note, sizeof note, "[%s of %.1f MB is not shown: a front end accepts %d MB]\n", kind, (double)size / 1e6,
            MOST_SHOWN >> 20);
   json_object_del(data, kind);
   const char *plain = nwj_string(data, "text/plain", "");
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// Forms of a value that are too large are left out, with a word.
+// Formats of a value that are too large are left out, with a note.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;
@@ -63,7 +63,7 @@ static json_int_t points_before(const char *text, size_t bytes) {
   return n;
 }
 
-// Where the cursor is, in bytes; without one, or beyond the end: at the end.
+// The cursor position in bytes; the end if it is missing or beyond the end.
 static size_t cursor_of(const json_t *content, const char *code) {
   json_int_t at = nwj_integer(content, "cursor_pos", -1);
   return at < 0 ? strlen(code) : bytes_before(code, at);
@@ -99,7 +99,7 @@ static bool in_name(char c) {
   return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
 }
 
-// The place of the bracket in which the cursor stands, or -1.
+// The position of the innermost open bracket around the cursor, or -1.
 static ptrdiff_t bracket_before(const char *code, size_t at) {
   int depth = 0;
   for (size_t i = at; i > 0; i--) {
@@ -110,9 +110,9 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name to either side; calls around the cursor
+enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name on either side; enclosing calls
 
-// The name around a place; heap.
+// The name at a position; heap.
 static char *name_at(const char *code, size_t at) {
   size_t from = at, to = at;
   while (from > 0 && at - from < MOST_NAME && in_name(code[from - 1])) from--;
@@ -121,7 +121,7 @@ static char *name_at(const char *code, size_t at) {
   return strndup(code + from, to - from);
 }
 
-// What is known of a name, by MIME type; NULL: nothing. The name is given away.
+// The help of a name, by MIME type; NULL: none. Takes ownership of the name.
 static json_t *known(nwj *k, char *name, json_int_t detail) {
   json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail", detail)) : NULL;
   free(name);
@@ -130,7 +130,7 @@ static json_t *known(nwj *k, char *name, json_int_t detail) {
   return NULL;
 }
 
-// The name at the cursor, and if nothing is known of that, the function in whose brackets it stands.
+// Inspects the name at the cursor; if it has no help, the function in whose brackets the cursor is.
 static void inspect(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   size_t at = cursor_of(m->content, code);
@@ -163,7 +163,7 @@ void nwj_busy(nwj *k, bool busy) {
   k->hurry = !busy;
 }
 
-// Comms are Lua's: what a handler prints belongs to the message.
+// Lua handles comms; text that a handler prints belongs to the message.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
   nwj_busy(k, true);
@@ -199,15 +199,15 @@ static const struct {
 
 // ---- the loop
 
-enum { AWAKE_MS = 6 }; // how long it looks for the next message before it sleeps
+enum { AWAKE_MS = 6 }; // how long it polls for the next message before it sleeps
 
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
-        json_pack("{s:s, s:s, s:s, s:[]}", "status", "aborted", "ename", "Aborted", "evalue", "a cell before it failed",
+        json_pack("{s:s, s:s, s:s, s:[]}", "status", "aborted", "ename", "Aborted", "evalue", "an earlier cell failed",
                   "traceback"));
 }
 
-// What is published of a cell is what a front end shows.
+// The error is also published, since a front end shows only published messages.
 static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   json_t *content = nwj_failure(problem);
   json_object_set_new(content, "execution_count", json_integer(k->count));
@@ -215,7 +215,7 @@ static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   if (!nwj_flag(m->content, "silent", false)) nwj_cell_publish(k, "error", NULL, nwj_failure(problem));
 }
 
-// A comm has no reply: what is said of it is text.
+// A comm has no reply, so the error is published as text.
 static void refuse_comm(const nwj_message *m, const char *problem) {
   nwj_drain(m->header_text);
   fprintf(stderr, "%s\n", problem);
@@ -236,7 +236,7 @@ static void handle(nwj *k, nwj_message *m, bool aborted) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].type, m->type) != 0) continue;
     k->request = m;
-    k->asks = NWJ_NO_CELL; // a front end shows a box for cells alone
+    k->asks = NWJ_NO_CELL; // a front end shows an input box only for cells
     nwj_watch(true);
     nwj_publish_soon("status", m->header_text, json_pack("{s:s}", "execution_state", "busy"));
     char *problem = nwj_request_problem(m);
@@ -276,7 +276,7 @@ static bool take_waiting(nwj *k) {
   return true;
 }
 
-// Cells come in rows, as at "Run all": to wake up a processor that has gone to sleep takes longer than a short cell.
+// Cells often arrive in sequence, as with "Run all". Waking a sleeping CPU takes longer than a short cell, so it polls first.
 static void wait_for_message(nwj *k, int64_t awake_until) {
   zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
   while (nwj_now_ms() < awake_until) {

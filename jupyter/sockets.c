@@ -1,4 +1,4 @@
-// The sockets that the connection file asks for.
+// The sockets of the connection file.
 #include "kernel.h"
 #include <errno.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-// What one frame may have. A subscription is the beginning of a message's type, and is kept for as long as its client is there.
+// Limits of a frame in bytes. A subscription is a prefix of message types, and is kept as long as its client is connected.
 enum { MOST_FRAME = 2 * NWJ_MAX_BYTES, MOST_TOPIC = 1 << 10, MOST_BEAT = 1 << 20 };
 
 static void where_of(const nwj *k, int port, char *out, size_t size) {
-  bool bare = strchr(k->at.ip, ':') && k->at.ip[0] != '['; // IPv6 stands in brackets before a port
+  bool bare = strchr(k->at.ip, ':') && k->at.ip[0] != '['; // an IPv6 address needs brackets before a port
   if (k->at.ipc)
     snprintf(out, size, "ipc://%s-%d", k->at.ip, port);
   else
@@ -31,7 +31,7 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// To bind a path removes the file that is there: a socket of a kernel that ended, and nothing else.
+// Binding removes an existing file at the path, so it must be a socket of an ended kernel, and nothing else.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;
@@ -39,7 +39,7 @@ static bool is_free(const nwj *k, const char *where) {
   return false;
 }
 
-// Nobody but their owner may open the sockets of ipc: they are made so from the start.
+// The sockets of ipc are created so that only their owner may open them.
 static void *bound(nwj *k, int kind, int port, int64_t most, char *why, size_t size) {
   char where[320];
   void *s = zmq_socket(k->zmq, kind);
@@ -63,7 +63,7 @@ bool nwj_bind(nwj *k, char *why, size_t size) {
   return k->iopub != NULL;
 }
 
-// The sockets of threads are closed by them.
+// Other threads close their own sockets.
 void nwj_unbind(nwj *k) {
   zmq_close(k->shell);
   zmq_close(k->input);

@@ -1,9 +1,9 @@
-// Texts for front ends, which must be UTF-8: one that is not would be no JSON, and what it says would be lost.
+// Texts for front ends, which must be UTF-8: otherwise they would be invalid JSON and would be lost.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 
-// Bytes of the well-formed character at s, 0 for none; -1 when it may go on beyond the end.
+// Bytes of the well-formed character at s; 0 if it is invalid; -1 if it may continue beyond the end.
 static int utf8_length(const unsigned char *s, size_t n) {
   int want = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
   for (int i = 1; i < want; i++) {

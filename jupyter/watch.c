@@ -1,12 +1,12 @@
-// Requests that take their time: a thread tells that one is worked on and keeps it for the history, which happens after the reply
-// of a quick one, and shows what a cell prints while it runs, by emptying the buffer of stdout. It is a thread of its own because
-// the write waits while the pipe is full. It sleeps on a timer: to wake it for each request would take longer than `1+1`.
+// Slow requests. A thread publishes the busy status and writes the history during a slow request; for a quick one, both happen
+// after the reply. It also shows output while a cell runs, by flushing the buffer of stdout. It is a separate thread, since a write
+// blocks while the pipe is full. It sleeps on a timer, since waking it for each request would take longer than `1+1`.
 #include "kernel.h"
 #include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-// The first comes after the next tick of the system: a nearer one has to be set up in the processor, which takes long.
+// The first expiry is after the next tick of the system: setting up an earlier one takes the CPU long.
 enum { FIRST_NS = 5000000, EVERY_NS = 60000000 };
 
 static int timer = -1;

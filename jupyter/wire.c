@@ -1,4 +1,4 @@
-// Reading and signing messages. No sockets here, so that a fuzzer can drive it.
+// Parses and signs messages. It uses no sockets, so that a fuzzer can drive it.
 #include "wire.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]) {
   sodium_bin2hex(out, 65, mac, sizeof mac);
 }
 
-// Compared in a time that does not tell how much of it is right.
+// Compares in constant time, so that the time does not reveal how many bytes are right.
 static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *part, uint64_t *mark) {
   if (!key->size) return true;
   mac_bytes mac;
@@ -46,7 +46,7 @@ static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *
 
 // ---- JSON
 
-// Nesting is looked at before it is parsed, which recurses.
+// Nesting is checked before parsing, which recurses.
 static bool is_shallow(nwj_frame f) {
   const char *s = f.data;
   int depth = 0;
@@ -68,7 +68,7 @@ static bool is_shallow(nwj_frame f) {
   return true;
 }
 
-// NULL: it is no object of JSON; error->text says why.
+// NULL: it is not a JSON object; error->text says why.
 static json_t *object_of(nwj_frame f, json_error_t *error) {
   *error = (json_error_t){.text = "it is nested too deeply"};
   json_t *v = is_shallow(f) ? json_loadb(f.data, f.size, JSON_ALLOW_NUL, error) : NULL;
@@ -99,7 +99,7 @@ static char *copy_of(nwj_frame f) {
   return p;
 }
 
-// What follows the header. A front end that waits for the answer must hear of what cannot be read.
+// The parts after the header. Errors are reported, since the front end waits for an answer.
 static void parse_rest(const nwj_frame *part, nwj_message *out) {
   static const char *const name[] = {"parent header", "metadata", "content"};
   json_t **field[] = {&out->parent, &out->metadata, &out->content};
@@ -108,8 +108,7 @@ static void parse_rest(const nwj_frame *part, nwj_message *out) {
   for (int i = 0; i < PARTS - 1; i++) {
     json_error_t error;
     *field[i] = large ? NULL : object_of(part[i + 1], &error);
-    if (!*field[i] && !out->problem)
-      out->problem = nwj_printf("its %s is not an object of JSON: %s", name[i], error.text);
+    if (!*field[i] && !out->problem) out->problem = nwj_printf("its %s is not a JSON object: %s", name[i], error.text);
     if (!*field[i]) *field[i] = json_object();
   }
 }

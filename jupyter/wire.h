@@ -1,4 +1,4 @@
-// Messages as frames: <IDS|MSG>, signature, header, parent header, metadata, content. Only what is signed is looked at.
+// Messages as frames: <IDS|MSG>, signature, header, parent header, metadata, content. Only signed messages are parsed.
 //
 // Jupyter messaging protocol 5.4, jupyter-client.readthedocs.io/en/stable/messaging.html.
 #pragma once
@@ -10,7 +10,7 @@
 
 #define NWJ_MAX_IDS 8
 #define NWJ_MAX_DEPTH 256 // of JSON
-#define NWJ_MAX_HEADER (1 << 20) // bytes: every answer repeats it
+#define NWJ_MAX_HEADER (1 << 20) // bytes; every answer repeats the header
 #define NWJ_MAX_BYTES (64 << 20) // of one message
 
 typedef struct nwj_frame {
@@ -19,28 +19,28 @@ typedef struct nwj_frame {
 } nwj_frame;
 
 typedef struct nwj_key {
-  size_t size; // 0: nothing is signed
-  crypto_auth_hmacsha256_state begun; // with the key: a third of the work on a short message
+  size_t size; // 0: messages are unsigned
+  crypto_auth_hmacsha256_state begun; // the hash state after the key: saves a third of the work on a short message
 } nwj_key;
 
 typedef struct nwj_message {
-  int nids; // who sent it, as a ROUTER socket has it
+  int nids; // identities of the sender, from a ROUTER socket
   char *id[NWJ_MAX_IDS];
   size_t idsize[NWJ_MAX_IDS];
   json_t *header, *parent, *metadata, *content; // objects
   const char *type; // of the header
-  char *header_text; // as it came: answers repeat it
-  size_t bytes; // of its four parts
-  uint64_t mark; // the beginning of its signature; 0 without a key
+  char *header_text; // as received: answers repeat it
+  size_t bytes; // total bytes of its four parts
+  uint64_t mark; // the first bytes of its signature; 0 without a key
   char *
-      problem; // NULL, or why what follows the header cannot be read: it is signed, so it can be answered. Its objects are empty
+      problem; // NULL, or why the parts after the header cannot be read; it is signed, so it is answered. Objects are empty
 } nwj_message;
 
 nwj_key nwj_key_of(const char *text);
-// False for what is no message, or not signed with the key; nothing is allocated then.
+// False if it is not a message or not signed with the key; nothing is allocated then.
 bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *out);
 void nwj_message_free(nwj_message *m);
-// Hex, 64 characters and a zero; the empty string without a key.
+// Writes 64 hexadecimal characters and a NUL; without a key, the empty string.
 void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]);
 
 __attribute__((format(printf, 1, 2))) char *nwj_printf(const char *fmt, ...); // heap

@@ -1,4 +1,4 @@
-// History between runs: XDG_STATE_HOME/nestwright/history, readable by its owner only, without repetitions.
+// The history across sessions: XDG_STATE_HOME/nestwright/history, readable only by its owner, without duplicates.
 #include "repl.h"
 #include "base/file.h"
 #include <errno.h>
@@ -39,7 +39,7 @@ static void unescape(char *s) {
   *out = '\0';
 }
 
-// Removes an earlier entry with the same text, so that the latest stands for both.
+// Removes an earlier entry with the same text, so that only the latest stays.
 static void forget(const char *entry) {
   for (int i = history_length - 1; i >= 0; i--) {
     HIST_ENTRY *e = history_get(history_base + i);
@@ -54,14 +54,14 @@ static void remember(const char *entry) {
   add_history(entry);
 }
 
-// Says why nothing more is kept, once, and leaves the file alone.
+// Reports once why the history is not saved, and stops writing the file.
 static void give_up(nw_str *why) {
-  if (why->s) fprintf(stderr, "nestwright: the history is not kept: %s\n", why->s);
+  if (why->s) fprintf(stderr, "nestwright: the history is not saved: %s\n", why->s);
   nw_str_free(why);
   *path = '\0';
 }
 
-// The latest entries that fit in half of what the file may have.
+// Writes the latest entries that fit in half of the file's limit.
 static void rewrite(nw_str *why) {
   nw_str all = {0};
   HIST_ENTRY **entry = history_list();
@@ -73,7 +73,7 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// How many lines there are; one with a NUL was not written here.
+// Adds the lines of the text and returns their number; skips a line with a NUL, which this program never writes.
 static int take_lines(char *text, size_t n) {
   int lines = 0;
   for (char *line = text, *end; line < text + n; line = end + 1, lines++) {
@@ -87,7 +87,7 @@ static int take_lines(char *text, size_t n) {
   return lines;
 }
 
-// Repetitions pile up in the file as sessions append to it; they go when it is read, while no session appends.
+// Duplicates accumulate in the file as sessions append to it; they are removed when it is read, while no session appends.
 void nwr_history_open(void) {
   nw_str why = {0}, busy = {0};
   size_t n;

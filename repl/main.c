@@ -20,14 +20,14 @@ static void usage(FILE *out) {
   fputs("usage: nestwright [options] [script [args]]\n"
         "  -e CODE        run CODE; nw is the library\n"
         "  -l NAME        require NAME into the global NAME\n"
-        "  -i             the prompt, after the script\n"
+        "  -i             open the prompt after the script\n"
         "  --install-kernel [--user | --sys-prefix | --prefix DIR]\n"
-        "                 tells Jupyter about the kernel\n"
+        "                 register the kernel with Jupyter\n"
         "  -v, --version  version\n"
         "  -h, --help     this text\n"
         "  -              the script is standard input\n"
         "  --             no more options\n"
-        "Without a script, and at a terminal, it is the prompt.\n",
+        "At a terminal, without a script, the prompt opens.\n",
         out);
 }
 
@@ -37,7 +37,7 @@ static int bad_usage(const char *what, const char *option) {
   return BAD_USAGE;
 }
 
-// First pass: what is asked for, without doing it. 0, or the exit status of a bad command line.
+// First pass: parses the options without executing them. Returns 0, or the exit status for a bad command line.
 static int parse(int argc, char **argv, options *o) {
   int i = 1;
   for (; i < argc; i++) {
@@ -65,7 +65,7 @@ static int parse(int argc, char **argv, options *o) {
   return 0;
 }
 
-// arg: the script at 0, its arguments from 1, what comes before it at negative places.
+// arg: the script at 0, its arguments from 1, earlier words at negative indices.
 static void set_arg(lua_State *L, int argc, char **argv, int script) {
   int zero = script < argc ? script : 0;
   lua_createtable(L, argc - zero, zero);
@@ -86,7 +86,7 @@ static bool require_global(nwh *h, const char *module, const char *global) {
   return true;
 }
 
-// What the prompt and -e find: nw, and at the prompt help().
+// Sets the globals of the prompt and -e: nw, and at the prompt help().
 static bool set_globals(nwh *h, bool interactive) {
   lua_State *L = nwh_lua(h);
   if (!require_global(h, "nestwright", "nw")) return false;
@@ -98,7 +98,7 @@ static bool set_globals(nwh *h, bool interactive) {
   return true;
 }
 
-// -e and -l in the order given; the first failure ends it.
+// Runs -e and -l in the given order, up to the first failure.
 static int run_options(nwh *h, char **argv, int script) {
   for (int i = 1; i < script; i++) {
     char *a = argv[i];
@@ -130,21 +130,21 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   return status;
 }
 
-// What was printed must have arrived: a full disk is an error, a closed pipe ended us before.
+// Output must have been written: a full disk is an error; a closed pipe has already ended the process.
 static int flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno != EPIPE) fprintf(stderr, "nestwright: cannot write the output: %s\n", strerror(errno));
   return status ? status : EXIT_FAILURE;
 }
 
-// As every shell expects: a program that Ctrl-C ended has died of it.
+// As shells expect, a program that Ctrl-C stopped dies from the signal.
 static void die_of_interrupt(void) {
   fflush(NULL);
   signal(SIGINT, SIG_DFL);
   raise(SIGINT);
 }
 
-// The kernel writes its own kernelspec; it stands beside this program. Returns only when there is none.
+// The kernel, which is next to this program, writes its own kernelspec. Returns only if there is no kernel.
 static int install_kernel(int argc, char **argv) {
   char path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
@@ -165,7 +165,7 @@ static int install_kernel(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the write
+  signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is then a write error
   if (argc > 1 && strcmp(argv[1], "--install-kernel") == 0) return install_kernel(argc, argv);
   options o = {0};
   int status = parse(argc, argv, &o);

@@ -1,4 +1,4 @@
-// The prompt: reading a whole chunk with readline, and showing what comes of it.
+// The prompt: reads a whole chunk with readline, runs it, and shows its results.
 #include "repl.h"
 #include <ctype.h>
 #include <errno.h>
@@ -14,12 +14,11 @@ static nwh *host; // readline's hooks take no argument
 static bool colour;
 static volatile sig_atomic_t cleared;
 
-// ---- Ctrl-C at the prompt gives up what was typed
+// ---- Ctrl-C at the prompt discards the typed text
 
 static void on_idle_interrupt(void) { cleared = 1; }
 
-// Ends the line with nothing in it when Ctrl-C came, so that readline returns. A key that came together with the signal
-// belongs to the next line.
+// After Ctrl-C, ends the line empty, so that readline returns. A key that came together with the signal belongs to the next line.
 static int get_key(FILE *in) {
   static int held = EOF;
   unsigned char c = 0;
@@ -55,10 +54,10 @@ static void free_matches(void) {
   matches = NULL;
 }
 
-static char *pending_input; // the lines of an unfinished chunk before the one being edited
+static char *pending_input; // the lines of an unfinished chunk before the current one
 
-// The chunk up to the cursor decides; candidates replace from a place of their own, readline from the start of its
-// word, so what lies between is cut from the candidates or put before them.
+// Completion depends on the chunk up to the cursor. Candidates replace text from their own start position, readline from the start
+// of its word, so the difference is cut from the candidates or put before them.
 static void fit_to_word(int from, int word) {
   for (int i = 0; matches[i]; i++) {
     char *m = matches[i], *fitted;
@@ -82,7 +81,7 @@ static char **attempt(const char *text, int start, int end) {
   free_matches();
   matches = nwh_complete(host, code, (int)strlen(code), &from);
   free(code);
-  if (!matches) return NULL; // readline tries file names
+  if (!matches) return NULL; // then readline tries file names
   fit_to_word(from - (int)strlen(before), start);
   rl_attempted_completion_over = 1;
   rl_completion_append_character = '\0';
@@ -118,8 +117,7 @@ static char *join(char *first, const char *line) {
 }
 
 static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
-// A whole chunk, or NULL at the end of input. Ctrl-C drops what was typed so far; two blank lines end a chunk that
-// cannot be finished.
+// A whole chunk, or NULL at the end of input. Ctrl-C discards the typed text; two blank lines end a chunk that cannot be finished.
 static char *read_chunk(nwh *h) {
   char *chunk = NULL;
   int blanks = 0;
@@ -158,7 +156,7 @@ static void say(char *text, FILE *out) {
 
 static void explain(nwh *h, const char *chunk) {
   char *text = nwh_inspect(h, chunk);
-  say(text ? text : strdup("nothing is known about that"), stdout);
+  say(text ? text : strdup("no documentation found"), stdout);
 }
 
 static void run(nwh *h, const char *chunk, const char *name) {

@@ -4,9 +4,9 @@
 
 #define NWR_INTERRUPTED 130
 
-int nwr_interactive(nwh *h); // the prompt, until Ctrl-D; exit status
+int nwr_interactive(nwh *h); // runs the prompt until Ctrl-D; returns the exit status
 
-// ---- history.c: entries may have several lines; the file keeps one a line
+// ---- history.c: entries may have several lines; the file has one entry per line
 void nwr_history_open(void);
 void nwr_history_add(const char *entry);
 
@@ -15,4 +15,4 @@ int nwr_file(nwh *h, const char *path, int narg); // "-": standard input; the na
 int nwr_string(nwh *h, const char *code); // -e
 bool nwr_report(nwh *h, nwh_status status); // shows an error on stderr; true if there was none
 bool nwr_colour(int fd);
-bool nwr_was_interrupted(void); // by the last chunk nwr_report saw
+bool nwr_was_interrupted(void); // true if the last chunk that nwr_report saw was interrupted

@@ -1,4 +1,4 @@
-// os.execute, as loslib.c has it, but one that an interrupt ends: system() ignores the signal while it waits.
+// os.execute as in loslib.c, but interruptible: system() ignores the signal while it waits.
 #include "inside.h"
 #include <errno.h>
 #include <spawn.h>
@@ -14,7 +14,7 @@ static bool start(pid_t *pid, const char *command) {
   sigset_t none, usual;
   sigemptyset(&none);
   sigemptyset(&usual);
-  sigaddset(&usual, SIGXFSZ); // which this program ignores
+  sigaddset(&usual, SIGXFSZ); // this program ignores it
   posix_spawnattr_init(&a);
   posix_spawnattr_setsigmask(&a, &none);
   posix_spawnattr_setsigdefault(&a, &usual);
@@ -24,8 +24,8 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Its exit status, once it has ended. The terminal or the front end has told the child as well, where it can; a kernel that
-// was told by a message has not.
+// Waits and returns the exit status. A terminal or front end that interrupts also signals the child if it can; a kernel that is
+// interrupted by a message does not.
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;
@@ -43,10 +43,10 @@ static int execute(lua_State *L) {
   if (!command) return lua_pushboolean(L, true), 1;
   lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host.state");
   const nwh *h = lua_touserdata(L, -1);
-  fflush(NULL); // what was printed before comes first
+  fflush(NULL); // earlier output comes first
   if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
   int status = wait_for(h, pid);
-  errno = 0; // else it is taken for the reason of a failure
+  errno = 0; // otherwise it would be reported as the reason of a failure
   return luaL_execresult(L, status);
 }
 

@@ -1,4 +1,4 @@
-// Evaluating chunks, and the services written in Lua: display, completion, inspection (lua/nestwright/show/prompt.lua).
+// Evaluates chunks, and calls services written in Lua: display, completion, inspection (lua/nestwright/show/prompt.lua).
 #include "inside.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void push_frame(lua_State *L, const lua_Debug *ar) {
   lua_remove(L, -2);
 }
 
-// Adds the line on top of the stack to the text below it, unless it repeats the line added last.
+// Adds the line on top of the stack to the text below it, unless it repeats the last line.
 static bool add_frame(lua_State *L, int text) {
   size_t n, m;
   const char *line = lua_tolstring(L, -1, &n), *so_far = lua_tolstring(L, text, &m);
@@ -38,7 +38,7 @@ static bool add_frame(lua_State *L, int text) {
   return true;
 }
 
-// The user's frames of the running stack, one a line; nothing when there is only one.
+// Keeps the user's frames of the running stack, one per line; nothing if there is only one.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
   int frames = 0;
@@ -63,8 +63,8 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
-// Puts an error of the library, which says what was asked for and what to do, in the place of Lua's own on top, where that is
-// "not enough memory".
+// Replaces Lua's error "not enough memory" on top of the stack by an error of the library, which gives the size of the request and
+// a hint.
 static void explain_memory(nwh *h) {
   lua_State *L = h->L;
   if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "not enough memory") != 0) return;
@@ -117,17 +117,17 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
   return loaded;
 }
 
-// Not a plain return, whose tail call would lose the frame that says which line failed: where a variable waits to be closed,
-// there are none.
+// A plain return would make a tail call, which loses the frame with the line of an error. A to-be-closed variable prevents tail
+// calls.
 #define RETURN "local nestwright_result <close> = nil return "
 
-// The chunk as an expression; false, and nothing pushed, when it is none.
+// Loads the chunk as an expression; false, and pushes nothing, if it is not an expression.
 static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, RETURN, code, name);
 }
 
-#define MOST_PARTS 100 // lines, and parts of lines, of an expression behind statements
-#define MOST_READ (8 << 20) // bytes that are read to find it, all in all: nobody can stop that
+#define MOST_PARTS 100 // limit of lines, and parts of lines, of an expression after statements
+#define MOST_READ (8 << 20) // limit of bytes read to find it, since this cannot be interrupted
 
 static bool loads(lua_State *L, const char *before, const char *code) {
   bool ok = load_joined(L, before, code, "=input");
@@ -135,8 +135,7 @@ static bool loads(lua_State *L, const char *before, const char *code) {
   return ok;
 }
 
-// Whether the lines from `last` on are a call of their own, when all of it is statements: they could also go on with what
-// stands before.
+// True if the lines from `last` on are a separate call, in a chunk of statements: they could also continue the statement before.
 static bool stands_alone(lua_State *L, const char *before, const char *last) {
   if (last[strspn(last, " \t\r\n")] == '(') return false;
   bool ok = loads(L, lua_pushfstring(L, "%s;", before), last);
@@ -144,15 +143,15 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// Not so `end`, which what stands before may let follow a return.
+// True if the text is an expression. `end` is not one, though it could follow a `return`.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);
   return ok;
 }
 
-// Statements, and an expression behind a semicolon or in the last lines: as little of these as will do. As load_expression;
-// `code` has no end to trim. statements: it is a chunk as it is.
+// Loads statements that are followed by an expression, after a semicolon or in the last lines; the expression is as short as
+// possible. Returns as load_expression does. `code` is trimmed. statements: true if code is a valid chunk unchanged.
 static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
   size_t n = strlen(code), most = MOST_READ / (n + 1);
   for (size_t parts = 0; parts < MOST_PARTS && parts < most; parts++) {
@@ -171,7 +170,7 @@ static bool load_last_part(lua_State *L, const char *code, const char *name, boo
   return false;
 }
 
-// Without the leading "=" and, for an expression, without the trailing ";" that keeps it from being shown.
+// Pushes the code without a leading "=" and, for an expression, without a trailing ";", which suppresses its display.
 static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   while (isspace((unsigned char)*code)) code++;
   if (*code == '=') code++;
@@ -181,21 +180,21 @@ static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   lua_pushlstring(L, code, *quiet ? n - 1 : n);
 }
 
-// Line numbers must be those of the input: leading blank lines stay.
+// Line numbers must match the input, so leading blank lines stay.
 static const char *skip_equals(const char *code) {
   const char *p = code;
   while (*p == ' ' || *p == '\t') p++;
   return *p == '=' ? p + 1 : code;
 }
 
-// The chunk on top alone of what lies from `at` on.
+// Keeps only the chunk on top of the values from `at` on.
 static int keep_top(lua_State *L, int at) {
   lua_replace(L, at);
   lua_settop(L, at);
   return LUA_OK;
 }
 
-// Pushes the chunk, or a message; LUA_OK or the status.
+// Pushes the chunk or a message. Returns LUA_OK or the error status.
 static int load_chunk(lua_State *L, const char *code, const char *name, bool *quiet) {
   int at = lua_gettop(L) + 1;
   push_trimmed(L, code, quiet);
@@ -219,7 +218,7 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Kept so that an error can show its line, and nil the name that stands for nothing.
+// Keeps the source, so that an error can show its line, and an error about nil can name the undefined variable.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -252,7 +251,8 @@ bool nwh_is_question(const char *code) {
 
 // ---- services in Lua
 
-// Module `name` of the library, by a `require` that no cell can reach; false, and a message instead, if it cannot be loaded.
+// Pushes module `name` of the library, by a `require` that cells cannot change; false, and pushes a message, if it cannot be
+// loaded.
 static bool push_module(lua_State *L, const char *name) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   bool there = lua_getfield(L, -1, name) == LUA_TTABLE;
@@ -308,7 +308,7 @@ static int to_text(lua_State *L) {
   return 1;
 }
 
-// What an error is may be the user's, and its __tostring may fail.
+// The error may be a value of the user whose __tostring fails.
 static char *plain_error(lua_State *L) {
   if (lua_type(L, -1) == LUA_TSTRING) return take_string(L);
   lua_pushcfunction(L, to_text);
@@ -319,7 +319,7 @@ static char *plain_error(lua_State *L) {
   return copy;
 }
 
-// The library may be what is broken, so a plain text must always do.
+// The library itself may be broken, so a plain text must always work.
 char *nwh_error_text(nwh *h, bool colour) {
   lua_State *L = h->L;
   char *traceback = h->traceback;

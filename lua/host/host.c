@@ -1,4 +1,4 @@
-// Opening the state: memory limit, libraries, paths.
+// Opens the state: memory limit, libraries, paths.
 #include "inside.h"
 #include <signal.h>
 #include <limits.h>
@@ -11,16 +11,16 @@
 
 // ---- memory
 //
-// A script that asks for everything gets an ordinary error before the machine runs out.
+// A script that allocates too much gets an ordinary error before the machine runs out of memory.
 
-// What is left of the machine, or of a limit, is looked at each time so much more is used.
+// The free memory of the machine, or of a limit, is checked each time LOOK_EVERY more bytes are used.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// The limit is said as it is now: when the error is shown, much of what filled it is gone.
+// The limit is formatted now, since much of the memory is free again when the error is shown.
 static void *refuse(nwh *h, size_t more) {
-  char limit[160] = "this program leaves it three quarters of the memory of this machine";
+  char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
-  snprintf(h->refused, sizeof h->refused, "no memory for %.*f %s more, Lua has %.1f MB: %s", more >= MEGABYTE,
+  snprintf(h->refused, sizeof h->refused, "no memory for %.*f %s more; Lua uses %.1f MB: %s", more >= MEGABYTE,
            more >= MEGABYTE ? (double)more / MEGABYTE : (double)more, more >= MEGABYTE ? "MB" : "bytes",
            (double)h->used / MEGABYTE, limit);
   return NULL;
@@ -59,7 +59,7 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// With less room, the next look would refuse what is small.
+// With less room, the next check would reject small requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;
   lua_gc(h->L, LUA_GCCOLLECT, 0);
@@ -68,7 +68,7 @@ void nwh_keep_reserve(nwh *h) {
   if (h->reserve) h->grace = 0;
 }
 
-// For the library, which makes an error of it.
+// For the library, which turns it into an error.
 static int push_refused(lua_State *L) {
   const nwh *h = lua_touserdata(L, lua_upvalueindex(1));
   lua_pushstring(L, *h->refused ? h->refused : "Lua has no more memory");
@@ -84,8 +84,8 @@ static int64_t memory_limit(void) {
 // ---- paths
 //
 // Installed: PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright, PREFIX/lib/lua/5.4/nestwright/core.so.
-// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, and the library in the sources: the first directory
-// above the program that has them, or where they were when it was built.
+// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, and the library in the sources. These are the first directory
+// above the program that has them, or their path at build time.
 
 static bool has_library(const char *dir) {
   char path[PATH_MAX + 64];

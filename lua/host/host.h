@@ -11,37 +11,37 @@ typedef struct nwh nwh;
 typedef enum nwh_status {
   NWH_OK,
   NWH_ERROR, // the error is on top of the stack, its traceback in nwh_traceback
-  NWH_INTERRUPTED, // the user stopped it
+  NWH_INTERRUPTED, // stopped by the user
 } nwh_status;
 
 // ---- host.c
-nwh *nwh_open(void); // a state with the libraries, and paths that find nestwright; NULL: no memory
+nwh *nwh_open(void); // a state with the libraries and the search paths of nestwright; NULL: no memory
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
-// Text of the error on top of the stack, as the user should see it; pops it. Heap.
+// Pops the error on top of the stack and returns its text for the user. Heap.
 char *nwh_error_text(nwh *h, bool colour);
 
 // ---- eval.c
-// Runs a chunk, first as an expression. Results are left on the stack, *results of them; *quiet when it ended in ";".
+// Runs a chunk, first as an expression. Leaves *results results on the stack; sets *quiet if it ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code);
-// Calls the function below `nargs` arguments, with traceback and interrupts.
+// Calls the function below `nargs` arguments, with traceback and interrupts enabled.
 nwh_status nwh_call(nwh *h, int nargs, int nresults);
 // Pushes a function of a module of the library; false, and a message instead, if that cannot be loaded.
 bool nwh_push_function(nwh *h, const char *module, const char *name);
-// Shows values on top of the stack (popped) as the prompt does; heap, NULL when there is nothing to show.
+// Pops values from the stack and formats them as the prompt does; heap, NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
-// What can stand at `cursor`: a NULL-terminated heap list of heap strings (NULL: none); [*start, cursor) is replaced.
+// Completions at `cursor`: a NULL-terminated heap list of heap strings (NULL: none), which replace [*start, cursor).
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start);
 char *nwh_inspect(nwh *h, const char *text); // help for a name or expression; heap, NULL: unknown
-char *nwh_notes(nwh *h); // remarks steps left since the last call; heap, NULL: none
+char *nwh_notes(nwh *h); // notes of steps since the last call; heap, NULL: none
 
-bool nwh_is_question(const char *code); // ?name, or name?: help is asked for
+bool nwh_is_question(const char *code); // true for ?name or name?, which request help
 
 // ---- interrupt.c
-// Takes SIGINT from now on: it stops what runs in h, or calls idle() when nothing does (in the signal handler).
+// Installs a SIGINT handler that stops the code running in h, or calls idle() (in the signal handler) if none is running.
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if it was interrupted
-bool nwh_interrupted(const nwh *h); // was what runs asked to stop?
-void nwh_open_coroutines(nwh *h); // resume, wrap and close that the interrupt can see through
+bool nwh_interrupted(const nwh *h); // true if the running code was asked to stop
+void nwh_open_coroutines(nwh *h); // versions of resume, wrap and close that allow interrupts inside coroutines

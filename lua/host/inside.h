@@ -1,4 +1,4 @@
-// What the files of the host share.
+// Private to lua/host: declarations that its files share.
 #pragma once
 #include "host.h"
 #include <pthread.h>
@@ -8,14 +8,15 @@
 #define NWH_MAX_CHAIN 256
 
 void nwh_open_commands(nwh *h); // command.c
-void nwh_spend_reserve(nwh *h); // host.c: after Lua had no memory
-void nwh_keep_reserve(nwh *h); // has it again, if there is room
+void nwh_spend_reserve(nwh *h); // host.c: frees the reserve after Lua ran out of memory
+void nwh_keep_reserve(nwh *h); // allocates the reserve again, if there is room
 bool nwh_is_ours(const nwh *h, const lua_Debug *ar); // eval.c: a frame of the library, or in C
 
 struct nwh {
   lua_State *L;
-  nw_ctx *volatile ctx; // first of the fields the binding and the signal handler share; set when nestwright is loaded
-  // The main state and the coroutines running in it, innermost last: those a hook must be armed on.
+  nw_ctx
+      *volatile ctx; // first of the fields that the binding and the signal handler share; set when nestwright is loaded
+  // The main state and the running coroutines, innermost last: the hook must be set on all of them.
   lua_State *volatile chain[NWH_MAX_CHAIN];
   volatile sig_atomic_t depth;
   volatile sig_atomic_t running; // nesting of nwh_run_begin
@@ -23,9 +24,9 @@ struct nwh {
   void (*idle)(void);
   pthread_t main;
   int64_t used, limit; // bytes of Lua's own memory
-  void *reserve; // address space that is let go of where there is no memory, so that the error can be shown; or NULL
-  int64_t grace; // what Lua may then use before a limit is looked at again
-  char refused[256]; // what Lua last asked for in vain, and why, in words
-  char *library; // directory of the Lua library, with the slash
+  void *reserve; // address space that is freed when memory runs out, so that the error can be shown; or NULL
+  int64_t grace; // bytes that Lua may then use before the limit is checked again
+  char refused[256]; // message about Lua's last failed request
+  char *library; // directory of the Lua library, with a slash at its end
   char *traceback; // of the last error, or NULL
 };

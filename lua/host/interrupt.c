@@ -1,8 +1,8 @@
-// Ctrl-C. The handler arms a hook on every running coroutine, tells native code and proofs to stop, and leaves.
+// Ctrl-C. The handler sets a hook on every running coroutine, tells native code and proofs to stop, and returns.
 //
-// The hook raises, and stays armed until the run is over: a script that catches the error raises it again with its next
-// instruction, so that `while true do pcall(f) end` stops too. A coroutine that was made meanwhile has inherited the
-// hook and finds out by itself that the interrupt is over.
+// The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises it again,
+// so `while true do pcall(f) end` stops too. A coroutine that was created meanwhile has inherited the hook, which checks whether
+// the interrupt is over.
 #include "inside.h"
 #include "run/run.h"
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static nwh *volatile active;
 
-// The user's line, where there is one: a line of the library tells nobody anything.
+// The message has a line of the user's code if there is one: a line of the library would not help.
 static void raise_here(const nwh *h, lua_State *L) {
   lua_Debug ar;
   for (int level = 0; level < 5000 && lua_getstack(L, level, &ar); level++) {
@@ -44,9 +44,9 @@ static void notice(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// What cannot be left is a C function of Lua's library, or a compile: the second Ctrl-C says so, the third gives up.
+// A C function of Lua's library, or a compile, cannot be interrupted: the second Ctrl-C says so, the third ends the process.
 static void patience(int asked) {
-  if (asked == 2) notice("\nstill in a call that cannot be left; once more ends the session\n");
+  if (asked == 2) notice("\nstill in a call that cannot be interrupted; press Ctrl-C again to end the session\n");
   if (asked < 3) return;
   signal(SIGINT, SIG_DFL);
   raise(SIGINT);
@@ -95,12 +95,12 @@ bool nwh_run_end(nwh *h) {
   h->depth = 0;
   h->running = 0;
   h->pending = 0;
-  arm(h, false); // nor does a hook of the run's own outlive it
+  arm(h, false); // also removes a hook that the run itself set
   if (stopped && h->ctx) nw_clear(h->ctx);
   return stopped;
 }
 
-// ---- coroutines, as lcorolib.c has them, but known to the handler while they run
+// ---- coroutines as in lcorolib.c, but registered with the handler while they run
 
 static lua_State *coroutine_arg(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
@@ -108,7 +108,7 @@ static lua_State *coroutine_arg(lua_State *L) {
   return co;
 }
 
-// True when the handler knows the coroutine from now on; then it must be taken off again.
+// True if the coroutine was registered with the handler; it must then be unregistered.
 static bool track(nwh *h, lua_State *co) {
   if (!h || h->depth + 1 >= NWH_MAX_CHAIN) return false;
   h->chain[h->depth + 1] = co;
@@ -125,7 +125,7 @@ static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
   return status;
 }
 
-// The __close handlers of a coroutine that ends are the user's code as well.
+// The __close handlers of an ending coroutine are user code as well.
 static int reset_tracked(lua_State *co) {
   nwh *h = active;
   bool tracked = track(h, co);

@@ -16,11 +16,11 @@ PUBLIC, SECRET = (k.decode() for k in zmq.curve_keypair()) if zmq.has("curve") e
 
 # name: fields, and what is said of them.
 REFUSED = {
-    "key_number": ({"key": 7}, "key is 7: it must be a text"),
-    "key_null": ({"key": None}, "key is null: it must be a text"),
-    "key_list": ({"key": ["a"]}, 'key is ["a"]: it must be a text'),
-    "key_missing": ({"key": LEFT_OUT}, "key is missing: it must be a text"),
-    "key_long": ({"key": "k" * 5000}, "key is a text of 5000 bytes: it must be a text of at most 4096 bytes"),
+    "key_number": ({"key": 7}, "key is 7: it must be a string"),
+    "key_null": ({"key": None}, "key is null: it must be a string"),
+    "key_list": ({"key": ["a"]}, 'key is ["a"]: it must be a string'),
+    "key_missing": ({"key": LEFT_OUT}, "key is missing: it must be a string"),
+    "key_long": ({"key": "k" * 5000}, "key is a string of 5000 bytes: it must be a string of at most 4096 bytes"),
     "transport": ({"transport": "udp"}, 'transport is "udp": it must be "tcp" or "ipc"'),
     "transport_case": ({"transport": "TCP"}, 'transport is "TCP": it must be "tcp" or "ipc"'),
     "transport_number": ({"transport": 4}, 'transport is 4: it must be "tcp" or "ipc"'),
@@ -32,7 +32,7 @@ REFUSED = {
     "ip_space": ({"ip": "127.0.0.1 "}, "ip is"),
     "ip_long": ({"ip": "1" * 300}, "it must be an address"),
     "ip_foreign": ({"ip": "203.0.113.7"}, "cannot listen at tcp://203.0.113.7:"),
-    "ipc_without_path": ({"transport": "ipc", "ip": LEFT_OUT}, "ip is missing: it must be the beginning of the sockets' paths"),
+    "ipc_without_path": ({"transport": "ipc", "ip": LEFT_OUT}, "ip is missing: it must be the prefix of the sockets' paths"),
     "port_text": ({"shell_port": "5000"}, 'shell_port is "5000": it must be an integer, 1 to 65535'),
     "port_real": ({"iopub_port": 5000.5}, "iopub_port is 5000.5: it must be an integer, 1 to 65535"),
     "port_zero": ({"hb_port": 0}, "hb_port is 0: it must be an integer, 1 to 65535"),
@@ -44,14 +44,14 @@ REFUSED = {
     "scheme": ({"signature_scheme": "hmac-md5"}, 'signature_scheme is "hmac-md5": it must be "hmac-sha256"'),
     "scheme_number": ({"signature_scheme": 256}, 'signature_scheme is 256: it must be "hmac-sha256"'),
     "scheme_empty": ({"signature_scheme": ""}, 'signature_scheme is "": it must be "hmac-sha256"'),
-    "open_to_all": ({"key": "", "ip": "0.0.0.0"}, 'key is "" and ip is "0.0.0.0": whoever reaches that address could run code'),
+    "open_to_all": ({"key": "", "ip": "0.0.0.0"}, 'key is "" and ip is "0.0.0.0": anyone who reaches that address could run code'),
     "open_star": ({"key": "", "ip": "*"}, 'key is "" and ip is "*"'),
     "open_interface": ({"key": "", "ip": "lo"}, 'key is "" and ip is "lo"'),
     "open_alike": ({"key": "", "ip": "127.0.0.1.example.org"}, 'key is "" and ip is "127.0.0.1.example.org"'),
     "curve_public_only": ({"curve_publickey": PUBLIC}, "curve_secretkey is missing: it must be a CURVE key"),
     "curve_secret_only": ({"curve_secretkey": SECRET}, "curve_publickey is missing: it must be a CURVE key"),
-    "curve_short": ({"curve_publickey": PUBLIC, "curve_secretkey": "abc"}, "curve_secretkey is a text of 3 bytes"),
-    "curve_characters": ({"curve_publickey": "\u00e9" * 20, "curve_secretkey": SECRET}, "curve_publickey is a text of 40 bytes"),
+    "curve_short": ({"curve_publickey": PUBLIC, "curve_secretkey": "abc"}, "curve_secretkey is a string of 3 bytes"),
+    "curve_characters": ({"curve_publickey": "\u00e9" * 20, "curve_secretkey": SECRET}, "curve_publickey is a string of 40 bytes"),
     "curve_number": ({"curve_publickey": 1, "curve_secretkey": SECRET}, "curve_publickey is 1: it must be a CURVE key"),
     "curve_apart": ({"curve_publickey": SECRET, "curve_secretkey": SECRET}, "curve_publickey does not belong to curve_secretkey"),
 }
@@ -59,7 +59,7 @@ REFUSED = {
 # Whole texts.
 NO_FILES = {
     "empty": (b"", "the connection file is empty"),
-    "array": (b"[]", "must be an object of JSON"),
+    "array": (b"[]", "must be a JSON object"),
     "number": (b"7", "is not JSON: line 1:"),
     "broken": (b'{\n"key": }', "is not JSON: line 2:"),
     "bytes": (b"\xff\xfe{}", "is not JSON: line 1:"),
@@ -113,12 +113,12 @@ class Connection(unittest.TestCase):
     def test_what_is_no_file(self):
         fifo = os.path.join(self.folder, "fifo")
         os.mkfifo(fifo)
-        self.refused("is a regular file", fifo)
-        self.refused("is a regular file", self.folder)
-        self.refused("is a regular file", "/dev/zero")
+        self.refused("must be a regular file", fifo)
+        self.refused("must be a regular file", self.folder)
+        self.refused("must be a regular file", "/dev/zero")
         self.refused("cannot be read: No such file", os.path.join(self.folder, "missing"))
         os.symlink("/dev/zero", os.path.join(self.folder, "link"))
-        self.refused("is a regular file", os.path.join(self.folder, "link"))
+        self.refused("must be a regular file", os.path.join(self.folder, "link"))
 
     def start(self):
         self.process = subprocess.Popen([self.program, "-f", self.path], stdin=subprocess.DEVNULL)

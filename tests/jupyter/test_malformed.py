@@ -104,16 +104,16 @@ class Malformed(KernelTest):
 
     def test_what_cannot_be_answered_is_said(self):
         for kind, content, says in (
-                ("execute_request", {"code": 7}, "execute_request: code is 7: it must be a text"),
-                ("execute_request", {}, "execute_request: code is missing: it must be a text"),
-                ("execute_request", {"code": "a = 1\0b"}, "execute_request: code has a NUL, after 5 bytes: leave it out"),
+                ("execute_request", {"code": 7}, "execute_request: code is 7: it must be a string"),
+                ("execute_request", {}, "execute_request: code is missing: it must be a string"),
+                ("execute_request", {"code": "a = 1\0b"}, "execute_request: code has a NUL after 5 bytes: remove it"),
                 ("execute_request", {"code": "1", "silent": "yes"}, 'execute_request: silent is "yes": it must be true or false'),
-                ("execute_request", {"code": 2 ** 70}, "execute_request: its content is not an object of JSON: too big integer"),
+                ("execute_request", {"code": 2 ** 70}, "execute_request: its content is not a JSON object: too big integer"),
                 ("complete_request", {"code": "nw.", "cursor_pos": "x"}, 'complete_request: cursor_pos is "x": it must be an integer'),
-                ("inspect_request", {"code": {}}, "inspect_request: code is {}: it must be a text"),
-                ("is_complete_request", {"code": []}, "is_complete_request: code is []: it must be a text"),
+                ("inspect_request", {"code": {}}, "inspect_request: code is {}: it must be a string"),
+                ("is_complete_request", {"code": []}, "is_complete_request: code is []: it must be a string"),
                 ("history_request", {"n": 1.5}, "history_request: n is 1.5: it must be an integer"),
-                ("comm_info_request", {"target_name": {}}, "comm_info_request: target_name is {}: it must be a text"),
+                ("comm_info_request", {"target_name": {}}, "comm_info_request: target_name is {}: it must be a string"),
                 ("shutdown_request", {"restart": 0}, "shutdown_request: restart is 0: it must be true or false")):
             reply = self.answer_to(kind, content)
             self.assertEqual(reply["status"], "error", (kind, content))
@@ -122,7 +122,7 @@ class Malformed(KernelTest):
 
     def test_a_cell_that_cannot_be_run_shows_why(self):
         published = self.published_for(self.request("execute_request", {"code": 7}))
-        self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a text"])
+        self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a string"])
 
     def test_an_error_that_is_no_utf8(self):
         """Bytes that no message can hold are replaced: the cell still failed, and says so."""

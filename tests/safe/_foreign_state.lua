@@ -42,7 +42,7 @@ local function try_prompt(path)
   local text, wrong = prompt(path)
   if wrong then return wrong end
   if text:find "FOREIGN" then return "it is used" end
-  if count(text, "the history is not kept: ") ~= 1 then return "it is not said once: " .. text end
+  if count(text, "the history is not saved: ") ~= 1 then return "it is not said once: " .. text end
 end
 
 local function try_damaged_prompt(path)
@@ -58,7 +58,7 @@ local function try_notebook(path)
   if wrong then return wrong end
   if not text:find "answer: 23" then return text end
   if tonumber(text:match "history: (%d+)") > 100 then return "it is used" end
-  if count(text, "the history is not kept: ") ~= 1 then return "it is not said once: " .. text end
+  if count(text, "the history is not saved: ") ~= 1 then return "it is not said once: " .. text end
 end
 
 local function try_damaged_notebook(path)

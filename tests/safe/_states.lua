@@ -22,7 +22,7 @@ local function check_history(folder, name, text, wrong, said, old)
   if now ~= old then return ("the history is now %q"):format(now) end
 end
 
-local LIMITED = "the history is not kept: cannot write"
+local LIMITED = "the history is not saved: cannot write"
 
 local function prompts()
   sandbox.case("the prompt's history beyond the limit of a file's size", function()
@@ -46,7 +46,7 @@ local function prompts()
   sandbox.case("the prompt's history where no folder can be made", function()
     local text, wrong = sessions.prompt("/proc/nowhere", {"20 + 3"})
     if wrong or not text:find "23" then return wrong or text end
-    if count(text, "the history is not kept: cannot make") ~= 1 then return text end
+    if count(text, "the history is not saved: cannot make") ~= 1 then return text end
   end)
 end
 
