@@ -63,7 +63,7 @@ static void put_same(nw_str *b, const nw_replay_case *x, double value, const cha
              why);
 }
 
-// ---- two iterations side by side
+// ---- two iterations in columns
 
 static int64_t iteration_of(const nw_execution *e, const char *loop) {
   for (int i = 0; i < e->n; i++)

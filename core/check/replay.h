@@ -71,7 +71,7 @@ typedef struct nw_replay_case {
   int index_dim; // coordinate of the element that all integer inputs, read as indices, hold; -1: none
   bool runs; // there is a program to run, and a shape to run it with
   const char *how; // NULL: not seen
-  const char *worker; // does a round of the loop that carries it: "thread", "lane", ...
+  const char *worker; // what runs an iteration of the loop that carries the conflict: "thread", "lane", ...
   bool on_grid; // that loop is bound to blocks or threads
   bool ordered; // ... and barriers of the lowered program separate all conflicts: only the order is wrong
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program

@@ -109,7 +109,7 @@ static const char bf16_text[] = "static inline float nw_from_bf16(uint16_t h) { 
                                 "}\n";
 
 static const char odd_text[] =
-    "static inline float nw_round_to_odd(double d) { // so that rounding again rounds as if once\n"
+    "static inline float nw_round_to_odd(double d) { // a second rounding then equals a single one\n"
     "  float f = (float)d;\n"
     "  uint32_t u = nw_bits(f);\n"
     "  if (isnan(d) || (double)f == d || (u & 1)) return f;\n"

@@ -72,10 +72,9 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   int live, held; // floating-point and vector registers: live-in values, and elements it keeps
   const nw_core_access *first_store, *last_store; // to memory
   nw_vec chain; // nw_core_chain *: of its own stores
-  double transfer
-      [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
+  double transfer[NW_MACHINE_LEVELS]; // total cycles of lines from and to the second level, the third, ..., memory
   double under_way
-      [3]; // cycles that lines which nothing fetched ahead take: those loaded, those stored, loads across two; side by side
+      [3]; // total cycles of lines that are not prefetched: loaded, stored, loads across two lines; these overlap
   // total time: core_time.c
   double cycles; // including everything inside
   int bound; // nw_core_bound
