@@ -176,7 +176,7 @@ static void what_has_no_form_in_c_is_an_error(void **state) {
       nw_load(w->pool, (nw_type){NW_F32, 1}, "x", 2, (const nw_expr *[]){zero, nw_int(w->pool, NW_BOOL, 1)});
   nwt_expr(&w->g, masked);
   assert_true(w->g.failed);
-  assert_non_null(strstr(nw_error(w->c)->message, "a masked load of x has no form in C"));
+  assert_non_null(strstr(nw_error(w->c)->message, "a masked load of x cannot be written in C"));
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
