@@ -1,4 +1,4 @@
---- What the functions about memory are told: sizes, caches, threads, versions.
+--- The common options of the functions about memory: sizes, caches, threads, versions.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -21,7 +21,7 @@ end
 
 caches.whole = sizes.whole
 
---- The runs to walk: one that does everything in turn, or one for each of o.threads.
+--- The executions to walk: one sequential execution, or one for each of o.threads.
 function caches.walks(what, s, o)
   local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
   if o.threads == nil then return {{sizes = values, version = o.version}} end
@@ -31,10 +31,10 @@ function caches.walks(what, s, o)
   return list
 end
 
---- The one run; where threads are asked for, the first one's.
+--- A single execution; with threads, that of the first thread.
 function caches.walk(what, s, o) return caches.walks(what, s, o)[1] end
 
--- This machine's, nearest to the core first.
+-- The caches of this machine, nearest to the core first.
 local function host_levels()
   local levels, line = {}, 64
   for n, c in ipairs(core.machine_caches()) do
@@ -43,7 +43,7 @@ local function host_levels()
   return levels, line
 end
 
--- Those that are written down.
+-- The caches given in the options.
 local function given_levels(what, list)
   local levels = {}
   for n, level in ipairs(errors.expect(what .. ": levels", list, "table")) do
@@ -54,29 +54,30 @@ local function given_levels(what, list)
   return levels, 64
 end
 
--- Those of a machine record, as much of each as s:cost counts on.
+-- The caches of a machine record, of each the part that s:cost relies on.
 local function recorded_levels(what, o)
   if o.levels or o.line then
-    errors.fail("invalid", "leave out either", "%s: a machine has levels and lines of its own", what)
+    errors.fail("invalid", "give either machine, or levels and line", "%s: machine already says what the levels and lines are",
+      what)
   end
   local m = require "nestwright.cost.machine".of(o.machine)
   if m.kind ~= "cpu" then
-    errors.fail("invalid", "nw.machine{} is this host's; nw.machines() names others",
-      "%s: %s is no processor: only those have caches that are modelled", what, m.name)
+    errors.fail("invalid", "nw.machine{} is this host; nw.machines() lists others",
+      "%s: %s is not a CPU; only the caches of CPUs can be modelled", what, m.name)
   end
   return core.cost_caches(m, o.threads)
 end
 
 local FEEDS = {full = false, misses = true}
 
---- Is a level asked only what the one before has not? That is what feed says: 'misses' unless it is given.
+--- True if each level sees only the misses of the level before it, as feed = 'misses', the default, says.
 function caches.by_misses(what, feed)
   local misses = FEEDS[feed or "misses"]
   if misses ~= nil then return misses end
   errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
 end
 
---- The caches of the options: {levels, line, misses, conflicts}; this machine's unless said.
+--- The caches of the options: {levels, line, misses, conflicts}; by default those of this machine.
 function caches.of(what, o)
   local levels, line
   if o.machine ~= nil then
@@ -87,12 +88,12 @@ function caches.of(what, o)
     levels, line = host_levels()
   end
   if #levels == 0 then
-    errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)
+    errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no cache levels", what)
   end
   local misses = caches.by_misses(what, o.feed)
   local size = caches.whole(what, o.line or line, "line")
   if size < 1 or size & (size - 1) ~= 0 then
-    errors.fail("invalid", nil, "%s: a line of %d bytes is not a power of two", what, size)
+    errors.fail("invalid", nil, "%s: line: %d bytes is not a power of two", what, size)
   end
   return {levels = levels, line = size, misses = misses, conflicts = o.conflicts ~= false}
 end
@@ -104,7 +105,7 @@ function caches.level(what, cache, number)
   return n
 end
 
---- How many sets a level has.
+--- The number of sets of a level.
 function caches.sets(cache, n)
   local level = cache.levels[n]
   return level.ways == 0 and 1 or level.bytes // (cache.line * level.ways)
@@ -117,14 +118,14 @@ function caches.level_text(cache, n)
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- What is simulated, for small print: levels from..to, how they are fed, what is left out.
+--- Describes the simulation for the small print: levels from..to, their feed, what is not modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end
-  local feed = cache.misses and "a level is asked what the one before has not" or "every level is asked everything"
-  return ("Simulated: %s; lines of %d bytes; least recently used goes; %s; no prefetcher, no TLB%s."):format(
+  local feed = cache.misses and "each level sees only the misses of the level before it" or "every level sees every access"
+  return ("Simulated: %s; lines of %d bytes; LRU replacement; %s; no prefetcher, no TLB%s."):format(
     table.concat(out, "; "), cache.line, feed,
-    threads and "; each thread with caches of its own; waiting for one another is not shown" or "")
+    threads and "; each thread has its own caches; waiting between threads is not shown" or "")
 end
 
 return caches

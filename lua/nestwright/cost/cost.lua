@@ -1,4 +1,4 @@
---- s:cost(): what a schedule should take on a machine, and why. A model, not a measurement.
+--- s:cost(): predicts by a model, without measuring, how long a schedule takes on a machine, and why.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -19,7 +19,7 @@ end
 
 -- ---- the record
 
--- Bytes between two levels, and operations for each of them.
+-- Bytes moved between two levels, and operations per byte.
 local function traffic_of(c)
   local out = {}
   for n, moved in ipairs(c.moved) do
@@ -30,7 +30,7 @@ local function traffic_of(c)
   return out
 end
 
--- Bytes that exist at once, by where they are.
+-- Bytes that exist at the same time, by location.
 local function memory_of(c)
   local out = {}
   for _, b in ipairs(c.buffers) do out[b.where] = (out[b.where] or 0) + b.bytes end
@@ -49,8 +49,8 @@ local function threads_of(what, value)
   return n
 end
 
--- Versions never change, so what was counted for one holds: by schedule and machine, and by version and question the record for the
--- sizes that were asked for last.
+-- A cache of cost records, valid because versions never change. It is keyed by schedule and machine, then by version and options;
+-- each entry keeps the record for the sizes of the last call.
 local counted = setmetatable({}, {__mode = "k"})
 
 local function copied(t)
@@ -73,7 +73,7 @@ local function counted_for(s, walk, m)
   return copied(kept.record)
 end
 
---- The record of a schedule, or of its version o.version: o has machine, sizes, threads, conflicts and feed, as in s:cost.
+--- The cost record of a schedule, or of its version o.version. o has machine, sizes, threads, conflicts and feed, as in s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
@@ -88,11 +88,11 @@ function cost.of(what, s, o)
   return c
 end
 
--- ---- beside the measurement
+-- ---- comparison with measurements
 
-local JOULES_SECONDS = 0.2 -- of runs whose energy is counted
+local JOULES_SECONDS = 0.2 -- duration of the runs whose energy is measured
 
--- Inputs of the sizes given, filled with numbers; outputs empty.
+-- Inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
 local function arguments_of(s, values)
   local inside, nw, list = require "nestwright.inside", require "nestwright", {}
   local signature = inside.signature(s)
@@ -102,7 +102,7 @@ local function arguments_of(s, values)
     for n, dim in ipairs(shape) do
       if math.type(dim) ~= "integer" then
         errors.fail("invalid", "give the arrays: s:cost{measure = {a, b, c}}",
-          "cost: the extent %s of %s (dimension %d) is no number", dim, t.name, n)
+          "cost: the extent %s of %s (dimension %d) is not a number", dim, t.name, n)
       end
     end
     list[#list + 1] = with(shape, t.dtype)
@@ -114,7 +114,7 @@ local function arguments_of(s, values)
   return list
 end
 
--- Joules of a run, where the processor counts them; nil and why where it does not.
+-- Joules of one run if the CPU measures energy; otherwise nil and the reason.
 local function joules_of(kernel, list)
   local ok, got = pcall(require "nestwright.measure.joules".of, function() kernel(table.unpack(list)) end, JOULES_SECONDS)
   if ok then return got.joules end
@@ -132,7 +132,7 @@ local function measured(s, o)
   return kernel, kernel:time(table.unpack(call)), joules_of(kernel, list)
 end
 
--- ---- prices of counts
+-- ---- energy of counts
 
 local function pj_of_accelerator(m, name)
   local a = m.accelerator
@@ -154,17 +154,17 @@ local function pj_of_processor(m, name)
   return level and level.read_pj
 end
 
--- What to write instead of a name that has no energy.
+-- A hint for a name that has no energy.
 local function without_price(m, name)
   local known = ""
   if m.kind == "accelerator" then
     local names = {"mac", "network", "memory"}
     for _, b in ipairs(m.accelerator.buffers or {}) do names[#names + 1] = b.name end
-    known = ("there are %s; or "):format(table.concat(names, ", "))
+    known = ("known names: %s; or "):format(table.concat(names, ", "))
   elseif m.kind == "cpu" and m.energy[name] then
-    known = ("with the bits of the numbers, as in '%s 32'; or "):format(name)
+    known = ("add the width in bits, as in '%s 32'; or "):format(name)
   end
-  return ("%sgive it: pj = {[\"%s\"] = 1.0}"):format(known, name)
+  return ("%sgive its energy: pj = {[\"%s\"] = 1.0}"):format(known, name)
 end
 
 local function price_cycles(m, counts, utilisation)
@@ -178,7 +178,7 @@ local function price(options)
   local m, own = machine.of(o.machine), errors.expect("price: pj", o.pj or {}, "table")
   local utilisation = errors.expect("price: utilisation", o.utilisation or 1, "number")
   if not (utilisation > 0 and utilisation <= 1) then
-    errors.fail("range", nil, "price: utilisation: %s is not above 0 and up to 1", utilisation)
+    errors.fail("range", nil, "price: utilisation: %s is out of range: give a number above 0, at most 1", utilisation)
   end
   local names, list, joules = {}, {}, 0
   for name in pairs(errors.expect("price: counts", o.counts, "table")) do names[#names + 1] = tostring(name) end
@@ -186,7 +186,7 @@ local function price(options)
   for n, name in ipairs(names) do
     local count = errors.expect("price: counts." .. name, o.counts[name], "number")
     if not (count >= 0 and count < math.huge) then
-      errors.fail("range", nil, "price: counts.%s: %s is not a finite number from 0 up", name, count)
+      errors.fail("range", nil, "price: counts.%s: %s is not a finite number of at least 0", name, count)
     end
     local pj = own[name] or (m.kind == "accelerator" and pj_of_accelerator or pj_of_processor)(m, name)
     if not pj then errors.fail("invalid", without_price(m, name), "price: %s has no energy for '%s'", m.name, name) end
@@ -201,14 +201,14 @@ end
 
 local function curve(s, options)
   if options == nil then
-    errors.fail("invalid", "s:cost_curve{values = {64, 128, 256}}", "cost_curve: of which values of a size?")
+    errors.fail("invalid", "s:cost_curve{values = {64, 128, 256}}", "cost_curve: values are missing")
   end
   local o = errors.options("cost_curve", errors.expect("cost_curve", options, "table"),
     {"size", "values", "machine", "sizes", "threads", "conflicts", "feed", "measure", "title"})
   local names = core.program_sizes(caches.check_schedule("cost_curve", s))
   local size = o.size or names[1]
   if not size then
-    errors.fail("invalid", "M = nw.size \"M\" is one", "cost_curve: this schedule has no symbolic size")
+    errors.fail("invalid", "M = nw.size \"M\" makes one", "cost_curve: this schedule has no symbolic size")
   end
   local list, values = {}, errors.expect("cost_curve: values", o.values, "table")
   if #values == 0 then errors.fail("invalid", "{values = {64, 128, 256}}", "cost_curve: values is empty") end
@@ -251,38 +251,36 @@ function cost.install(nw)
 
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
     .. "conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
-    "What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache "
-    .. "is there. machine: as nw.machine takes it; this host unless said. sizes: values of "
-    .. "symbolic sizes. threads: one unless said. "
-    .. "conflicts = false: conflict misses are not told from those of capacity, which is quicker. "
-    .. "feed = 'full': every level is asked everything, not only what the one before has not ('misses'): other misses behind the "
-    .. "first level, by little, and where many accesses are made often ten times as quick. measure: true, or the arrays: "
-    .. "it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is "
-    .. "installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all "
-    .. "else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
-    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; "
-    .. "exact or not, and error, a part of the "
-    .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each "
-    .. "level; flops; instructions; spills (an estimate); "
-    .. "memory (bytes by where they are) and buffers; threads (that have something to do), idle (that have not), "
-    .. "shares, balance, outside, team_seconds; joules and energy "
-    .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), "
-    .. "spills_emitted (the same as spills, read off the compiled code), address_spills_emitted (of registers that hold none); "
-    .. "measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.", full)
+    "Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
+    .. "called repeatedly, so data that fits a cache is already there. machine: as nw.machine takes it; this host by default. "
+    .. "sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity "
+    .. "misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the "
+    .. "misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times "
+    .. "faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and "
+    .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, where llvm-mca is installed. Printing "
+    .. "the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the "
+    .. "only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
+    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a "
+    .. "fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; "
+    .. "instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without "
+    .. "work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, "
+    .. "ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted "
+    .. "(spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, "
+    .. "why_no_joules (why energy was not measured); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean, feed?: string}): nw.report",
-    "The cost of a schedule of symbolic sizes for each of the values of one of them (the first unless said): rows with size, "
-    .. "cycles, seconds, bottleneck, flops, joules and misses by level. Its method plot{y = 'seconds', 'cycles', 'joules' or "
-    .. "'misses'} draws it.", curve)
+    "Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, "
+    .. "seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} "
+    .. "draws them.", curve)
 
   nw.cost = nw.cost or {}
   rows.define(nw.cost, "cost", "price",
     "(options: {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}): nw.report",
-    "The energy of counts by a machine's table: rows of name, count, pj and joules, and their sum. Of an accelerator: 'mac', "
-    .. "'network', 'memory' and the names of its buffers, in accesses of a word, and cycles = mac / (units * utilisation). Of a "
-    .. "processor: 'fma 32' and other classes with their bits, 'instruction', and 'L1', 'memory' in bytes. pj: energies that the "
-    .. "table does not have, or others.", price)
+    "Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For "
+    .. "an accelerator the counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; cycles = "
+    .. "mac / (units * utilisation). For a CPU they are 'fma 32' and other classes with their width in bits, 'instruction', and "
+    .. "'L1' and 'memory' in bytes. pj: energies that the table does not have, or that replace those of the table.", price)
 end
 
 return cost

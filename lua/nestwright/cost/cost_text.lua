@@ -1,4 +1,4 @@
---- How a cost reads: the record of s:cost as a table, and its smaller kin.
+--- Prints costs: the record of s:cost and of n:cost, prices and curves.
 local written = require "nestwright.show.written"
 
 local text = {}
@@ -11,7 +11,7 @@ local function joules_text(j)
   end
 end
 
--- Terms of at least half a per cent, the largest first.
+-- Terms of at least half a per cent, largest first.
 local function shown_terms(c)
   local shown = {}
   for _, term in ipairs(c.terms) do if term.cycles >= 0.005 * c.cycles then shown[#shown + 1] = term end end
@@ -20,17 +20,17 @@ local function shown_terms(c)
 end
 
 local function add_terms(c, out)
-  out[#out + 1] = "what each would take if all else were free:"
+  out[#out + 1] = "time of each resource if it were the only limit:"
   for _, term in ipairs(shown_terms(c)) do
     out[#out + 1] = ("  %-12s %10s cycles  %4.0f %%"):format(term.name, whole(term.cycles), 100 * term.cycles / c.cycles)
   end
 end
 
-local HEADER = ("%-18s %13s %13s %13s %13s %13s"):format("", "lines asked", "cold", "capacity", "conflict", "written back")
+local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
 
--- A row; told: conflicts are told from capacity.
+-- A row. told: conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
-  return ("%-18s %13d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
+  return ("%-18s %15d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
     row.written_back)
 end
 
@@ -47,7 +47,7 @@ local function exact_text(c)
     parts[#parts + 1] = ("L%d %s"):format(level.level,
       level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
   end
-  return "misses, of caches that replace what was used least recently: " .. table.concat(parts, ", ")
+  return "misses, of LRU caches: " .. table.concat(parts, ", ")
 end
 
 local function add_traffic(c, out)
@@ -55,7 +55,7 @@ local function add_traffic(c, out)
   for n, t in ipairs(c.traffic) do
     parts[n] = t.bytes > 0 and ("%s %.3g"):format(t.name, t.intensity) or t.name .. " none"
   end
-  out[#out + 1] = ("%s operations; per byte moved: %s"):format(whole(c.flops), table.concat(parts, ", "))
+  out[#out + 1] = ("%s operations; operations per byte moved: %s"):format(whole(c.flops), table.concat(parts, ", "))
 end
 
 local function add_memory(c, out)
@@ -67,14 +67,15 @@ end
 
 local function add_threads(c, out)
   if c.idle > 0 then
-    out[#out + 1] = ("%d threads were asked for: no loop is parallel, and one does everything"):format(c.threads + c.idle)
+    out[#out + 1] = ("%d threads were requested, but no loop is parallel: one thread does all the work"):format(
+      c.threads + c.idle)
   end
   if c.threads == 1 then return end
-  out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and wait; outside of parallel loops %s cycles"):format(c.threads,
-    100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
+  out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and join threads; %s cycles outside of parallel loops"):format(
+    c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
--- Of waiting there is no sum, for chains run beside one another: the innermost loop that has half of the time says where it is.
+-- Dependence chains overlap, so their latencies have no meaningful sum; name the innermost loop with half of the time instead.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
   local at
@@ -82,7 +83,8 @@ local function add_latency(c, out)
     if loop.name and loop.bottleneck == "latency" and loop.cycles >= 0.5 * c.cycles then at = loop end
   end
   if at then
-    out[#out + 1] = ("latency: in 'for %s' results wait for one another; it takes %s cycles"):format(at.name, whole(at.cycles))
+    out[#out + 1] = ("latency: in 'for %s' each result needs the previous one; the loop takes %s cycles"):format(at.name,
+      whole(at.cycles))
   end
 end
 
@@ -97,9 +99,9 @@ local function head(c)
     c.bottleneck)
 end
 
--- ---- of a nest
+-- ---- the cost of a nest
 
--- One loop has all of it.
+-- With a single loop, these rows would repeat the totals.
 local function add_by_loop(c, out)
   if #c.by_loop == #c.levels then return end
   for _, row in ipairs(c.by_loop) do
@@ -112,31 +114,31 @@ local function add_counted(c, out)
   for n, exact in ipairs(c.exact) do
     parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, up to %.2g %% off"):format(n, 100 * c.error[n])
   end
-  out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s%s: %s"):format(
-    c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",
-    c.conflicts and "" or "; conflicts are counted with capacity", table.concat(parts, ", "))
+  out[#out + 1] = ("misses, of LRU caches that are empty at first; %s%s: %s"):format(
+    c.feed == "full" and "every level sees every access" or "each level sees only the misses of the level before it",
+    c.conflicts and "" or "; conflict misses are counted as capacity misses", table.concat(parts, ", "))
 end
 
 local function add_operations(c, out)
   if c.flops == 0 then
-    out[#out + 1] = "operations: none are written, so that this is the caches' part alone"
+    out[#out + 1] = "operations: none in the text, so only the memory traffic is counted"
     return
   end
   local parts = {}
   for n, op in ipairs(c.operations) do
     parts[n] = ("%s %s"):format(op.name, whole(op.count)) .. (op.bits > 0 and (" of %d bits"):format(op.bits) or "")
   end
-  if c.calls > 0 then parts[#parts + 1] = ("other functions %s, without a price"):format(whole(c.calls)) end
+  if c.calls > 0 then parts[#parts + 1] = ("%s calls of other functions, which have no cost"):format(whole(c.calls)) end
   out[#out + 1] = ("as written%s: %s"):format(c.counted and "" or ", estimated", table.concat(parts, ", "))
   add_traffic(c, out)
 end
 
 local function add_energy(c, out)
   if c.joules == 0 then
-    out[#out + 1] = "energy: the machine's record has no table of it"
+    out[#out + 1] = "energy: the machine's record has no energy table"
     return
   end
-  out[#out + 1] = ("energy: %s to move data, %s for the operations, an estimate by the machine's table"):format(
+  out[#out + 1] = ("energy: %s to move data, %s for the operations; estimated from the machine's energy table"):format(
     joules_text(c.memory_joules), joules_text(c.joules - c.memory_joules))
 end
 
@@ -150,7 +152,7 @@ local function nest_head(c)
     written.seconds(c.seconds), c.machine.name, whole(c.cycles), c.bottleneck)
 end
 
---- The record of n:cost as lines.
+--- The record of n:cost as text.
 function text.nest(c)
   local out = {nest_head(c)}
   add_terms(c, out)
@@ -159,20 +161,20 @@ function text.nest(c)
   add_counted(c, out)
   add_operations(c, out)
   add_energy(c, out)
-  out[#out + 1] = "not in it: instructions, latencies, what stays in registers, prefetchers, TLBs: a text does not tell the code"
+  out[#out + 1] = "not modelled: instructions, latencies, reuse in registers, prefetchers, TLBs (these depend on the compiled code)"
   return table.concat(out, "\n")
 end
 
--- ---- of a schedule
+-- ---- the cost of a schedule
 
 local function add_joules(c, out)
-  local predicted = c.joules > 0 and joules_text(c.joules) .. ", an estimate by the machine's table" or
-    "no estimate: the machine's record has no table of it"
+  local predicted = c.joules > 0 and joules_text(c.joules) .. ", estimated from the machine's energy table" or
+    "no estimate: the machine's record has no energy table"
   if not c.measured then
     if c.joules > 0 then out[#out + 1] = "energy: " .. predicted end
   elseif c.measured_joules then
     local ratio = c.joules_ratio and c.joules > 0 and (", ratio %.2g"):format(c.joules_ratio) or ""
-    out[#out + 1] = ("energy: predicted %s; measured %s of the package, with all that ran on it%s"):format(predicted,
+    out[#out + 1] = ("energy: predicted %s; measured %s for the whole CPU package, other processes included%s"):format(predicted,
       joules_text(c.measured_joules), ratio)
   else
     out[#out + 1] = ("energy: predicted %s; not measured: %s"):format(predicted, c.why_no_joules)
@@ -181,11 +183,11 @@ end
 
 local function add_spills(c, out)
   if c.spills == 0 and (c.spills_emitted or 0) == 0 then return nil end
-  local emitted = c.spills_emitted and ("; %s times in the compiled code"):format(whole(c.spills_emitted)) or ""
-  out[#out + 1] = ("registers stored and loaded again for want of more: %s times, an estimate%s"):format(whole(c.spills), emitted)
+  local emitted = c.spills_emitted and ("; %s in the compiled code"):format(whole(c.spills_emitted)) or ""
+  out[#out + 1] = ("register spills: %s (estimated)%s"):format(whole(c.spills), emitted)
 end
 
---- The record of s:cost as lines.
+--- The record of s:cost as text.
 function text.of(c)
   local out = {head(c)}
   add_measured(c, out)
@@ -202,7 +204,7 @@ function text.of(c)
   return table.concat(out, "\n")
 end
 
--- ---- as tables of html.lua
+-- ---- tables for html.lua
 
 local function cells_of(c, title, foot)
   local lines = {}
@@ -210,14 +212,14 @@ local function cells_of(c, title, foot)
     lines[#lines + 1] = {term.name, whole(term.cycles) .. " cycles", ("%.0f %%"):format(100 * term.cycles / c.cycles)}
   end
   for _, row in ipairs(c.by_tensor) do
-    lines[#lines + 1] = {("L%d %s"):format(row.level, row.tensor), ("%d lines asked"):format(row.asked),
+    lines[#lines + 1] = {("L%d %s"):format(row.level, row.tensor), ("%d lines requested"):format(row.asked),
       ("%d misses"):format(row.cold + row.capacity + row.conflict)
         .. (c.conflicts and (", %d of them conflicts"):format(row.conflict) or "")}
   end
   return {head = {title, "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
 end
 
---- The record of s:cost.
+--- The record of s:cost as a table.
 function text.cells(c)
   local foot = {exact_text(c)}
   add_latency(c, foot)
@@ -228,7 +230,7 @@ function text.cells(c)
   return cells_of(c, head(c), foot)
 end
 
---- The record of n:cost.
+--- The record of n:cost as a table.
 function text.nest_cells(c)
   local foot = {}
   add_counted(c, foot)
@@ -242,7 +244,7 @@ function text.price(p)
   for n, row in ipairs(p.rows) do
     out[n] = ("%-16s %14s x %10.4g pJ = %s"):format(row.name, whole(row.count), row.pj, joules_text(row.joules))
   end
-  out[#out + 1] = ("%s in all, an estimate by the table of %s"):format(joules_text(p.joules), p.machine.name)
+  out[#out + 1] = ("%s in total, estimated from the energy table of %s"):format(joules_text(p.joules), p.machine.name)
   if p.cycles then out[#out + 1] = ("%.0f cycles"):format(p.cycles) end
   return table.concat(out, "\n")
 end

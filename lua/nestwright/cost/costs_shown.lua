@@ -1,4 +1,4 @@
---- Costs beside what they are of: the loops of the lowered nest, the versions of a schedule, the picture of its accesses.
+--- Shows costs beside their subject: loops of the lowered nest, versions of a schedule, pictures of accesses.
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -8,7 +8,7 @@ local shown = {}
 
 local function whole(n) return written.count(math.floor(n + 0.5)) end
 
--- The record of a version, or why there is none.
+-- The cost record of a version, or nil and the reason.
 local function tried(what, s, o)
   local ok, c = pcall(cost.of, what, s, o)
   if ok then return c end
@@ -16,7 +16,7 @@ local function tried(what, s, o)
   return nil, c.message
 end
 
--- Misses of the first level by loop, with those of all loops inside.
+-- Misses of the first level by loop, including the loops inside it.
 local function misses_of(c)
   local own, out, stack = {}, {}, {}
   for _, row in ipairs(c.by_loop) do
@@ -37,7 +37,7 @@ local function remark(loop, misses, all)
     loop.bottleneck)
 end
 
--- Do loops that stand side by side take more, each by itself, than what they are in? They run beside one another then.
+-- True if neighbouring loops add up to more than the loop around them, because the core overlaps them.
 local function is_overlapped(c)
   local stack, inside = {}, {}
   for _, loop in ipairs(c.loops) do
@@ -67,12 +67,12 @@ function shown.nest(s, options)
   lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
     whole(c.cycles), c.bottleneck)
   if is_overlapped(c) then
-    lines[#lines + 1] = "# loops side by side run beside one another, as far as a core looks ahead: their parts add up to more"
+    lines[#lines + 1] = "# the core overlaps neighbouring loops: their shares add up to more than 100 %"
   end
   return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
 end
 
---- What a version should take: {text of the time, bottleneck}, the record; or why it is not known.
+--- The prediction for a version: {time as text, bottleneck} and the record, or {"?", reason}.
 function shown.version(s, version, o)
   local c, why = tried("log", s,
     {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
@@ -86,17 +86,17 @@ local function level_words(c, level)
     if row.level == level.level then parts[#parts + 1] = ("%s %d"):format(row.tensor, row.misses) end
   end
   return ("L%d misses %d lines (%s), %s"):format(level.level, level.misses, table.concat(parts, ", "),
-    level.exact and "exact" or ("an estimate, up to %.1f %% off"):format(100 * level.error))
+    level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
 end
 
---- What the cost model counts for a version, as a sentence; o: machine, sizes, threads.
+--- The prediction for a version as a sentence. o: machine, sizes, threads.
 function shown.sentence(s, version, o)
   local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
-  if not c then return "The cost model has no numbers: " .. why .. "." end
+  if not c then return "The cost model has no prediction: " .. why .. "." end
   local parts = {("The cost model on %s: %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
     written.seconds(c.seconds), whole(c.cycles), c.bottleneck)}
   for n, level in ipairs(c.levels) do parts[n + 1] = level_words(c, level) end
-  return table.concat(parts, "; ") .. (c.threads > 1 and "; lines of the first thread." or ".")
+  return table.concat(parts, "; ") .. (c.threads > 1 and "; misses of the first thread." or ".")
 end
 
 return shown

@@ -1,11 +1,11 @@
---- The lowered program of a schedule with what the cost model says of its loops, and questions about its accesses.
+--- The lowered program of a schedule with the costs of its loops, and queries about its accesses.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 
 local lowered = {}
 
--- Bodies know those around and inside; how often each runs, and for how long, stands in the cost record, whose loops come in
--- the same order.
+-- Bodies link to their parents and children. The execution counts and cycles are those of the cost record, whose loops come in the
+-- same order.
 local function link(v, loops)
   for n, body in ipairs(v.bodies) do
     local row = loops and loops[n] or {}
@@ -21,15 +21,15 @@ local function link(v, loops)
   return v
 end
 
---- {bodies (loops and guards, the whole first), statements, buffers} of a schedule. c: its cost record, and sizes the values it was
---- priced at, by name; without them strides in sizes are not known.
+--- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. c: its cost record; sizes: the
+--- values that the record was computed for, by name; without them, strides that depend on sizes are unknown.
 function lowered.of(s, c, sizes)
   return link(core.lowered(s, c and caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
 end
 
--- ---- questions
+-- ---- queries
 
---- Elements between the places of an access in two rounds of a loop.
+--- The distance, in elements, between the accesses of two consecutive iterations of a loop.
 function lowered.stride(access, loop) return access.strides[loop.number] or 0 end
 
 --- The n innermost loops around a body, the innermost first.
@@ -42,13 +42,13 @@ function lowered.loops(body, n)
   return out
 end
 
---- Rounds of a loop each time it is entered, on average.
+--- The average number of iterations per entry of a loop.
 function lowered.trips(loop)
   local up = loop.up and loop.up.times or 1
   return up > 0 and loop.times / up or 0
 end
 
---- Is it in a guard?
+--- True if a body is inside a guard.
 function lowered.guarded(body)
   while body do
     if body.kind == "guard" then return true end
@@ -57,7 +57,8 @@ function lowered.guarded(body)
   return false
 end
 
---- Lines that an access touches while the n innermost loops around it run: an estimate, as if no two rounds met by chance.
+--- Estimates the number of lines that an access touches in the n innermost loops around it, assuming no accidental overlap between
+--- iterations.
 function lowered.lines(access, body, n, bytes, line)
   local scattered = math.abs(access.step) * bytes >= line
   local points = scattered and access.lanes or 1
@@ -70,7 +71,7 @@ function lowered.lines(access, body, n, bytes, line)
   return points * math.max(1, span / line)
 end
 
---- Conditions of a body and of all that is inside: guards, choices and masks.
+--- The number of conditions of a body and everything inside it: guards, selects and masks.
 function lowered.conditions(body)
   local n = body.conditions
   for _, s in ipairs(body.statements) do n = n + s.conditions end

@@ -1,5 +1,5 @@
---- Machine records: what a cost model knows of a processor, by name, from a table or from a file, with units. The fields are
---- rows of the core (core/hw/machine_rows.c).
+--- Machine records: the properties of a machine for the cost model, by name, from a table or from a file, with units. The fields
+--- are rows of the core (core/hw/machine_rows.c).
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local merge = require "nestwright.cost.machine_merge"
@@ -13,8 +13,8 @@ local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "ne
 local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 
-local DEFAULT = "default" -- the source of what nobody said
-local DEEPEST = 8 -- of records that extend one another
+local DEFAULT = "default" -- the source of fields that nobody set
+local DEEPEST = 8 -- how many records may extend one another
 local RECORD = core.classes.machine
 
 function machine.is(value) return debug.getmetatable(value) == RECORD end
@@ -29,14 +29,14 @@ local function from_file(path)
     "machine: %s returns no table of fields", path)
 end
 
--- With what was measured, where there is a calibration that makes a record.
+-- The host's record, with the measured values if there is a calibration that makes a valid record.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
   local measured, why = calibration.known()
   local ok, got = pcall(function() return machine.checked(table_of(measured, why)) end)
   if ok then return got end
   if not measured then error(got, 0) end
-  why = "what was measured cannot be used: " .. (errors.is_error(got) and got.message or tostring(got))
+  why = "the calibration cannot be used: " .. (errors.is_error(got) and got.message or tostring(got))
   calibration.forget(why)
   return table_of(nil, why)
 end
@@ -46,18 +46,18 @@ local function named(name)
   if KNOWN[name] then return require("nestwright.hw." .. name) end
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)
-  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "those that there are: " .. table.concat(NAMES, ", "),
-    "machine: there is no machine '%s', and it is no file's name (those end in .lua)", name)
+  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "known machines: " .. table.concat(NAMES, ", "),
+    "machine: there is no machine '%s'; the name of a file must end in .lua", name)
 end
 
--- ---- what a table says, with what it extends
+-- ---- a table merged into the record that it extends
 
 local function check_sources(t)
   local sources = errors.expect("machine: sources", t.sources or {}, "table")
   for key, source in pairs(sources) do
     if type(key) ~= "string" or type(source) ~= "string" then
       errors.fail("invalid", 'sources = {[""] = "the vendor\'s manual", ops = "measured"}',
-        "machine: sources are texts, by the beginnings of the names of fields")
+        "machine: sources must be a table from prefixes of field names to strings")
     end
   end
   return sources
@@ -72,7 +72,7 @@ local function said_by_table(t, depth)
   local base = t.extends ~= nil and said(t.extends, depth + 1) or {values = {}, sources = {}}
   local name = type(t.name) == "string" and t.name or "a table"
   merge.each(own, function(path)
-    base.sources[path] = merge.cited(sources, path) or t.extends ~= nil and "said in " .. name or "not named"
+    base.sources[path] = merge.cited(sources, path) or t.extends ~= nil and "stated in " .. name or "not named"
   end)
   return {values = merge.values(base.values, own), sources = base.sources}
 end
@@ -84,13 +84,13 @@ local function said_by_record(m)
 end
 
 function said(what, depth)
-  if depth > DEEPEST then errors.fail("limit", nil, "machine: records that extend one another, more than %d", DEEPEST) end
+  if depth > DEEPEST then errors.fail("limit", nil, "machine: more than %d records extend one another", DEEPEST) end
   if type(what) == "string" then return said_by_table(named(what), depth) end
   if machine.is(what) then return said_by_record(what) end
   return said_by_table(errors.expect("machine", what, "table"), depth)
 end
 
--- One number for several widths is the source of each of them.
+-- A single number for several widths has one source for all of them.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do
@@ -99,7 +99,7 @@ local function sources_of(list, sources)
   return merge.brief(out)
 end
 
---- The table, if it makes a record; else its error is raised.
+--- Returns the table if it makes a valid record; otherwise raises the error.
 function machine.checked(t)
   machine.of(t)
   return t
@@ -111,10 +111,10 @@ local function made(what)
   return core.machine_new(got.values, sources_of(core.machine_list(complete), got.sources))
 end
 
-local kept = {} -- by name; the host's until something else is known of it
+local kept = {} -- by name; the host's until a new calibration is known
 local kept_with
 
---- The record of a name, a file, a table or nothing (this host).
+--- The record for a name, a file, a table, or nothing (this host).
 function machine.of(what)
   if machine.is(what) then return what end
   if what == nil then what = "host" end
@@ -129,7 +129,7 @@ end
 
 local methods = rows.methods "machine"
 
--- A record never changes; what is asked for is the asker's own.
+-- A record never changes; each caller gets its own copy of the fields.
 local nested = setmetatable({}, {__mode = "k"})
 
 local function copied(value)
@@ -147,10 +147,10 @@ function RECORD.__tostring(m) return text.plain(m) end
 function RECORD.__eq(a, b) return text.code(a) == text.code(b) end
 
 rows.define(methods, "machine", "fields", "(self: nw.machine): table[]",
-  "Every field that this kind of machine has: path, value, unit, doc, source.", core.machine_list)
+  "All fields of this kind of machine: path, value, unit, doc, source.", core.machine_list)
 
 rows.define(methods, "machine", "source", "(self: nw.machine, path: string): string",
-  "Where the number of a field comes from: m:source \"ops.fma.latency\".",
+  "Where the value of a field comes from: m:source \"ops.fma.latency\".",
   function(m, path)
     errors.expect("source: path", path, "string")
     local paths = {}
@@ -164,30 +164,32 @@ rows.define(methods, "machine", "source", "(self: nw.machine, path: string): str
   end)
 
 rows.define(methods, "machine", "text", "(self: nw.machine): string",
-  "The record as a Lua table that reads back: write it into a file, change it, and nw.machine \"that_file.lua\" is the new one.",
+  "The record as a Lua table that can be read back: write it to a file, edit it, and nw.machine \"that_file.lua\" gives the new "
+  .. "record.",
   function(m) return text.code(m) end)
 
-rows.field("machine", "name", "string", "Its name; every other field of the record is read in the same way: m.clock, "
+rows.field("machine", "name", "string", "Its name. All other fields of the record are read the same way: m.clock, "
   .. "m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.")
 
 function machine.install(nw)
   local define = rows.definer(nw, "nw")
 
   define("machine", "(machine?: string|table|nw.machine): nw.machine",
-    "A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what "
-    .. "the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of "
-    .. "its family, and the record says so. A name of nw.machines(); a file that returns a table, \"mine.lua\", and may use math "
-    .. "and nothing else; or the table. "
-    .. "extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the "
-    .. "whole list. sources = {[\"\"] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of "
-    .. "range are errors; nw.machine_fields() lists them with units and defaults.",
+    "A machine record: what the cost model knows about a CPU, a GPU or an accelerator. Without an argument it is this host: what "
+    .. "the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from "
+    .. "its processor family, and the record says so. The argument is a name of nw.machines(); a file that returns a table, "
+    .. "\"mine.lua\", which may use only math; or the table. extends = a name, a file or a record: fields that the table does "
+    .. "not have are taken from there; a list, such as caches, replaces the whole list. sources = {[\"\"] = text, ops = text}: "
+    .. "where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the "
+    .. "fields with units and defaults.",
     function(what) return machine.of(what) end)
 
-  define("machines", "(): string[]", "The names that nw.machine knows.",
+  define("machines", "(): string[]", "The names of the machine records that nw.machine knows.",
     function() return table.move(NAMES, 1, #NAMES, 1, {}) end)
 
   define("machine_fields", "(kind?: string): nw.report",
-    "The fields of machine records, of a 'cpu', a 'gpu', an 'accelerator' or of all: name, unit, default and meaning.",
+    "The fields of machine records: of a 'cpu', a 'gpu' or an 'accelerator', or all of them. Each has a name, unit, default and "
+    .. "meaning.",
     function(kind) return text.fields(kind) end)
 end
 

@@ -1,9 +1,9 @@
---- What a machine record says over the one it extends, and where each of its numbers comes from.
+--- Merges a machine record into the record it extends, and tracks where each number comes from.
 local errors = require "nestwright.language.errors"
 
 local merge = {}
 
-local DEPTH = 6 -- of tables inside tables
+local DEPTH = 6 -- the largest nesting of tables
 
 -- ---- paths
 
@@ -12,17 +12,17 @@ local function path_of(prefix, key)
   return prefix == "" and tostring(key) or ("%s.%s"):format(prefix, tostring(key))
 end
 
---- Calls f(path, value) for everything in nested tables that is no table.
+--- Calls f(path, value) for every value in nested tables that is not a table.
 function merge.each(t, f, prefix, depth)
   prefix, depth = prefix or "", depth or 1
-  if depth > DEPTH then errors.fail("invalid", nil, "machine: %s: tables inside tables, deeper than any field", prefix) end
+  if depth > DEPTH then errors.fail("invalid", nil, "machine: %s: tables are nested deeper than any field", prefix) end
   for key, value in pairs(t) do
     local path = path_of(prefix, key)
     if type(value) == "table" then merge.each(value, f, path, depth + 1) else f(path, value) end
   end
 end
 
---- Nested tables from a list of {path, value}.
+--- Builds nested tables from a list of {path, value}.
 function merge.nested(list)
   local out = {}
   for _, field in ipairs(list) do
@@ -42,7 +42,7 @@ end
 
 -- ---- values
 
--- A list stands for the whole of the other's list; of other tables what is not said stays.
+-- A list replaces the whole list of the other record; in other tables, unset fields keep the other record's values.
 function merge.values(base, own)
   if type(base) ~= "table" or type(own) ~= "table" or #own > 0 or #base > 0 then return own end
   local out = {}
@@ -53,13 +53,13 @@ end
 
 -- ---- sources
 
---- Does a path begin with these parts?
+--- True if a path begins with these parts.
 function merge.begins(path, beginning)
   if beginning == "" or path == beginning then return true end
   return path:sub(1, #beginning) == beginning and path:find("^[%.%[]", #beginning + 1) ~= nil
 end
 
---- The text whose key is the longest beginning of the path.
+--- The text whose key is the longest prefix of the path.
 function merge.cited(sources, path)
   local best, text = -1, nil
   for key, value in pairs(sources) do
@@ -68,7 +68,7 @@ function merge.cited(sources, path)
   return text
 end
 
--- The one that most of a list have; of equals the first in order.
+-- The most frequent value of a list; of equally frequent ones the first.
 local function commonest(fields)
   local count, best = {}, nil
   for _, f in ipairs(fields) do
@@ -79,7 +79,7 @@ local function commonest(fields)
   return best
 end
 
--- The next part of a path behind a beginning: "ops" then "ops.fma".
+-- The part of a path after a prefix, and one more: "ops", then "ops.fma".
 local function longer(path, prefix)
   local stop = path:find("[%.%[]", #prefix + 2)
   return stop and path:sub(1, stop - 1) or path
@@ -97,7 +97,7 @@ local function by_part(fields, prefix)
   return groups, order
 end
 
---- {path = source} for a list of {path, source}, with as few beginnings of paths as say the same.
+--- Compresses a list of {path, source} to {path = source}, with as few prefixes of paths as possible.
 function merge.brief(fields, prefix, inherited, out)
   prefix, out = prefix or "", out or {}
   local source = commonest(fields)

@@ -1,4 +1,4 @@
---- How machine records read: as a table with units, as Lua that reads back, and the list of their fields.
+--- Prints machine records: as a table with units, as Lua that can be read back, and the list of their fields.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -25,7 +25,7 @@ local function value_text(v, unit)
   return number(v)
 end
 
--- What a field's 0 stands for is said in its doc: "0: not known".
+-- The doc of a field says what 0 means: "0: not known".
 local function with_unit(f)
   local none = f.value == 0 and (f.doc:match "0: (not %a+)" or f.doc:match "0: (none)")
   if none then return none end
@@ -53,7 +53,7 @@ local function aligned(lines, indent, left)
   return table.concat(out, "\n")
 end
 
--- Fields of one section: by element ("fma", "1"), then in the order in which they come.
+-- Fields of one section by element ("fma", "1"), then in their order.
 local function elements(list, section)
   local out, at = {}, {}
   for _, f in ipairs(list) do
@@ -69,7 +69,7 @@ local function elements(list, section)
   return out
 end
 
--- A line for each element, a column for each field.
+-- One line per element, one column per field.
 local function element_table(list, section, title)
   local found, lines = elements(list, section), {}
   if #found == 0 then return nil end
@@ -83,7 +83,7 @@ local function element_table(list, section, title)
   return lines
 end
 
--- Lists of caches have many fields: one line each, a column for each level.
+-- Lists of caches have many fields: one line per field, one column per level.
 local function turned(lines)
   if not lines then return nil end
   local out = {}
@@ -105,7 +105,7 @@ local function ops_table(list)
   return lines
 end
 
--- Of the energies those that are known.
+-- The known energies.
 local function energy_table(list)
   local at, order = {}, {}
   for _, f in ipairs(list) do
@@ -116,7 +116,7 @@ local function energy_table(list)
       at[name].known = at[name].known or f.value ~= 0
     end
   end
-  local lines = {{"energy, pJ of one number", BITS[1], BITS[2], BITS[3], BITS[4]}}
+  local lines = {{"energy, pJ per number", BITS[1], BITS[2], BITS[3], BITS[4]}}
   for _, name in ipairs(order) do if at[name].known then lines[#lines + 1] = at[name] end end
   return #lines > 1 and lines or nil
 end
@@ -156,7 +156,7 @@ local function heading(m)
   return ("%s, a machine record (%s)%s"):format(m.name, m.kind, about == "" and "" or ": " .. about)
 end
 
---- The record as a table with units, and where its numbers come from.
+--- The record as a table with units, and the sources of its numbers.
 function text.plain(m)
   local list, out = core.machine_list(m), {heading(m)}
   local parts = blocks(list)
@@ -196,7 +196,7 @@ local function add_code(out, t, indent)
   end
 end
 
---- Lua that returns the table of the record.
+--- Lua code that returns the table of the record.
 function text.code(m)
   local merge = require "nestwright.cost.machine_merge"
   local list, sources = core.machine_list(m), {}
@@ -206,7 +206,7 @@ function text.code(m)
   local out = {"return {"}
   add_code(out, fields, "  ")
   out[#out + 1] = "}\n"
-  -- Lists of numbers in one line.
+  -- Lists of numbers stay on one line.
   return (table.concat(out, "\n"):gsub("{\n%s*([%-%d%.e,\n ]-),\n%s*}", function(numbers)
     return "{" .. numbers:gsub("%s+", " ") .. "}"
   end))
@@ -224,7 +224,7 @@ local function otherwise_of(row)
   return row.otherwise == "" and "none" or row.otherwise
 end
 
---- The list of fields for people; the answer holds the rows.
+--- The list of fields as text; the answer has the rows.
 function text.fields(kind)
   if kind ~= nil and not KINDS[kind] then
     errors.fail("invalid", nil, "machine_fields: kind is 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))

@@ -1,4 +1,4 @@
---- What a schedule does to memory: its accesses, and what caches make of them. Found from the lowered program, not measured.
+--- The memory accesses of a schedule and the behaviour of caches on them, computed from the lowered program, not measured.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -6,12 +6,12 @@ local inside = require "nestwright.inside"
 local missed = require "nestwright.cost.missed"
 local rows = require "nestwright.language.rows"
 
-local MOST = 1000000 -- accesses in a list, unless more are asked for
+local MOST = 1000000 -- the default limit on the number of accesses in a list
 local whole = caches.whole
 
 -- ---- pictures
 
--- What the space-time diagram sets a schedule beside: an earlier version of it, or another schedule.
+-- The columns of the space-time diagram: the schedule, and an earlier version or another schedule beside it.
 local function columns_of(s, o)
   local columns = {{schedule = s, walks = caches.walks("spacetime", s, o), label = ""}}
   if o.before == nil then return columns end
@@ -64,16 +64,16 @@ return function(nw)
   local define = rows.definer(nw, "nw")
 
   define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
-    "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
-    .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
-    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, "
-    .. "machine, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first "
-    .. "of so many. "
-    .. "a = nw.accesses(s) has #a accesses, a:at(n) is one of them.",
+    "All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. "
+    .. "sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: "
+    .. "inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose "
+    .. "addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says "
+    .. "whether it hit or missed. threads: the accesses of the first of that many threads. a = nw.accesses(s) has #a accesses, "
+    .. "and a:at(n) is one of them.",
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})
       local most = whole("accesses", o.most or MOST, "most")
-      if most < 1 then errors.fail("range", nil, "accesses: most: %d is not at least 1", most) end
+      if most < 1 then errors.fail("range", nil, "accesses: most: %d is less than 1", most) end
       caches.check_schedule("accesses", s)
       if o.arguments then
         local given = errors.expect("accesses: arguments", o.arguments, "table")
@@ -83,14 +83,14 @@ return function(nw)
     end)
 
   define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.report",
-    "Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least "
-    .. "recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this "
-    .. "machine's unless said, or those of a machine record, machine = \"zen5\", as much of each as s:cost counts on. feed: "
-    .. "'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of "
-    .. "so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and "
-    .. "total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from "
-    .. "capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = "
-    .. "'tensor' or 'loop'} draws it.",
+    "Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU "
+    .. "replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully "
+    .. "associative; the caches of this machine by default. machine = \"zen5\": the caches of a machine record, of each the part "
+    .. "that s:cost relies on. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level "
+    .. "sees every access). threads: simulates the first of that many threads, with its own caches. The answer prints a table by "
+    .. "tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, "
+    .. "written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; "
+    .. "conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.",
     function(s, options)
       local o = errors.options("misses", options, caches.options {"conflicts"})
       local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
@@ -102,22 +102,24 @@ return function(nw)
   define("spacetime",
     "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, " .. COMMON
     .. "}): nw.plot",
-    "The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, "
-    .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which "
-    .. "level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far "
-    .. "against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a "
-    .. "version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, machine, feed: "
-    .. "as in nw.misses; with a machine the small print and the caption say what s:cost foretells there. Printing the plot gives "
-    .. "its caption; plot:save \"x.svg\" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, "
-    .. "so that no miss is lost.", spacetime)
+    "The space-time diagram: one lane per tensor, time to the right in accesses, one mark per access. Open marks are reads, "
+    .. "filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). "
+    .. "level = 'all' shows instead which level the data was found in. Above, brackets show the loops with the number of each "
+    .. "iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or "
+    .. "'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes "
+    .. "for each of that many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and "
+    .. "the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save \"x.svg\" writes the picture. "
+    .. "More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.",
+    spacetime)
 
   define("reuse", "(s: nw.schedule, options?: {title?: nw.label, " .. COMMON .. "}): nw.plot",
-    "How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches "
-    .. "hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to "
-    .. "(bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.", reuse)
+    "Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per "
+    .. "tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully "
+    .. "associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first "
+    .. "time. Exact, for all accesses.", reuse)
 
   define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",
-    "How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that "
-    .. "is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. "
-    .. "Rows: column (of the time), set, held, asked (lines).", cache_sets)
+    "How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the "
+    .. "time. Where this number exceeds the ways of the set, lines are evicted before they are used again. A stride of a large "
+    .. "power of two maps all accesses to a few sets. Rows: column (of the time), set, held, asked (lines).", cache_sets)
 end

@@ -1,4 +1,4 @@
---- Counts of hits and misses as an answer: sums by tensor and loop, a table to read, a picture.
+--- Reports of hits and misses: sums by tensor and by loop, a table, a picture.
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
@@ -9,7 +9,7 @@ local missed = {}
 
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 
---- Rows with equal keys added up, in the order in which they come.
+--- Sums rows with equal keys, in order of first appearance.
 function missed.added(list, key_of)
   local out, at = {}, {}
   for _, row in ipairs(list) do
@@ -25,12 +25,12 @@ function missed.added(list, key_of)
   return out
 end
 
-local HEADER = ("%-16s %14s %14s %12s %12s %12s %12s"):format("", "lines asked", "hits", "cold", "capacity", "conflict",
+local HEADER = ("%-16s %15s %14s %12s %12s %12s %12s"):format("", "lines requested", "hits", "cold", "capacity", "conflict",
   "written back")
 
--- told: conflicts are told from capacity.
+-- told: conflict misses are distinguished from capacity misses.
 local function line_of(name, row, told)
-  return ("%-16s %14d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
+  return ("%-16s %15d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
     told and row.conflict or "-", row.written_back)
 end
 
@@ -43,9 +43,9 @@ local function text_of(cache, by_tensor, foot)
       if row.level == n then out[#out + 1] = line_of("  " .. row.tensor, row, cache.conflicts) end
     end
   end
-  local feed = cache.misses and "a level is asked what the one before has not" or "every level is asked everything"
-  local told = cache.conflicts and "" or "; conflicts are counted with capacity"
-  out[#out + 1] = ("lines of %d bytes; least recently used goes; %s%s; no prefetcher, no TLB"):format(cache.line, feed, told)
+  local feed = cache.misses and "each level sees only the misses of the level before it" or "every level sees every access"
+  local told = cache.conflicts and "" or "; conflict misses are counted as capacity misses"
+  out[#out + 1] = ("lines of %d bytes; LRU replacement; %s%s; no prefetcher, no TLB"):format(cache.line, feed, told)
   out[#out + 1] = foot
   return table.concat(out, "\n")
 end
@@ -60,7 +60,7 @@ local function cells_of(cache, by_tensor)
   end
   local levels = {}
   for n in ipairs(cache.levels) do levels[n] = caches.level_text(cache, n) end
-  return {head = {"", "lines asked", "hits", "cold", "capacity", "conflict", "written back"}, rows = out,
+  return {head = {"", "lines requested", "hits", "cold", "capacity", "conflict", "written back"}, rows = out,
     left = {true, heads = true}, foot = table.concat(levels, "; ") .. "; lines of " .. cache.line .. " bytes"}
 end
 
@@ -73,7 +73,7 @@ local function plot_misses(m, options)
   return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
 end
 
---- What was counted, record by record, for the caches of caches.of; extra: more fields, and `foot`, a line below the table.
+--- A report of the counts of the caches of caches.of. extra: more fields, and `foot`, a line below the table.
 function missed.report(by_access, cache, extra)
   local by_tensor = missed.added(by_access, function(row) return row.level .. row.tensor end)
   local fields = {

@@ -1,4 +1,4 @@
---- Loop nests by themselves: read from text or taken from a schedule, and priced without any tensor expression.
+--- Loop nests without a tensor expression: read from text or taken from a schedule, and priced.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -9,13 +9,13 @@ local rows = require "nestwright.language.rows"
 local sizes = require "nestwright.language.sizes"
 local view = require "nestwright.show.view"
 
-local MOST = 1000000 -- accesses in a list, unless more are asked for
+local MOST = 1000000 -- the default limit on the number of accesses in a list
 local methods = rows.methods "loopnest"
-local source = setmetatable({}, {__mode = "k"}) -- of a nest: the text it was read from, and the parameters given
+local source = setmetatable({}, {__mode = "k"}) -- by nest: the text it was read from, and the given parameters
 
 -- ---- making
 
--- Parameters as names and values, and the name of sizes: "SMALL", {N = 60}, {"SMALL", N = 60}.
+-- Splits parameters into names and values, and the name of a set of sizes: "SMALL", {N = 60}, {"SMALL", N = 60}.
 local function params_of(what, params)
   local names, values, set = {}, {}, nil
   if type(params) == "string" then return names, values, params end
@@ -43,7 +43,7 @@ end
 
 local function read(path, params)
   local text = core.read_file("nest.read: path", errors.expect("nest.read", path, "string"))
-  if text:find("\0", 1, true) then errors.fail("parse", nil, "nest.read: path: %s is no text", path) end
+  if text:find("\0", 1, true) then errors.fail("parse", nil, "nest.read: path: %s is not a text file", path) end
   local ok, got = pcall(parse, "nest.read", text, params)
   if ok then return got end
   if errors.is_error(got) and got.message:find "^%d+:%d+: " then errors.fail(got.code, got.hint, "%s:%s", path, got.message) end
@@ -58,7 +58,7 @@ end
 local function with(nest, params)
   local from = source[nest]
   if not from then
-    errors.fail("invalid", "take it anew: nw.nest.of(s, {sizes = {M = 64}})", "with: a nest of a schedule has no parameters")
+    errors.fail("invalid", "make a new one: nw.nest.of(s, {sizes = {M = 64}})", "with: the nest of a schedule has no parameters")
   end
   local all = {}
   for name, value in pairs(from.params) do all[name] = value end
@@ -89,7 +89,7 @@ end
 
 local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The model has its short cuts where every level is asked everything; to tell conflicts from capacity takes it longer.
+-- The model is fast where every level sees every access; distinguishing conflict misses takes longer.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
   o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
@@ -107,7 +107,7 @@ local function accesses(nest, options)
     (o.levels or o.machine) and caches.of("accesses", o))
 end
 
--- A row of the sweep: misses, and lines written back, of each level.
+-- One row of the sweep: misses and lines written back of each level.
 local function point_of(nest, params, options)
   local m = misses(with(nest, params), options)
   local row = {accesses = m.accesses}
@@ -123,7 +123,7 @@ local function sweep(nw)
   return function(nest, params, options)
     local known = core.nest_params(nest)
     for name in pairs(errors.expect("sweep", params, "table")) do
-      if not known[name] then errors.fail("invalid", nil, "sweep: %s is no parameter of this nest", tostring(name)) end
+      if not known[name] then errors.fail("invalid", nil, "sweep: %s is not a parameter of this nest", tostring(name)) end
     end
     local found = nw.sweep {params = params, run = function(point) return point_of(nest, point, options) end}
     found.small = "Counted by the cache model, not measured."
@@ -140,18 +140,18 @@ return function(nw)
   local define, method = rows.definer(nw.nest, "nest"), rows.definer(methods, "loopnest")
 
   define("parse", "(text: string, params?: table|string): nw.loopnest",
-    "A loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. "
-    .. "params: values for parameters that are not to be as written, {N = 500}, or the name of sizes that the text has, \"SMALL\", "
-    .. "or both, {\"SMALL\", N = 500}. docs/cost.md has the grammar. Errors say line and column.",
+    "Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. "
+    .. "params: new values of parameters, {N = 500}, or the name of a set of sizes in the text, \"SMALL\", or both, {\"SMALL\", "
+    .. "N = 500}. docs/cost.md has the grammar. Errors give the line and the column.",
     function(text, params) return parse("nest.parse", errors.expect("nest.parse", text, "string"), params) end)
 
   define("read", "(path: string, params?: table|string): nw.loopnest",
-    "A loop nest from a file of text, as nw.nest.parse has it. Example: nw.nest.read(\"tutorials/nests/gemm.nest\", \"SMALL\").",
+    "Reads a loop nest from a text file, as nw.nest.parse does. Example: nw.nest.read(\"tutorials/nests/gemm.nest\", \"SMALL\").",
     read)
 
   define("of", "(s: nw.schedule, options?: {sizes?: table, version?: integer}): nw.loopnest",
-    "What the lowered schedule touches, as a nest: the accesses of nw.accesses, in their order. sizes: values of symbolic sizes. "
-    .. "A schedule whose addresses are no affine forms of its loops is refused (code 'limit').", of)
+    "The accesses of the lowered schedule as a nest, in the order of nw.accesses. sizes: values of symbolic sizes. A schedule "
+    .. "whose addresses are not affine in its loops is refused (code 'limit').", of)
 
   method("params", "(self: nw.loopnest): table", "The values of its parameters, by name.", core.nest_params)
 
@@ -166,34 +166,35 @@ return function(nw)
 
   method("accesses", "(self: nw.loopnest, options?: {most?: integer, levels?: table[], line?: integer, machine?: any, "
     .. "feed?: string, threads?: integer, thread?: integer}): nw.accesses",
-    "Every access in order, as nw.accesses gives those of a schedule; most: how many there may be, a million unless said.",
+    "All accesses in order, as nw.accesses gives those of a schedule. most: the largest number of accesses, one million by "
+    .. "default.",
     accesses)
 
   method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: string, "
     .. "conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, "
     .. "thread?: integer}): nw.report",
-    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to "
-    .. "the simulator where it says exact (fields exact and error, by level). levels, line, machine, feed, conflicts: as in "
-    .. "nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. "
-    .. "simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model "
-    .. "may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of "
-    .. "nw.misses, with accesses, touched (lines asked for to count), exact, error.", misses)
+    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. Where the "
+    .. "model is exact (fields exact and error, by level), they equal those of the simulator. levels, line, machine, feed, "
+    .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
+    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than "
+    .. "estimates. budget: how many lines the model may request. threads, thread: counts one of that many threads, from 0, with "
+    .. "its own caches. The answer is that of nw.misses, with accesses, touched (lines requested to count), exact, error.", misses)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
-    "What the nest costs a machine at least: the misses of its caches, the bytes that they move, the cycles that takes, and the "
-    .. "operations as they are written at the machine's peak; the longest is the bound (with combine = 'ecm' the sum of "
-    .. "transfers that do not overlap). A text does not tell the code: of instructions, latencies and registers nothing is "
-    .. "said. machine: as nw.machine takes it; this host unless said. feed, simulate, exact, budget: as in misses; conflicts = "
-    .. "true: conflict misses are told from those of capacity, which takes longer. Fields: seconds, cycles, bottleneck; terms "
-    .. "(name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses as misses has them; traffic (name, read, "
-    .. "written, bytes, intensity in operations per byte) of each level: of L1 what the references name, of the others lines; "
-    .. "flops, operations (name, bits, count), calls (of functions without a price), statements; counted: whether these are "
-    .. "exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the bytes alone), an estimate. "
-    .. "plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
+    "A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses "
+    .. "through each level, and the cycles of its written operations at the machine's peak rate (with combine = 'ecm', transfers "
+    .. "that do not overlap are added). The text of a nest does not determine the compiled code, so instructions, latencies and "
+    .. "registers are not modelled. machine: as nw.machine takes it; this host by default. feed, simulate, exact, budget: as in "
+    .. "misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, "
+    .. "cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; "
+    .. "traffic of each level (name, read, written, bytes, intensity in operations per byte): of L1 the bytes of the references, "
+    .. "of other levels whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; "
+    .. "counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data "
+    .. "movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
 
   method("sweep", "(self: nw.loopnest, params: table, options?: table): nw.sweep",
-    "Misses as a function of sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, "
-    .. "... options as in misses. Example: n:sweep({N = {100, 200}}, {levels = {{bytes = 32768, ways = 8}}}):plot{y = \"L1\"}.",
+    "Misses for several sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... "
+    .. "options as in misses. Example: n:sweep({N = {100, 200}}, {levels = {{bytes = 32768, ways = 8}}}):plot{y = \"L1\"}.",
     sweep(nw))
 end

@@ -1,5 +1,5 @@
---- n:cost(): what a loop nest costs a machine at least, from the lines that its caches move and the operations that it is written
---- with. No instructions are known of a text, so there is no more to say of the core.
+--- n:cost(): a lower bound of a loop nest's time on a machine, from the lines that its caches move and from its operations. The
+--- instructions are unknown, so the core is not modelled further.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -13,7 +13,7 @@ local BITS = {[8] = 1, [16] = 2, [32] = 3, [64] = 4}
 
 -- ---- bytes
 
--- Bytes out of and into each level, and memory: of the first what the references name, of others lines that the one before missed.
+-- Bytes into and out of each level and memory: for the first level the bytes of the references, for others whole lines.
 local function traffic_of(work, missed, m, flops)
   local out = {{name = "L1", read = work.read, written = work.written}}
   for n, total in ipairs(missed.total) do
@@ -31,15 +31,15 @@ end
 
 local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n - 1) or "memory" end
 
--- Of the lines that come from level n, or from memory behind the last one, and of those that go back.
+-- The lines that come from level n, or from memory after the last level, and the lines written back to it.
 local function transfer(t, n, m)
   local read, back = rates.bytes(m, n)
   return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (m.caches[n] or m.memory).overlaps}
 end
 
-local PAIRED = {add = true, mul = true} -- into multiply-adds
+local PAIRED = {add = true, mul = true} -- combined into multiply-adds
 
--- What the numbers of the busiest class take in the vectors that suit best.
+-- Cycles of the busiest class of operations in the best vector width.
 local function arithmetic(work, m)
   local cycles, most = {}, 0
   for _, op in ipairs(work.operations) do
@@ -58,7 +58,7 @@ local function terms_of(traffic, work, m)
   return out
 end
 
--- The longest; where transfers add up, the sum of those that do not overlap, if that is longer.
+-- The longest term, or, if transfers add up and it is longer, the sum of those that do not overlap.
 local function combined(terms, m)
   local most, sum, name = 0, 0, "nothing"
   for _, term in ipairs(terms) do
@@ -103,7 +103,7 @@ local function flops_of(work)
   return sum
 end
 
---- missed: what n:misses answered for the caches of the machine; conflicts: whether they are told from capacity.
+--- missed: the answer of n:misses for the caches of the machine. conflicts: conflict misses are distinguished.
 function nest_cost.of(nest, missed, record, conflicts)
   local work, m, c = core.nest_work(nest), rates.fields(record), {machine = record}
   c.flops, c.operations, c.calls, c.statements = flops_of(work), work.operations, work.calls, work.statements
@@ -124,7 +124,7 @@ end
 
 local OPTIONS = {"machine", "feed", "conflicts", "simulate", "exact", "budget"}
 
---- The method: misses is that of nests.
+--- The method. misses: the method of nests.
 function nest_cost.method(misses)
   return function(nest, options)
     local o = errors.options("cost", options, OPTIONS)

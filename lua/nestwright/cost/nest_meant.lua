@@ -1,27 +1,28 @@
---- What was probably meant where the text of a nest is wrong.
+--- Hints for errors in the text of a nest.
 local meant = {}
 
--- What people write who think of C, Python or mathematics: {pattern of the line, or of the message, what to write}.
+-- Habits from C, Python or mathematics: {pattern of the line, what to write instead}.
+local DATA = "conditions, bounds and indices may use only loops and parameters, not elements of arrays"
 local MEANT = {
-  {"^%s*for%s*%(", "a loop is written: for i in 0..N:"},
-  {"range%s*%(", "a loop is written: for i in 0..N:"},
-  {"%.%.<", "N itself is never reached: for i in 0..N:"},
-  {"step%s*%-", "a loop that runs backwards is written: for i in 0..N reversed:"},
-  {"&&", "it is written: and"}, {"||", "it is written: or"},
-  {"%+%+", "it is written: += 1"}, {"%-%-", "it is written: -= 1"},
+  {"^%s*for%s*%(", "write a loop as: for i in 0..N:"},
+  {"range%s*%(", "write a loop as: for i in 0..N:"},
+  {"%.%.<", "the upper bound is excluded: for i in 0..N:"},
+  {"step%s*%-", "write a backward loop as: for i in 0..N reversed:"},
+  {"&&", "write: and"}, {"||", "write: or"},
+  {"%+%+", "write: += 1"}, {"%-%-", "write: -= 1"},
   {"double", "double is f64: array A: f64[N, M]"}, {"float", "float is f32: array A: f32[N, M]"},
   {"%f[%a]int%f[%A]", "int is i32: array A: i32[N, M]"},
-  {"^%s*//", "a comment begins with #"}, {";", "lines end statements: no semicolons"},
-  {"[{}]", "what is inside of a line is indented deeper, without braces"},
-  {"^%s*array [^:]*,", "a line for each array"}, {"^%s*array .*%],", "a line for each array"},
-  {"^%s*for .*:%s*%S", "what a loop does stands on lines of its own, indented deeper"},
-  {"^%s*while%f[%A]", "loops have bounds: for i in 0..N:"},
-  {"is no buffer", "conditions, bounds and indices are of loops and parameters: what is in an array is not known"},
+  {"^%s*//", "a comment begins with #"}, {";", "a statement ends with its line: remove the semicolon"},
+  {"[{}]", "a body has no braces: indent it deeper than its loop"},
+  {"^%s*array [^:]*,", "declare each array on its own line"}, {"^%s*array .*%],", "declare each array on its own line"},
+  {"^%s*for .*:%s*%S", "put the body of a loop on its own lines, indented deeper"},
+  {"^%s*while%f[%A]", "loops need bounds: for i in 0..N:"},
+  {"^%s*if .*%[", DATA}, {"^%s*for .*%[", DATA}, {"%[[^%]]*%[", DATA},
 }
 
-local function probably(line, message)
+local function probably(line)
   for _, row in ipairs(MEANT) do
-    if line:find(row[1]) or message:find(row[1]) then return row[2] end
+    if line:find(row[1]) then return row[2] end
   end
 end
 
@@ -33,12 +34,12 @@ local function line_of(text, number)
   return ""
 end
 
---- The hint of an error in the text of a nest: the line, the place, and what was probably meant.
+--- The hint of an error in the text of a nest: the line, a mark at the position, and the likely correction.
 function meant.hint(e, text)
   local number, column = e.message:match "^(%d+):(%d+): "
   if not number then return e.hint end
   local line = line_of(text, tonumber(number))
-  local hint = e.hint or probably(line, e.message)
+  local hint = e.hint or probably(line)
   if #line > 120 or line:find "[%c\128-\255]" then return hint end
   return ("%s\n%s^%s"):format(line, (" "):rep(column - 1), hint and "\n" .. hint or "")
 end

@@ -1,15 +1,15 @@
---- What a machine record makes of a core at best: numbers and bytes a cycle.
+--- Peak rates of a core by a machine record: numbers and bytes per cycle.
 local core = require "nestwright.core"
 local merge = require "nestwright.cost.machine_merge"
 
 local rates = {}
 
---- Its fields as plain tables: a record makes them anew whenever one is read.
+--- The fields as plain tables, because a record creates new ones for every read.
 function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
-local WIDTHS = {16, 32, 64} -- bytes of vectors, after single numbers
+local WIDTHS = {16, 32, 64} -- bytes of vectors; single numbers come first
 
---- Numbers of so many bits that are done in a cycle in the vectors that suit best; bits 0: one by one. r: of rates.fields.
+--- Numbers of `bits` processed per cycle in the best vector width; bits 0: one at a time. r: from rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]
@@ -19,7 +19,7 @@ function rates.numbers(r, class, bits)
   return best
 end
 
---- Bytes that come from a level in a cycle, or, of the one behind the last, from memory; then those that go back.
+--- Bytes per cycle from a level to the one before it, or from memory after the last level; then those in the other direction.
 function rates.bytes(r, n)
   local level = r.caches[n]
   if level then return level.bytes_per_cycle, level.back_per_cycle end

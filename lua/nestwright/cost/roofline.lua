@@ -1,4 +1,4 @@
---- The roofline: operations a second over operations a byte, for versions of a schedule, under what this machine can do.
+--- The roofline: operations per second over operations per byte, for versions of a schedule, under the limits of this machine.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -10,12 +10,12 @@ local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
-local SIMULATED = 5e7 -- operations up to which traffic is simulated, unless said: some seconds a version
+local SIMULATED = 5e7 -- the default limit of operations for simulating traffic: some seconds per version
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
--- ---- what a schedule does
+-- ---- properties of a schedule
 
--- The sizes' values: as given, or from the inputs.
+-- The values of the sizes: as given, or from the inputs.
 local function sizes_of(s, o)
   if o.sizes or not o.arguments then return sizes.named("roofline", s, o.sizes or {}) end
   local inputs = inside.signature(s).inputs
@@ -25,19 +25,19 @@ local function sizes_of(s, o)
   return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
--- Operations of one run, as the definition has them: what a version computes twice is done once.
+-- The operations of one run by the definition: repeated work counts once.
 local function flops_of(s, values)
   local n = core.operation_count(s, 0, values)
   if n and n > 0 then return n + 0.0 end
   if n then
-    errors.fail("invalid", "hold the bytes a second of s:time() against nw.roofs(), or give numbers of your own: nw.roofline{"
-      .. "mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the program moves data and does no operations that count")
+    errors.fail("invalid", "compare the bytes per second of s:time() with nw.roofs(), or give your own numbers: nw.roofline{"
+      .. "mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the program only moves data: it has no operations to count")
   end
-  errors.fail("invalid", "count them yourself, time it on inputs of yours, local t = s:time(a, b), and give the numbers: "
-    .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: how many operations it does depends on the data")
+  errors.fail("invalid", "count them yourself, time the schedule on your inputs, local t = s:time(a, b), and give the numbers: "
+    .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the number of operations depends on the data")
 end
 
--- Inputs read once, outputs written once.
+-- Bytes if inputs are read once and outputs are written once.
 local function compulsory(s, values)
   local signature, width, bytes = inside.signature(s, values), core.element_bytes(s), 0
   for _, list in ipairs {signature.inputs, signature.outputs} do
@@ -50,7 +50,7 @@ local function compulsory(s, values)
   return bytes
 end
 
--- Bytes that go between each level of cache and what is behind it: lines that it missed, and lines written back.
+-- Bytes moved between each cache level and the next level or memory: missed lines and lines written back.
 local function simulated(nw, s, values, machine)
   local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
   for _, row in ipairs(m.total) do
@@ -60,19 +60,19 @@ local function simulated(nw, s, values, machine)
   return bytes
 end
 
--- As few threads as work, whatever the kernel was given.
+-- The threads that have work, whatever the kernel's limit is.
 local function threads_of(s, threads)
   for _, node in ipairs(core.outline(s)) do if node.mark == "parallel" then return threads end end
   return 1
 end
 
--- Whether a version is soon simulated.
+-- True if a version is small enough to simulate.
 local function small(s, version, values, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
   return most and (core.operation_count(s, version, values) or math.huge) <= most
 end
 
--- What it computes with: "f64" where any output is, "integer" where none is of floats, else "f32".
+-- The kind of arithmetic: "f64" if any output is f64, "integer" if no output is a float, else "f32".
 local function arithmetic_of(s)
   local kind = "integer"
   for _, output in ipairs(inside.signature(s).outputs) do
@@ -82,7 +82,7 @@ local function arithmetic_of(s)
   return kind
 end
 
--- flops, bytes (by level), how they were found, and what a first run must move at least.
+-- flops, bytes (by level), how the bytes were found, and the least bytes of a first run.
 local function work_of(nw, s, version, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
@@ -103,19 +103,19 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
--- What the model needs not to be asked: operations, and on what.
+-- What the model does not compute: the number and kind of operations.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
 end
 
--- The model's dot for the schedule as it is.
+-- The predicted dot of the current version of the schedule.
 local function foretold(label, s, threads, o)
   local work, with = asked_of(s, o)
   return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
 end
 
--- Beside each dot that was measured the model's, behind all of them.
+-- Adds a predicted dot for each measured dot, at the end of the list.
 local function add_twins(out, s_of, o)
   for n = 1, #out do
     local d = out[n]
@@ -133,7 +133,7 @@ local function numbers_of(line)
   return out
 end
 
--- Of a schedule: all versions on the way to the current one.
+-- The dots of a schedule: all versions on the way to the current one.
 local function history(nw, s, o)
   local line, out, twins = versions.line("roofline", s, o), {}, {}
   local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
@@ -151,7 +151,7 @@ local function history(nw, s, o)
   return out, measured.rounds
 end
 
--- The same on a machine that need not be here.
+-- The same, predicted for a machine that need not be this host.
 local function foretold_history(s, o)
   local line, out = versions.line("roofline", s, o), {}
   versions.each(s, numbers_of(line), function()
@@ -174,19 +174,19 @@ end
 
 local function is_threads(v) return math.type(v) == "integer" and v >= 1 and v <= 1024 end
 
--- {flops, bytes, time}: nothing is measured.
+-- A dot from {flops, bytes, time}, without measuring.
 local function from_numbers(label, v)
   local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
   local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
   w.arithmetic = "f32"
   local threads = v.threads or t.threads or 1
   if not is_threads(threads) then
-    errors.fail("range", nil, "roofline: %s: threads is a number from 1 to 1024, not %s", label, tostring(threads))
+    errors.fail("range", nil, "roofline: %s: threads must be a number from 1 to 1024, not %s", label, tostring(threads))
   end
   return dot_of(label, w, t, threads)
 end
 
--- One of a list: a schedule; {schedule, time}; {flops, bytes, time}.
+-- One entry of a list: a schedule; {schedule, time}; or {flops, bytes, time}.
 local function read(entry)
   local label, v = entry.label, entry.value
   if is_schedule(v) then return {label = label, schedule = v} end
@@ -200,7 +200,7 @@ local function read(entry)
   return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
 end
 
--- Times of those schedules that have none yet, in turn.
+-- Measures, in turn, the schedules that have no time yet.
 local function measure(list, o)
   local programs, at = {}, {}
   for n, e in ipairs(list) do
@@ -220,7 +220,7 @@ end
 local function listed(nw, what, o)
   local list, out = {}, {}
   for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry) end
-  if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: what: there is nothing to draw") end
+  if #list == 0 then errors.fail("invalid", "for example nw.roofline{s1, s2}", "roofline: what: the list is empty") end
   local rounds = o.machine == nil and measure(list, o) or nil
   for n, e in ipairs(list) do
     out[n] = e.dot or e.refused and {label = e.label, refused = e.refused}
@@ -245,8 +245,9 @@ end
 
 local function check_roofs(r)
   local ok = type(r) == "table" and type(r.peak) == "table" and type(r.levels) == "table" and #r.levels > 0
-  if not ok then errors.fail("invalid", nil, "roofline: roofs is what nw.roofs answers") end
-  if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil, "roofline: roofs: threads is a number") end
+  if not ok then errors.fail("invalid", nil, "roofline: roofs must be the answer of nw.roofs") end
+  if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil,
+    "roofline: roofs: threads must be a number from 1 to 1024") end
   if r.machine ~= nil then errors.label("roofline: roofs: machine", r.machine) end
   check_roof("peak", r.peak)
   if r.peak_f64 ~= nil then check_roof("peak_f64", r.peak_f64) end
@@ -257,7 +258,7 @@ local function check_roofs(r)
   return r
 end
 
--- By number of threads, for all that dots have.
+-- The roofs for each number of threads that a dot has.
 local function roofs_for(dots, o)
   local out = {}
   if o.roofs then
@@ -282,13 +283,13 @@ local function check_options(o)
   end
   if o.machine ~= nil then
     if o.predicted then
-      errors.fail("invalid", "predicted = true, of this host; or machine = \"zen5\", of a record, where nothing is measured",
-        "roofline: predicted and machine: give one or the other")
+      errors.fail("invalid", "predicted = true adds predictions to measurements on this host; machine = \"zen5\" predicts only",
+        "roofline: predicted and machine cannot be combined")
     end
     o = setmetatable({machine = model.machine(o.machine)}, {__index = o})
   end
   if o.threads ~= nil and not is_threads(o.threads) then
-    errors.fail("range", nil, "roofline: threads is a number from 1 to 1024, not %s", tostring(o.threads))
+    errors.fail("range", nil, "roofline: threads must be a number from 1 to 1024, not %s", tostring(o.threads))
   end
   if o.simulate and type(o.simulate) ~= "number" then errors.expect("roofline: simulate", o.simulate, "number") end
   return o
@@ -313,17 +314,18 @@ return {
     rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
       .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
       .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}): nw.plot",
-      "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
-      .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
-      .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "
-      .. "elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over "
-      .. "integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those "
-      .. "beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and "
-      .. "outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the "
-      .. "lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. "
-      .. "machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, "
-      .. "but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; "
-      .. "sizes: of symbolic sizes; roofs: those of nw.roofs, kept.",
+      "The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). "
+      .. "nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by "
+      .. "s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = "
+      .. "s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the "
+      .. "definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64 "
+      .. "the peak is that of f64. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than "
+      .. "`simulate` operations (5e7) count their inputs and outputs once instead. level: 'memory', or the cache whose traffic "
+      .. "the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for "
+      .. "each dot, with the time and bytes that s:cost predicts. machine: as nw.machine takes it; then nothing is measured, the "
+      .. "roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, "
+      .. "versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of "
+      .. "nw.roofs to use again.",
       function(what, options) return roofline(nw, what, options) end)
   end,
 }

@@ -1,4 +1,4 @@
---- What the cost model has for a roofline: the roofs of a machine record, and dots that nobody measured.
+--- Rooflines by the cost model: the roofs of a machine record, and predicted dots.
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -7,10 +7,10 @@ local times = require "nestwright.measure.times"
 
 local model = {}
 
--- Multiply-adds, two operations each, of all threads.
+-- The peak of multiply-adds of all threads; each counts as two operations.
 local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
 
--- Each thread has a core, with the rate that a core has to each cache; memory gives all of them no more than it has.
+-- Each thread runs on its own core, with that core's bandwidth to each cache; the bandwidth of memory is shared.
 local function levels_of(r, threads)
   local out = {}
   for n = 1, #r.caches do out[n] = {name = "L" .. n, best = rates.bytes(r, n) * r.clock * 1e9 * threads, spread = 0} end
@@ -19,29 +19,29 @@ local function levels_of(r, threads)
   return out
 end
 
---- The machine of a name, if it is a processor.
+--- The machine of a name; raises if it is not a CPU.
 function model.machine(what)
   local m = machine.of(what)
   if m.kind == "cpu" then return m end
-  errors.fail("invalid", "nw.machine{} is this host's; nw.machines() names others",
-    "roofline: %s is no processor: only those have roofs", m.name)
+  errors.fail("invalid", "nw.machine{} is this host; nw.machines() lists others",
+    "roofline: %s is not a CPU; only CPUs have roofs", m.name)
 end
 
---- Roofs as nw.roofs has them, but by a record.
+--- Roofs in the form of nw.roofs, from a machine record.
 function model.roofs(m, threads)
   local r = rates.fields(m)
   return {threads = threads, machine = r.name, recorded = true, peak = peak(r, 32, threads), peak_f64 = peak(r, 64, threads),
     levels = levels_of(r, threads)}
 end
 
--- What comes from behind the first level, by the name of where it comes from.
+-- Bytes that come from the levels after the first, by their origin.
 local function bytes_of(c)
   local out = {}
   for n = 2, #c.traffic do out[c.traffic[n].name] = c.traffic[n].bytes end
   return out
 end
 
---- A dot of a version as the model sees it, or one that says why there is none. work: flops and arithmetic; o: machine, sizes.
+--- The predicted dot of a version, or a refused one with the reason. work: flops and arithmetic; o: machine, sizes.
 function model.dot(label, s, version, work, threads, o)
   local ok, c = pcall(cost.of, "roofline", s,
     {machine = o.machine, sizes = o.sizes, version = version, threads = threads, conflicts = false})

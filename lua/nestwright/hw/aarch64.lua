@@ -1,4 +1,4 @@
---- Any Arm processor with 64 bits: the features that all of them have, and the costs of one that is common.
+--- Any 64-bit Arm CPU: the features that all of them have, and the costs of a common one.
 return {
   name = "aarch64",
   extends = "neoverse_n1",

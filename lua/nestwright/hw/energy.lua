@@ -1,9 +1,8 @@
---- Energies that are published, in the form of machine records. What they are of is 45 nm, long ago: totals are estimates, and
---- good for comparing.
+--- Published energies in the form of machine records. They are for 45 nm, so totals are estimates, useful for comparisons.
 local energy = {}
 
--- One number of 8, 16, 32, 64 bits. M. Horowitz, "Computing's energy problem", ISSCC 2014, 45 nm at 0.9 V; of 16 bit integers
--- and of f64 it says nothing.
+-- Energies of one number of 8, 16, 32 and 64 bits. M. Horowitz, "Computing's energy problem", ISSCC 2014, 45 nm at 0.9 V, which has
+-- no values for 16-bit integers and f64.
 energy.ops = {
   add = {0.03, 0.4, 0.9, 1.8},
   mul = {0.2, 1.1, 3.7, 14.8},
@@ -15,7 +14,7 @@ energy.ops = {
 
 energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
 
---- Where the numbers of `ops` come from.
+--- The sources of the numbers of `ops`.
 function energy.sources()
   local wider = "f32 of Horowitz, by width: an addition twice, a multiplication four times"
   return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
@@ -24,10 +23,10 @@ function energy.sources()
     ["energy.intmul[4]"] = "four times Horowitz's 32 bits"}
 end
 
--- pJ of 8 bytes from a cache of so many.
+-- pJ of 8 bytes from a cache of this many bytes.
 local CACHES = {{8 << 10, 10}, {32 << 10, 20}, {1 << 20, 100}}
 
---- pJ of a byte from a cache of so many bytes: on lines between Horowitz's three sizes, and beyond them, in logarithms.
+--- pJ per byte from a cache of this many bytes, interpolated between Horowitz's three sizes, and extrapolated, in logarithms.
 function energy.cache(bytes)
   local a, b = CACHES[1], CACHES[2]
   if bytes > b[1] then a, b = b, CACHES[3] end
@@ -37,9 +36,9 @@ end
 
 energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, 8 KB, 32 KB and 1 MB; other sizes on a line through these, in logarithms"
 
--- pJ of a byte of memory.
+-- pJ per byte of memory.
 energy.DRAM = 1950 / 8 -- the middle of Horowitz's 1300 to 2600 pJ for 8 bytes
-energy.LPDDR4 = 64 -- 8 pJ a bit
+energy.LPDDR4 = 64 -- 8 pJ per bit
 energy.DRAM_SOURCE = "Horowitz, ISSCC 2014: the middle of 1300 to 2600 pJ for 64 bits"
 energy.LPDDR4_SOURCE = "LPDDR4 at 8 pJ a bit, as in Accelergy's table"
 

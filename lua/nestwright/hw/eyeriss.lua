@@ -1,5 +1,5 @@
---- An accelerator like Eyeriss: 168 units with register files, a buffer all share. Energies by the ratios of its paper.
-local MAC = 1.0 -- pJ of a 16-bit multiply-add; what counts are the ratios
+--- An accelerator like Eyeriss: 168 units with register files and a shared buffer. Energies by the ratios of its paper.
+local MAC = 1.0 -- pJ of a 16-bit multiply-add; only the ratios matter
 local WORD = 2 -- bytes
 
 return {

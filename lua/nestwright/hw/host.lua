@@ -1,7 +1,7 @@
---- This host: what the system says of it, what nw.calibrate has measured, and for the rest the numbers of its family.
+--- This host: what the system reports, what nw.calibrate has measured, and for the rest the numbers of its CPU family.
 local core = require "nestwright.core"
 
--- By the cpu's name, the first that fits.
+-- Families by the CPU's name; the first match counts.
 local FAMILIES = {
   {"^AuthenticAMD family 26 ", "zen5"},
   {"^GenuineIntel family 6 model 85$", "skylake_x"},
@@ -15,9 +15,9 @@ local function family_of(cpu)
   for _, family in ipairs(FAMILIES) do if cpu:find(family[1]) then return family[2] end end
 end
 
-local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows, unless it hides its caches
+local SIZES = {"bytes", "ways", "line", "shared_by"} -- known to the system unless it hides its caches
 
--- Sizes are this host's; what a level costs is that of the family's level of that number, and its source too.
+-- Sizes are those of this host; the costs of a level, with their sources, are those of the family's level of the same number.
 local function add_caches(t, family, source)
   local like = require("nestwright.cost.machine").of(family)
   local levels = like.caches
@@ -33,7 +33,7 @@ local function add_caches(t, family, source)
   end
 end
 
--- The fields that there are, as figures name them: "ops.*.latency", "caches.bytes", "clock".
+-- The existing fields, as figures name them: "ops.*.latency", "caches.bytes", "clock".
 local function fields()
   local out = {}
   for _, row in ipairs(core.machine_rows()) do
@@ -44,8 +44,8 @@ end
 
 local function field_of(path) return (path:gsub("%[%d+%]", ""):gsub("^ops%.[^.]+%.", "ops.*.")) end
 
--- One figure of the calibration, by the path of its field, into nested tables; a level that the system does not have is left, and
--- so is a path that leads through a number, or ends before one.
+-- Puts one figure of the calibration into nested tables by the path of its field. Skips levels that the system does not have, and
+-- paths that do not end at a number.
 local function add_figure(t, path, value)
   local at, last = t, nil
   for part in path:gmatch "[^%.%[%]]+" do
@@ -62,7 +62,7 @@ local function add_figure(t, path, value)
   return true
 end
 
--- A file of another version may have figures of fields that there are not any more.
+-- A file of another version may contain fields that no longer exist.
 local function add_figures(t, measured)
   local known = fields()
   for path, value in pairs(measured.figures) do
@@ -70,7 +70,7 @@ local function add_figures(t, measured)
   end
 end
 
---- What is said of the host, with what was measured (nil: nothing was, `why` says why).
+--- The table of the host with the measured values; nil: nothing was measured, and `why` says why.
 return function(measured, why)
   local h = core.machine_host()
   local family = family_of(h.cpu)

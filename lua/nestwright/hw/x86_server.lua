@@ -1,4 +1,4 @@
---- A server of x86 cores as there are many, with AVX2 and FMA: what a record of one's own may extend.
+--- A common x86 server with AVX2 and FMA, as a base for records that extend it.
 local energy = require "nestwright.hw.energy"
 
 local function cache(level)

@@ -154,7 +154,7 @@ describe("an audit", function()
     assert(ok, problem)
     assert.is_true(#b.points >= 8)
     assert.equal(1, b.unpriced)
-    assert.is_truthy(tostring(b):find("1 schedule without a prediction, left out: too many accesses to count", 1, true))
+    assert.is_truthy(tostring(b):find("1 schedule without a prediction, excluded: too many accesses to count", 1, true))
     local before, after = sample.load(file).entries, sample.load(path).entries
     assert.is_true(#after > #before)
     for n, entry in ipairs(before) do assert.same(entry, after[n]) end

@@ -119,7 +119,7 @@ describe("a record of one's own", function()
     assert.same({3.1, 5, 1}, {m.clock, m.ops.fma.latency, #m.caches})
     assert.same(other.ops.fma.per_cycle, m.ops.fma.per_cycle)
     assert.same(other.memory, m.memory)
-    assert.same({"its box", "said in mine", other:source "ops.fma.per_cycle"},
+    assert.same({"its box", "stated in mine", other:source "ops.fma.per_cycle"},
       {m:source "clock", m:source "ops.fma.latency", m:source "ops.fma.per_cycle"})
     local third = nw.machine {name = "third", extends = m, cores = 1}
     assert.same({3.1, 1, "its box"}, {third.clock, third.cores, third:source "clock"})
@@ -215,7 +215,7 @@ describe("what is wrong with a record", function()
     local deep = least()
     deep.ops = {fma = deep}
     fails("deeper than any field", nw.machine, deep)
-    fails("sources are texts", nw.machine, least {sources = {3}})
+    fails("sources must be a table", nw.machine, least {sources = {3}})
     fails("not by", nw.machine, {3, 4})
   end)
 end)

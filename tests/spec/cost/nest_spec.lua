@@ -158,15 +158,15 @@ else:
     end
     assert.equal("array B: double[4]\n         ^\ndouble is f64: array A: f64[N, M]", hint "array B: double[4]\n")
     for line, want in pairs {["for (int i = 0; i < N; i++) {"] = "for i in 0..N:", ["for i in range(N):"] = "for i in 0..N:",
-      ["for i in 0..<N:"] = "never reached", ["for i in N..0 step -1:"] = "reversed",
-      ["for i in 0..N: A[i] = 1"] = "lines of its own",
-      ["A[0] = 1;"] = "no semicolons", ["// twice"] = "begins with #", ["A[0]++"] = "+= 1", ["if N > 3 && N < 5:"] = "and",
-      ["while N > 0:"] = "loops have bounds", ["array B, C: f64[N]"] = "a line for each", ["int k;"] = "i32"} do
+      ["for i in 0..<N:"] = "upper bound is excluded", ["for i in N..0 step -1:"] = "reversed",
+      ["for i in 0..N: A[i] = 1"] = "on its own lines",
+      ["A[0] = 1;"] = "remove the semicolon", ["// twice"] = "begins with #", ["A[0]++"] = "+= 1", ["if N > 3 && N < 5:"] = "and",
+      ["while N > 0:"] = "loops need bounds", ["array B, C: f64[N]"] = "each array on its own line", ["int k;"] = "i32"} do
       assert.truthy(hint(arrays .. line .. "\n"):find(line, 1, true), line)
       assert.truthy(hint(arrays .. line .. "\n"):find(want, 1, true), line .. ": " .. hint(arrays .. line .. "\n"))
     end
     local data = hint(arrays .. "for i in 0..N:\n  if A[i] > 0:\n    A[i] = 0\n")
-    assert.truthy(data:find("what is in an array is not known", 1, true))
+    assert.truthy(data:find("not elements of arrays", 1, true))
     assert.equal("  A[i]\n  ^\nMake the array larger, or put an if around it.", hint(arrays .. "for i in 0..N + 1:\n  A[i]\n"))
     local _, e = pcall(nw.nest.parse, "array B: double[4]\n")
     assert.truthy(tostring(e):find("\n  hint: array B: double[4]\n                 ^\n        double is f64", 1, true), tostring(e))
@@ -217,12 +217,12 @@ describe("a nest", function()
     assert.equal(2048, s[3].accesses)
     assert.truthy(tostring(s:plot {y = "L1"}):find "Counted by the cache model, not measured%.")
     assert.truthy(s:plot({y = "L1"}).script:find("misses of L1 over N", 1, true))
-    fails("K is no parameter", "invalid", n.sweep, n, {K = {1}})
+    fails("K is not a parameter", "invalid", n.sweep, n, {K = {1}})
   end)
 
   it("is refused caches that are none", function()
     local n = nw.nest.parse "array A: f64[8]\nA[7]\n"
-    fails("there are no levels of cache", "invalid", n.misses, n, {levels = {}})
+    fails("there are no cache levels", "invalid", n.misses, n, {levels = {}})
     fails("not a multiple of the line", "invalid", n.misses, n, {levels = {{bytes = 100}}})
     fails("do not divide", "invalid", n.misses, n, {levels = {{bytes = 640, ways = 3}}})
     fails("unknown", nil, n.misses, n, {levels = LEVELS, way = 3})
