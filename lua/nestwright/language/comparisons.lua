@@ -1,16 +1,16 @@
---- Comparisons that Lua answers by itself. For an index i, `i == 3` is false, and no metamethod is asked; a function that says so
---- describes something else than it seems to. They are found among the instructions of the function (Lua 5.4's), where an
---- index, or arithmetic on one, is compared with a number by == or ~=.
+--- Finds comparisons that Lua evaluates itself. For an index i, `i == 3` is false, and Lua calls no metamethod, so such a function
+--- does not describe what it seems to. This finds them in the bytecode of the function (Lua 5.4), where an index, or arithmetic on
+--- one, is compared with a number by == or ~=.
 local errors = require "nestwright.language.errors"
 
 local comparisons = {}
 
 -- ---- the instructions of a function
 
-local VERSION = "\27Lua\x54\0" -- and format 0; others are left alone
-local SIZES, HEADER = 4, 31 -- bytes of an instruction; of the header
+local VERSION = "\27Lua\x54\0" -- and format 0; other bytecode is skipped
+local SIZES, HEADER = 4, 31 -- bytes of an instruction, and of the header
 
--- A number, of seven bits a byte, the last marked; and where it ends.
+-- Reads a number with seven bits per byte, whose last byte is marked; returns it and the next position.
 local function whole(text, at)
   local n = 0
   repeat
@@ -44,7 +44,7 @@ end
 
 local EQ, EQK, EQI = 57, 60, 61
 
--- Whether it compares at all; few do.
+-- True if the function compares anything; few do.
 local function compares(text, at, n)
   for byte = at, at + (n - 1) * SIZES, SIZES do
     local op = text:byte(byte) & 0x7F
@@ -53,12 +53,12 @@ local function compares(text, at, n)
   return false
 end
 
--- {params, constants, [pc] = {op, a, b, c, to (of a jump)}} of a function that compares, or nil.
+-- {params, constants, [pc] = {op, a, b, c, to (of a jump)}} of a function that compares, else nil.
 local function instructions(f)
   if debug.getinfo(f, "S").what == "C" then return nil end
   local text = string.dump(f, true)
   if text:sub(1, #VERSION) ~= VERSION or text:byte(13) ~= SIZES then return nil end
-  local _, params = whole(text, select(2, whole(text, skip_string(text, HEADER + 2)))) -- behind its lines
+  local _, params = whole(text, select(2, whole(text, skip_string(text, HEADER + 2)))) -- after its lines
   local n, at = whole(text, params + 3)
   if not compares(text, at, n) then return nil end
   local out = {params = text:byte(params), constants = constants_of(text, at + n * SIZES)}
@@ -78,7 +78,7 @@ local SIGNS = {"+", "-", "*", "%", "^", "/", "//"}
 
 local function is(range, op) return op >= range.first and op <= range.last end
 
-local KEEPS = {} -- those that leave R[A] as it is
+local KEEPS = {} -- instructions that do not change R[A]
 for op in ("10 15 16 17 18 46 47 48 54 55 56 57 58 59 60 61 62 63 64 65 66 70 71 72 78 82"):gmatch "%d+" do
   KEEPS[tonumber(op)] = true
 end
@@ -95,13 +95,13 @@ local function is_written(code, register)
   return false
 end
 
--- Whether something goes on at pc from elsewhere.
+-- True if a jump leads to pc.
 local function is_reached(code, pc)
   for _, it in ipairs(code) do if it.op == JUMP and it.to == pc then return true end end
   return false
 end
 
--- The instruction that made what a register holds at pc, where nothing branches in between.
+-- The instruction that set a register's value at pc, if no branch lies in between.
 local function maker(code, pc, register)
   for at = pc - 1, 1, -1 do
     local it = code[at]
@@ -110,7 +110,7 @@ local function maker(code, pc, register)
   end
 end
 
--- Operands and sign of arithmetic: numbers of registers, {constant}; nothing of other instructions.
+-- The operands and the sign of arithmetic: numbers of registers or {constant}; nothing for other instructions.
 local function arithmetic(code, it)
   if is(ARITHMETIC, it.op) then return SIGNS[it.op - ARITHMETIC.first + 1], it.b, it.c end
   if not is(ARITHMETIC_K, it.op) then return nil end
@@ -119,7 +119,8 @@ local function arithmetic(code, it)
   return number < 0 and "-" or "+", it.b, {math.abs(number)}
 end
 
--- The text of what `leaf` knows, or of arithmetic on it, which a register holds at pc; or nil. `both`: it must know both operands.
+-- The text of a register at pc, if `leaf` knows it or it is arithmetic on known values; else nil. both: both operands must be
+-- known.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end
@@ -139,12 +140,12 @@ local function text_in(code, pc, register, leaf, both, inner)
   return inner and "(" .. text .. ")" or text
 end
 
--- A parameter that keeps its value.
+-- A parameter that is never assigned.
 local function index_leaf(code, names)
   return function(register) return register < code.params and not is_written(code, register) and names[register + 1] or nil end
 end
 
--- A number from outside: N.
+-- A number from an upvalue or a global: N.
 local function number_leaf(code, f)
   return function(_, it)
     if not it or it.op ~= GETUPVAL and it.op ~= GETTABUP then return nil end
@@ -176,13 +177,13 @@ local function parameters(f, n)
   return names
 end
 
--- A function that asks what its arguments are also takes numbers.
+-- A function that checks the types of its arguments accepts plain numbers too.
 local function asks_for_types(code)
   for _, constant in pairs(code.constants) do if constant == "type" then return true end end
   return false
 end
 
---- Raises where a function of indices compares one with a number by == or ~=.
+--- Raises an error if a function of indices compares one with a number by == or ~=.
 function comparisons.check(what, f)
   local code = instructions(f)
   if not code or asks_for_types(code) then return end
@@ -190,8 +191,8 @@ function comparisons.check(what, f)
   for pc = 1, #code do
     local text = compared(code, pc, index, number)
     if text then
-      errors.fail("type", "write nw.eq(a, b) or nw.ne(a, b), in nw.select(condition, a, b)",
-        "%s: `%s` is false in Lua whatever the index is, and ~= true: they give no expression", what, text)
+      errors.fail("type", "use nw.eq(a, b) or nw.ne(a, b) as the condition of nw.select(condition, a, b)",
+        "%s: `%s` is always false in Lua, and ~= always true: an index cannot be compared this way", what, text)
     end
   end
 end

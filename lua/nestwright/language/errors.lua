@@ -1,4 +1,4 @@
---- How a failure reads: where, what, the picture of the loops involved, and what to try.
+--- Formats errors: where, what, a picture of the loops involved, and what to try.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local guard = require "nestwright.language.guard"
@@ -9,35 +9,35 @@ local function fields(class, list)
 end
 
 fields("error", {
-  {"code", "string", "The kind of failure: invalid, type, range, memory, parse, limit, refused, undecided and others."},
+  {"code", "string", "The kind of error: invalid, type, range, memory, parse, limit, refused, undecided and others."},
   {"message", "string", "One sentence."},
   {"hint", "string?", "What to do about it."},
-  {"source", "string?", "Where it was raised: the name of a file, or repl[7]."},
-  {"line", "integer?", "The line in it."},
+  {"source", "string?", "Where the error was raised: the name of a file, or repl[7]."},
+  {"line", "integer?", "The line in that source."},
   {"refusal", "nw.refusal?", "Why a step was refused."},
-  {"schedule", "string?", "The name of a variable that holds the schedule of the step; the text of the error speaks of it."},
+  {"schedule", "string?", "The name of a variable that holds the schedule; the text of the error uses it."},
 })
 
 fields("refusal", {
-  {"kind", "string", "Of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
+  {"kind", "string", "The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
   {"primitive", "string", "The primitive: parallel."},
   {"step", "string", "The step as typed: s:parallel \"k\"."},
   {"message", "string", "What cannot be done."},
   {"why", "string?", "One sentence about the two iterations."},
-  {"tensor", "string?", "The tensor they meet at: C."},
+  {"tensor", "string?", "The tensor that both access: C."},
   {"element", "string?", "The element: C[0, 0]."},
-  {"source_block", "string?", "The block that comes first."},
-  {"source", "string?", "Where its loops stand: (i=0, k=0)."},
-  {"sink_block", "string?", "The block that must come later."},
-  {"sink", "string?", "Where its loops stand."},
+  {"source_block", "string?", "The block that must run first."},
+  {"source", "string?", "The values of its loops: (i=0, k=0)."},
+  {"sink_block", "string?", "The block that must run later."},
+  {"sink", "string?", "The values of its loops."},
   {"distance", "string?", "Iterations between the two, along the loop that carries them or as a vector."},
   {"loops", "string[]", "The loops that carry the conflict."},
-  {"alternatives", "string[]", "Steps that were tried and work."},
-  {"picture", "string?", "The nest with those loops marked."},
-  {"witness", "table?", "The same in numbers: sizes, index of the element, source and sink by loop, the marked loop."},
+  {"alternatives", "string[]", "Steps that were tried and are legal."},
+  {"picture", "string?", "The loop nest with those loops marked."},
+  {"witness", "table?", "The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop."},
 })
 
--- Texts of chunks that are no files, by name; the host fills it.
+-- Texts of chunks that are not files, by name; set by the host.
 local texts = package.loaded["nestwright.sources"] or {}
 package.loaded["nestwright.sources"] = texts
 
@@ -60,7 +60,7 @@ local function indent(out, text, by)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
 end
 
--- A step as the user would write it: of the schedule's own name, or of none where it has no name.
+-- A step as the user would write it, with the name of the schedule, or without one if it has no name.
 local function of_schedule(step, name)
   if not name then return (step:gsub("^s:", ":")) end
   return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))
@@ -96,7 +96,7 @@ core.error.__concat = function(a, b) return tostring(a) .. tostring(b) end
 
 local errors = {}
 
---- Raises at the user's line.
+--- Raises an error at the user's line.
 ---@param code string
 ---@param hint? string
 ---@param message string   a format when arguments follow
@@ -108,13 +108,13 @@ end
 --- True for the errors of this library.
 function errors.is_error(e) return getmetatable(e) == core.error end
 
---- An error of Lua's own as one of the library, where it says that there is no memory; any other as it is.
+--- Turns Lua's own "not enough memory" into an error of this library; returns other errors unchanged.
 function errors.of_lua(problem)
   if problem ~= "not enough memory" then return problem end
   local refused = debug.getregistry()["nestwright.host.memory"]
   local message = refused and refused() or "Lua has no more memory"
   return setmetatable({code = "memory", message = message,
-    hint = "ask for less, or set what is no longer needed to nil; nothing else is lost"}, core.error)
+    hint = "request less memory, or set values that are no longer needed to nil; all other values are intact"}, core.error)
 end
 
 --- Checks the keys of a table of options and returns it; `options` may be nil.
@@ -135,13 +135,13 @@ function errors.options(what, options, allowed, listed)
   return options
 end
 
---- Raises unless the value is of a Lua type.
+--- Raises an error unless the value has this Lua type.
 function errors.expect(what, value, wanted)
   if type(value) == wanted then return value end
-  errors.fail("invalid", nil, "%s: expected a %s, got %s", what, wanted, core.type_name(value))
+  errors.fail("invalid", nil, "%s: expected %s, got %s", what, guard.with_article(wanted), core.type_name(value))
 end
 
---- Raises unless the value is a text of one line that can be shown anywhere: UTF-8 without control characters.
+--- Raises an error unless the value is a one-line text that can be shown anywhere: UTF-8 without control characters.
 function errors.label(what, value) return core.check_text(what, value) end
 
 return errors

@@ -1,13 +1,13 @@
---- Arguments of public functions, held against the types in the row that documents them: whoever gives another is told the
---- function, the argument, what it must be and what came. What a type cannot say, as a range, is for the function itself.
+--- Checks arguments of public functions against the types in their rows. An error names the function, the argument, the expected
+--- type and the value. Conditions that a type cannot express, such as ranges, are checked by the function itself.
 local core = require "nestwright.core"
 local signature = require "nestwright.language.signature"
 
 local guard = {}
 
--- A test of a type: `fits` of a value, true or false, and `why` of one that does not: {path (inside the value), value (what stands
--- there), type (what it is not of), within (the table around it)}, or, of a table with a key that the type does not have, {path,
--- key, known (the keys that it has)}.
+-- A test of a type. fits(value): true or false. why(value), for a value that does not fit: {path (inside the value), value (at that
+-- path), type (expected there), within (the table around it)}, or, for a table with an unknown key, {path, key, known (the valid
+-- keys)}.
 local test_of
 
 local function plain_test(t, fits) return {fits = fits, why = function(value) return {path = "", value = value, type = t} end} end
@@ -16,7 +16,7 @@ local function plain_test(t, fits) return {fits = fits, why = function(value) re
 
 local getmetatable = debug.getmetatable
 
--- Classes of the binding have one metatable; that of a class of ours says its name.
+-- A class of the binding has one metatable; the metatable of a class in Lua has its name.
 local function is_class(name)
   local one, metatable = core.classes[name], "nestwright." .. name
   if one then return function(value) return getmetatable(value) == one end end
@@ -31,9 +31,9 @@ local PLAIN = {
   integer = function(value) return type(value) == "number" and math.tointeger(value) ~= nil end,
   lightuserdata = function(value) return type(value) == "userdata" end,
 }
--- No name, path or label has a NUL in it, and C would take what stands before one for the whole.
+-- Names, paths and labels contain no NUL: C would cut the text there.
 function PLAIN.string(value) return type(value) == "string" and not value:find("\0", 1, true) end
-PLAIN["nw.label"] = core.is_label -- a text of one line that can be shown anywhere
+PLAIN["nw.label"] = core.is_label -- a one-line text that can be shown anywhere
 for _, name in ipairs {"nil", "number", "boolean", "table", "function", "userdata"} do
   PLAIN[name] = function(value) return type(value) == name end
 end
@@ -47,7 +47,7 @@ end
 
 local function literal_test(t) return plain_test(t, function(value) return value == t.text end) end
 
--- Why it fits none: of those that look inside the value, the one that sees farthest.
+-- Why no alternative fits: the reason with the longest path inside the value.
 local function union_test(t)
   local tests = {}
   for n, one in ipairs(t.of) do tests[n] = test_of(one) end
@@ -65,14 +65,14 @@ local function union_test(t)
   end}
 end
 
--- The first key of a table that its type does not have, or nil. An object may hold more than it is asked for.
+-- The first key of a table that its type does not have, or nil. Objects may have other keys.
 local function surplus(value, has)
   if getmetatable(value) then return nil end
   for key in next, value do if not has(value, key) then return key end end
 end
 
--- parts: what must fit what, as an iterator of path, value and test, for a value that is a table. has: true for the keys that it
--- may have, of a table and a key; known: those that can be listed.
+-- A test for tables. parts(value): an iterator of path, value and test. has(value, key): true for valid keys; known: the keys that
+-- can be listed.
 local function table_test(t, parts, has, known)
   return {fits = function(value)
     if type(value) ~= "table" then return false end
@@ -88,7 +88,7 @@ local function table_test(t, parts, has, known)
       end
     end
     local key = surplus(value, has)
-    if #known == 0 and #value == 0 then key = nil end -- a table that is not a list at all
+    if #known == 0 and #value == 0 then key = nil end -- the table is not a list at all
     return {path = "", value = value, type = t, key = key, known = known}
   end}
 end
@@ -121,7 +121,7 @@ local function fields_test(t)
   end, function(_, key) return t.open or known[key] end, names)
 end
 
--- A key of a table in a few words: as a field, or what it is.
+-- A key of a table as text: a field, or its type.
 local function key_text(key) return (type(key) == "string" or type(key) == "number") and tostring(key) or core.type_name(key) end
 
 local function map_test(t)
@@ -140,9 +140,10 @@ local MAKE = {name = name_test, literal = literal_test, union = union_test, list
 
 function test_of(t) return MAKE[t.kind](t) end
 
--- ---- what is said
+-- ---- texts
 
-local function with_article(word) return (word:find "^[aeiou]" and "an " or "a ") .. word end
+--- "an array", "a table".
+function guard.with_article(word) return (word:find "^[aeiou]" and "an " or "a ") .. word end
 
 local WORDS = {integer = "a whole number", any = "a value", ["nil"] = "nothing", lightuserdata = "an address",
   ["nw.expr"] = "an expression", ["nw.axis"] = "a reduce axis", ["nw.array"] = "a tensor with data", ["nw.loopnest"] = "a nest",
@@ -158,10 +159,10 @@ local function word_of(t)
   if t.kind == "literal" then return ("'%s'"):format(t.text) end
   if t.kind == "fields" then return words_of_fields(t) end
   if t.kind ~= "name" then return t.kind == "list" and "a list" or "a table" end
-  return WORDS[t.name] or with_article((t.name:gsub("^nw%.", "")))
+  return WORDS[t.name] or guard.with_article((t.name:gsub("^nw%.", "")))
 end
 
--- Adds to a list the words for a type and for those it is made of, each once.
+-- Adds the words for a type and for its alternatives to a list, each once.
 local function add_words(t, out)
   for _, one in ipairs(t.kind == "union" and t.of or {}) do add_words(one, out) end
   if t.kind == "union" then return out end
@@ -184,16 +185,16 @@ local function has(t, name)
   return false
 end
 
--- What came: a number, and a word among words, as it is.
+-- The given value: a number, or a word where words are expected, as it is; otherwise its type.
 local function got(t, value)
-  if type(value) == "string" and value:find("\0", 1, true) then return "one with a NUL in it" end
+  if type(value) == "string" and value:find("\0", 1, true) then return "a string with a NUL byte" end
   if type(value) == "number" and has(t, "integer") then return tostring(value) end
   local first = t.kind == "union" and t.of[1] or t
   if type(value) == "string" and first.kind == "literal" then return ("'%s'"):format(value) end
   return core.type_name(value)
 end
 
--- A key of the table that was meant for a field that is missing.
+-- A hint if a key of the table looks like the missing field.
 local function misspelt(why)
   local missing = why.value == nil and why.within and why.path:match "%.([%w_]+)$"
   if not missing then return nil end
@@ -202,26 +203,26 @@ local function misspelt(why)
   end
 end
 
--- What to do, where people often mean something that is close.
+-- A hint for common mistakes.
 local function hint_for(t, value)
   local class = getmetatable(value)
   if has(t, "nw.expr") and class == core.classes.tensor then return ("read an element of it: %s(i, ...)"):format(value.name) end
   if has(t, "nw.expr") and type(value) == "boolean" then
     return "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)"
   end
-  if has(t, "nw.loop") and class == core.classes.axis then return ("its loop is given by name: \"%s\""):format(value.name) end
-  if has(t, "nw.array") and class == core.classes.tensor then return "a tensor has no data: nw.random(shape) makes some" end
+  if has(t, "nw.loop") and class == core.classes.axis then return ("give the name of its loop: \"%s\""):format(value.name) end
+  if has(t, "nw.array") and class == core.classes.tensor then return "a tensor has no data: nw.random(shape) makes an array" end
   if has(t, "nw.axis") and not has(t, "nw.expr") then return "make one with nw.reduce_axis(extent, name)" end
 end
 
--- "(shape, dtype)": what a function takes, without its object.
+-- "(shape, dtype)": the parameters of a function, without self.
 local function taken(params)
   local names = {}
   for _, p in ipairs(params) do if p.name ~= "self" then names[#names + 1] = p.name end end
   return ("(%s)"):format(table.concat(names, ", "))
 end
 
--- Options in the place of what comes before them.
+-- A hint if options are given in the place of another parameter.
 local function misplaced(params, n, value)
   if type(value) ~= "table" or getmetatable(value) then return nil end
   for k = n + 1, #params do if params[k].name == "options" then return "the options come last: " .. taken(params) end end
@@ -229,16 +230,16 @@ end
 
 -- ---- functions
 
--- Raises what is wrong with a text, where one is wanted that can be shown.
+-- Raises the error for a text that cannot be shown, if the parameter must be one that can.
 local function refuse_text(what, why)
   local text = type(why.value) == "string" and not why.value:find("\0", 1, true)
   if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
 end
 
--- The place of an argument among those that the user counts, who does not count the object of a method.
+-- The number of an argument as the user counts: self is not counted.
 local function place(params, n) return params[1] and params[1].name == "self" and n - 1 or n end
 
---- Raises what is wrong with a key of a table that nothing reads.
+--- Raises an error about an unknown key of a table.
 ---@param what string       whose table it is
 ---@param kind string       option, or key
 ---@param known string[]    those that are read
@@ -250,25 +251,25 @@ function guard.refuse_key(what, kind, key, known, hint)
 end
 
 --- The hint that lists options.
-function guard.listed(names) return names[1] and "its options are " .. table.concat(names, ", ") or "it has no options" end
+function guard.listed(names) return names[1] and "the options are " .. table.concat(names, ", ") or "there are no options" end
 
--- The name of an argument, or its place where the row has "...".
+-- The name of a parameter, or its number where the row has "...".
 local function name_of(params, n)
   local p = params[math.min(n, #params)]
   return p.name == "..." and ("argument %d"):format(place(params, n)) or p.name
 end
 
--- A key of a list may be meant for an argument that follows it.
+-- A key of a list may be meant for a later argument.
 local function refuse_key_of(function_name, params, n, why)
   if why.known[1] then
     local option = why.path == ""
     guard.refuse_key(option and function_name or ("%s: %s%s"):format(function_name, name_of(params, n), why.path),
       option and "option" or "key", why.key, why.known, guard.listed(why.known))
   end
-  local hint = "it is a list"
+  local hint = "a list has only the keys 1 to n"
   for k = n + 1, #params do
     local near = type(why.key) == "string" and core.nearest(why.key, {params[k].name})
-    if near then hint = ("%s is an argument of its own: %s"):format(near, taken(params)) end
+    if near then hint = ("%s is a separate argument: %s"):format(near, taken(params)) end
   end
   guard.refuse_key(("%s: %s%s"):format(function_name, name_of(params, n), why.path), "key", why.key, {}, hint)
 end
@@ -284,7 +285,7 @@ local function refuse(function_name, params, n, why)
     why.path, guard.words(why.type), got(why.type, why.value)), hint)
 end
 
--- Refuses what stands after the last argument. nil there is nothing.
+-- Refuses arguments after the last parameter, except nil.
 local function refuse_rest(name, params, ...)
   for n = 1, select("#", ...) do
     local value = (select(n, ...))
@@ -305,7 +306,7 @@ local function one_of(name, params, n)
   end
 end
 
--- A check of the arguments from the first on. Most functions have few, and no "...".
+-- A check of all arguments. Most functions have few, and no "...".
 local function check_of(name, params)
   local checks, count, rest = {}, #params, nil
   for n = 1, count do checks[n] = one_of(name, params, n) end
@@ -326,17 +327,17 @@ local function check_of(name, params)
   end
 end
 
--- No tail call: what goes wrong inside finds the name of the function on the stack.
+-- Not a tail call, so that errors inside find the function's name on the stack.
 local function as_they_are(...) return ... end
 
---- The function, behind a check of its arguments against its row's signature. own: a method that reads its arguments itself, and
---- only its object is checked.
+--- The function with a check of its arguments against the signature of its row. own: a method that reads its arguments itself; only
+--- its object is checked.
 ---@param name string
 ---@param text string   the signature
 ---@param fn function
 ---@param own? boolean
 function guard.guarded(name, text, fn, own)
-  local check -- made at the first call: a session uses few of all functions
+  local check -- made at the first call, because a session uses few functions
   local function guarded(...)
     if not check then
       local params = signature.parameters(text)

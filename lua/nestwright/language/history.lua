@@ -1,4 +1,4 @@
---- What a schedule tells about its own making: the log, the versions, why a line is there, and steps nobody judged.
+--- The history of a schedule: the log, the versions, why a line is there, and steps that are not judged.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -50,18 +50,18 @@ local function line_of(s, all)
   return line
 end
 
--- What each version should take, where that is asked for.
+-- Adds the predicted time of a version.
 local function predict(s, entry, o, row)
   local shown, c = require "nestwright.cost.costs_shown".version(s, entry.version, o)
   entry.predicted, entry.bottleneck = c and c.seconds, c and c.bottleneck
   return table.move(shown, 1, 2, #row + 1, row)
 end
 
--- What is said about costs is said of nothing without them.
+-- Options about costs are errors without cost = true.
 local function check_costs(o)
   for _, name in ipairs {"machine", "sizes", "threads"} do
     if not o.cost and o[name] ~= nil then
-      errors.fail("invalid", ("s:log{cost = true, %s = ...}"):format(name), "log: %s is of costs, which are not asked for", name)
+      errors.fail("invalid", ("s:log{cost = true, %s = ...}"):format(name), "log: %s applies only with cost = true", name)
     end
   end
   if o.cost then o = setmetatable({machine = require "nestwright.cost.machine".of(o.machine)}, {__index = o}) end
@@ -157,7 +157,7 @@ local function why(s, line, what)
   return report.new(reasons, text)
 end
 
--- ---- steps nobody judges
+-- ---- steps that are not judged
 
 local function unsafe(s, f, ...)
   errors.expect("unsafe: the steps", f, "function")
@@ -168,22 +168,22 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
-    "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, "
-    .. "the step, statements added, removed and changed, operations "
-    .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
-    .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
-    .. "buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; "
-    .. "machine, sizes and threads as there.", log)
+    "The history: one row per step, starting with the naive program. A row has the number of the version, as s:diff and "
+    .. "s:checkout take it, the step, the statements added, removed and changed, the operations of one run, the bytes that a run "
+    .. "reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, "
+    .. "unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time "
+    .. "and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and "
+    .. "threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
-    "The tree of versions with the names of branches, and the one that is current.", versions)
+    "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",
-    "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each "
-    .. "inside what it stands in. Nodes have kind and text; name, mark, stream and unsafe where they apply.", tree)
+    "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
+    .. "the node that contains it. Nodes have kind and text; name, mark, stream and unsafe where they apply.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
-    "Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each "
-    .. "offset, the storage. With view = 'lowered', a line of s:show \"lowered\".", why)
+    "Which steps made a line of s:show(), given by its number or a part of its text: the steps for the loop and its mark, each "
+    .. "guard, each offset, and the storage. With view = 'lowered', a line of s:show \"lowered\".", why)
   method("unsafe", "(self: nw.schedule, steps: fun(s: nw.schedule, ...: any): any, ...: any): any ...",
-    "Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the "
-    .. "trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if "
-    .. "every access stays inside its buffer. Returns what the function returns.", unsafe)
+    "Takes the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as "
+    .. "unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine "
+    .. "code is made only if every access stays inside its buffer. Returns what the function returns.", unsafe)
 end

@@ -1,16 +1,16 @@
---- The executions of stages in the order of the program, as pictures of iteration spaces need them: at which time, by which
---- thread, in which piece and which tile.
+--- Lists the executions of stages in program order, for pictures of iteration spaces: the time, the thread, the piece and the tile
+--- of each.
 local core = require "nestwright.core"
 
 local instances = {}
 
 local MOST = 100000 -- executions
 
--- The split-off init of a reduction is a stage of its own.
+-- The split-off initialization of a reduction is a separate stage.
 local function stage_of(block) return block.init and block.name or block.stage end
 
---- Blocks of a program by stage, in the order of the program: {name, axes, init, blocks (their numbers)}. holder:
---- a schedule, or what core.refused_programs gives.
+--- The blocks of a program by stage, in program order: {name, axes, init, blocks (their numbers)}. holder: a schedule, or a result
+--- of core.refused_programs.
 function instances.stages(holder, after, sizes)
   local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
   for n, block in ipairs(blocks) do
@@ -24,18 +24,18 @@ function instances.stages(holder, after, sizes)
   return list, blocks
 end
 
--- ---- what the loops around a block say
+-- ---- facts from the loops around a block
 
--- The piece that a loop is of, by the names that cuts gave: of y.main/x.pre_o, y.main/x.pre. Of loops fused one beside the
--- other, i_o_or_i.tail, it is told by what they hold.
+-- The piece that a loop belongs to, by the names that cuts gave: y.main/x.pre_o is in y.main/x.pre. Fused loops, such as
+-- i_o_or_i.tail, are classified by the loops inside them.
 local function cut_of(loop)
   return not loop.name:find("_or_", 1, true) and loop.name:match "^.*%.%w+" or nil
 end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- A piece is called by the loop around whose name has most cuts, the innermost of these, or else by the outermost there is. A
--- stage in one piece keeps its name.
+-- The piece of a block is named after the innermost loop with the most cuts in its name, or else after the outermost loop. A stage
+-- in one piece keeps its name.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do
@@ -48,7 +48,7 @@ end
 
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
 
--- Loops of a kind, by number.
+-- The loops of a kind, by number.
 local function loops_where(block, holds)
   local out = {}
   for n, loop in ipairs(block.loops) do if holds(loop, n) then out[#out + 1] = n end end
@@ -58,8 +58,8 @@ end
 local function is_shared(loop) return SHARED[loop.mark] ~= false end
 local function is_vector(loop) return loop.mark == "vectorize" end
 
--- A loop cuts an axis into tiles where a round of it goes on by more than one; of what is not affine, where a loop further in
--- counts the same axis.
+-- A loop cuts an axis into tiles if one of its iterations advances the axis by more than one; for an index that is not affine, if
+-- an inner loop runs along the same axis.
 local function is_tile_loop(axis, n, nloops)
   local step = axis.step[n]
   if step then return math.abs(step) > 1 end
@@ -67,7 +67,7 @@ local function is_tile_loop(axis, n, nloops)
   return false
 end
 
--- Of the axes named: loops by level, the largest tiles first. Each axis counts its loops from the outermost.
+-- The tiling loops of the given axes by level, largest tiles first. Each axis numbers its loops from the outermost.
 local function tile_levels(block, shown)
   local levels = {}
   for _, axis in ipairs(block.axes) do
@@ -89,7 +89,7 @@ local function key_of(visit, loops)
   return table.concat(values, " ")
 end
 
--- The tile that an execution is in, by level: those of a level are equal where all loops down to it stand equal.
+-- The tile of an execution, by level. Executions are in the same tile if all loops down to that level have the same values.
 local function tiles_of(visit, levels)
   local out, key = {}, visit.block .. ":"
   for n, loops in ipairs(levels) do
@@ -109,7 +109,7 @@ local function loops_text(block, visit)
   return text_of(block, visit, loops_where(block, function() return true end))
 end
 
--- Who does it: the round of a parallel loop, or the thread of a grid, which is one through all loops bound to it.
+-- The thread of an execution: the iteration of a parallel loop, or the thread of a grid over all loops bound to it.
 local function thread_of(block, visit, loops)
   local words = {}
   for n, loop in ipairs(loops) do
@@ -119,7 +119,7 @@ local function thread_of(block, visit, loops)
   return table.concat(words, ", ")
 end
 
--- What stays the same for all executions of a block.
+-- Facts that are the same for all executions of a block.
 local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
   return {
@@ -131,8 +131,8 @@ end
 
 -- ---- time
 
--- Vectors are one moment. Rounds that threads share begin together: each thread has a clock of its own, set to the latest of
--- all when the shared loop is entered.
+-- A vector is one moment. The iterations of a parallel loop start at the same time: each thread has a clock, which is set to the
+-- maximum of all clocks when the loop is entered.
 local function clock()
   local region, latest, base, now, of_stroke = nil, 0, 0, {}, {}
   return function(where, thread, stroke)
@@ -170,8 +170,8 @@ local function named(axes, values)
 end
 
 --- All executions of these stages, in order: {stage, block (its number), piece, at (value by axis), index (of the element), time,
---- thread (text, "" where there is but one), stroke (equal within a vector), vector, tiles (by level), loops (text)}. values: by
---- stage and axis the values asked for, nil being all; shown: the axes, by name, whose tiles count.
+--- thread (text, "" if there is only one), stroke (equal within a vector), vector, tiles (by level), loops (text)}. values: the
+--- wanted values by stage and axis, nil for all. shown: the axes, by name, whose tiles are computed.
 function instances.list(holder, after, sizes, stages, values, shown)
   local _, blocks = instances.stages(holder, after, sizes)
   local told, tick = {}, clock()
@@ -201,15 +201,14 @@ local function element_of(block, visit)
   return ("%s[%s]"):format(block.buffer, table.concat(visit.index, ", "))
 end
 
---- Are two executions, by the values of their axes, of one instance?
+--- True if two executions, given by the values of their axes, are of the same instance.
 function instances.same(a, b)
   for name, value in pairs(a) do if b[name] ~= value then return false end end
   return true
 end
 
---- The execution of a block, by name, where its loops have these values, {i = 0}: {stage, block (its number), axes, at, loops,
---- writes (C[0, 1]; nil where the index is data)}. nil
---- where there is no such block, or a loop has no value.
+--- The execution of a block, by name, for given values of its loops, {i = 0}: {stage, block (its number), axes, at, loops, writes
+--- (C[0, 1]; nil if the index is data)}. nil if there is no such block, or a loop has no value.
 function instances.there(holder, after, sizes, name, values)
   for n, block in ipairs(core.visit_blocks(holder, after, sizes)) do
     if block.name == name then

@@ -1,4 +1,4 @@
---- Intrinsics: small computations that somebody else's code does, for s:tensorize.
+--- Intrinsics: small computations done by external code, for s:tensorize.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -13,22 +13,22 @@ end
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
 
--- The strides of one tensor as the binding takes them: numbers, false where any will do. Unless said, the last dimension is
--- contiguous and the others are free.
+-- The strides of one tensor for the binding: numbers, or false for any. By default the last dimension is contiguous and the others
+-- are free.
 local function strides_of(t, given)
   local out = {}
   if given ~= nil and type(given) ~= "table" then
-    errors.fail("invalid", nil, "intrinsic: the strides of %s are a list, not %s", t.name, core.type_name(given))
+    errors.fail("invalid", nil, "intrinsic: strides of %s: expected a list, got %s", t.name, core.type_name(given))
   end
   if given and #given ~= t.ndim then
-    errors.fail("invalid", nil, "intrinsic: %s has %d dimensions, and %d strides", t.name, t.ndim, #given)
+    errors.fail("invalid", nil, "intrinsic: strides of %s: expected %d, one per dimension, got %d", t.name, t.ndim, #given)
   end
   for d = 1, t.ndim do
     local stride = given and given[d]
     if not given then stride = d == t.ndim and 1 or "any" end
     if stride == "any" then stride = false end
     if stride and math.type(stride) ~= "integer" then
-      errors.fail("invalid", nil, "intrinsic: a stride of %s is a whole number or \"any\", not %s", t.name, tostring(stride))
+      errors.fail("invalid", nil, "intrinsic: strides of %s: expected a whole number or \"any\", got %s", t.name, tostring(stride))
     end
     out[d] = stride
   end
@@ -40,7 +40,7 @@ local function all_strides(args, given)
   errors.expect("intrinsic: strides", given or {}, "table")
   for n, t in ipairs(args) do
     if debug.getmetatable(t) ~= core.classes.tensor then
-      errors.fail("invalid", nil, "intrinsic: args holds tensors, not %s", core.type_name(t))
+      errors.fail("invalid", nil, "intrinsic: args: expected tensors, got %s", core.type_name(t))
     end
     known[#known + 1] = t.name
     out[n] = strides_of(t, (given or {})[t.name])
@@ -77,7 +77,8 @@ local SIZES = {"m", "n", "k"}
 local function size(spec, key)
   local value = spec[key]
   if math.type(value) == "integer" and value >= 1 and value <= 4096 then return value end
-  errors.fail("invalid", "nw.xsmm.gemm{m = 16, n = 16, k = 16}", "xsmm.gemm: %s is a whole number from 1 to 4096, not %s", key,
+  errors.fail("invalid", "nw.xsmm.gemm{m = 16, n = 16, k = 16}", "xsmm.gemm: %s: expected a whole number from 1 to 4096, got %s",
+    key,
     tostring(value))
 end
 
@@ -92,12 +93,12 @@ local function xsmm_gemm(nw, spec)
   errors.options("xsmm.gemm", errors.expect("xsmm.gemm", spec, "table"), {"m", "n", "k", "dtype", "accumulate"})
   local library = core.xsmm_library()
   if not library then
-    errors.fail("invalid", "install libxsmm-dev and build anew", "xsmm.gemm: this build is without libxsmm")
+    errors.fail("invalid", "install libxsmm-dev and rebuild", "xsmm.gemm: this build is without libxsmm")
   end
   local m, n, k = size(spec, SIZES[1]), size(spec, SIZES[2]), size(spec, SIZES[3])
   local dtype = spec.dtype or "f32"
   if dtype ~= "f32" and dtype ~= "f64" then
-    errors.fail("invalid", nil, "xsmm.gemm: f32 and f64, not %s", tostring(dtype))
+    errors.fail("invalid", nil, "xsmm.gemm: dtype: expected f32 or f64, got %s", tostring(dtype))
   end
   local accumulate = spec.accumulate ~= false
   local A, B, C = gemm_tensors(nw, m, n, k, dtype)
@@ -112,18 +113,19 @@ return function(nw)
   local define = rows.definer(nw, "nw")
   define("intrinsic", "(spec: {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, "
     .. "library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}): nw.intrinsic",
-    "Registers somebody else's code for a small computation, to be used by s:tensorize. args: the tensors of one compute of "
-    .. "constant sizes, in the order the function takes them. The function gets a pointer to each tile, then (int64_t) the "
-    .. "strides that are not fixed, in elements. strides: by tensor, a list of numbers or \"any\"; unless said the last "
-    .. "dimension is contiguous and the others are any. accumulate: a reduction adds to what the output holds. source: C "
-    .. "text; library and symbol: a shared library instead, jump_safe if the function holds no lock and owns no memory. It is run "
-    .. "against its description in a process of its own, timeout seconds at most, and is registered only if it is right.",
+    "Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute of constant "
+    .. "sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides "
+    .. "that are not fixed, as int64_t, in elements. strides: by tensor, a list of numbers or \"any\"; by default the last "
+    .. "dimension is contiguous and the others are \"any\". accumulate: a reduction adds to the values of the output. source: C "
+    .. "text. library and symbol: a function of a shared library instead; jump_safe if the function holds no lock and owns no "
+    .. "memory. The code is tested against its description in a separate process, for at most timeout seconds, and is registered "
+    .. "only if its results are correct.",
     intrinsic)
   nw.xsmm = {}
-  rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "Whether this build has libxsmm.",
+  rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "True if this build has libxsmm.",
     function() return core.xsmm_library() ~= nil end)
   rows.define(nw.xsmm, "xsmm", "gemm",
     "(spec: {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}): nw.intrinsic",
-    "Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; "
-    .. "with accumulate = false it starts from 0.", function(spec) return xsmm_gemm(nw, spec) end)
+    "Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; with "
+    .. "accumulate = false it computes C[m, n] = A[m, k]*B[k, n].", function(spec) return xsmm_gemm(nw, spec) end)
 end

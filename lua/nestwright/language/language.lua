@@ -26,7 +26,7 @@ end
 
 local USUAL = {"i", "j", "k", "l"}
 
--- The axes of a compute are called as the parameters of its function are.
+-- The axes of a compute are named after the parameters of its function.
 local function axis_names(what, f, n)
   local info = debug.getinfo(f, "u")
   if not info.isvararg and info.nparams ~= n then
@@ -42,13 +42,13 @@ local function axis_names(what, f, n)
   return names
 end
 
--- What a user's function may return, and what to say of the rest.
+-- Checks the values that a user's function returns.
 local function check_body(what, value, position, count)
   local class = class_of(value)
   if class == EXPR or class == AXIS or type(value) == "number" then return end
   local hint
   if class == TENSOR then hint = ("read an element of it: %s(i, ...)"):format(value.name) end
-  if value == nil then hint = "does it end in `return`?" end
+  if value == nil then hint = "end the function with `return`" end
   if type(value) == "boolean" then hint = "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)" end
   local which = count > 1 and (" as value %d"):format(position) or ""
   errors.fail("type", hint, "%s: the function returned %s%s; it must return an expression", what,
@@ -59,7 +59,7 @@ local function drop_on_close(build)
   return setmetatable({}, {__close = function() core.compute_drop(build) end})
 end
 
--- Runs the user's function on fresh axes; one output per value it returns.
+-- Calls the user's function on new axes; makes one output per returned value.
 local function compute(what, shape, f, name)
   local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
   local _ <close> = drop_on_close(build)
@@ -68,14 +68,14 @@ local function compute(what, shape, f, name)
   return core.compute_end(build, bodies)
 end
 
--- The axes at the end of a reduction's arguments, as a list; nil when there are none.
+-- The axes at the end of a reduction's arguments as a list, or nil if there are none.
 local function trailing_axes(...)
   local first = ...
   if class_of(first) == AXIS then return {...} end
   if type(first) == "table" and class_of(first[1]) == AXIS then return first end
 end
 
--- nw.min and nw.max of two values, or of one over axes: the latter when the first depends on an axis that follows it.
+-- nw.min and nw.max of two values, or of one value over axes: the latter if the first depends on an axis that follows it.
 local function over_axes(term, ...)
   for _, axis in ipairs(trailing_axes(...) or {}) do
     if core.uses(term, axis) then return true end
@@ -96,7 +96,7 @@ local function reduction(kind, what, term, ...)
   return core.reduction(kind, term, axes)
 end
 
--- A scan written with functions: the state is made here, and its computes with it.
+-- A scan written with functions: this makes its state and its computes.
 local function functional_scan(o)
   local shape = as_shape(o.shape, "scan")
   local name, dtype = o.name or "S", o.dtype or "f32"
@@ -128,13 +128,13 @@ return function(nw)
   local define = rows.definer(nw, "nw")
 
   define("size", "(name: string, options?: integer|{min?: integer, multiple?: integer}): nw.expr",
-    "A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of "
-    .. "a size when they are called.",
+    "A symbolic size. It is at least `min` (1 by default) and a multiple of `multiple`. Kernels check these facts when they are "
+    .. "called.",
     function(name, options)
       local o = type(options) == "number" and {min = options} or errors.options("size", options, {"min", "multiple"})
       local size = core.size(errors.expect("size: name", name, "string"), o.min or 1)
       if o.multiple and errors.expect("size: multiple", o.multiple, "number") < 1 then
-        errors.fail("range", nil, "size: a multiple of at least 1, not of %s", o.multiple)
+        errors.fail("range", nil, "size: multiple: expected at least 1, got %s", o.multiple)
       end
       if o.multiple then core.fact(size, core.eq(size % o.multiple, 0)) end
       return size
@@ -142,13 +142,13 @@ return function(nw)
   nw.var = nw.size
 
   define("fact", "(size: nw.expr, condition: nw.expr|string): nw.expr",
-    "States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, \"M % 16 == 0\"); checked "
-    .. "when a kernel is called. A fact that is never true with those that are known already is refused.",
+    "States a fact about a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, \"M % 16 == 0\"). Kernels check it "
+    .. "when they are called. A fact that contradicts the known facts is refused.",
     function(size, condition) return core.fact(size, condition) end)
 
   define("placeholder", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
-    "An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last "
-    .. "arguments may be given as {dtype = ..., name = ...}.",
+    "An input of the computation. The dtype is f32 by default. A(i, k) reads an element. The last arguments may be given as "
+    .. "{dtype = ..., name = ...}.",
     function(shape, dtype, name)
       local o = type(dtype) == "table" and errors.options("placeholder", dtype, {"dtype", "name"})
           or {dtype = dtype, name = name}
@@ -156,7 +156,7 @@ return function(nw)
     end)
 
   define("scan_state", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
-    "Stands for the state of a scan: the update reads it at earlier times.",
+    "The state of a scan. The update reads it at earlier times.",
     function(shape, dtype, name)
       local o = type(dtype) == "table" and errors.options("scan_state", dtype, {"dtype", "name"})
           or {dtype = dtype, name = name}
@@ -173,8 +173,9 @@ return function(nw)
     end)
 
   define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
-    "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body "
-    .. "that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.",
+    "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body "
+    .. "that returns several expressions makes several tensors. A body that is a plain whole number is i32; any other number is "
+    .. "f32.",
     function(shape, body, name)
       local o = named("compute", name, {"name"})
       if type(body) ~= "function" then
@@ -184,28 +185,28 @@ return function(nw)
     end)
 
   define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Sum of the term over reduce axes; the whole body of a compute.",
+    "Sum of the term over reduce axes. It must be the whole body of a compute.",
     function(term, ...) return reduction("sum", "sum", term, ...) end)
   define("prod", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES), "Product of the term over reduce axes.",
     function(term, ...) return reduction("prod", "prod", term, ...) end)
   define("argmin", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
+    "Least value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest "
     .. "index.",
     function(term, ...) return reduction("argmin", "argmin", term, ...) end)
   define("argmax", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
+    "Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest "
     .. "index.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of "
-    .. "its arguments.",
+    "The least of its arguments. If reduce axes follow a value that depends on them, the least value over these axes: "
+    .. "nw.min(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("min", "min", a, ...) end
       return core.minimum(a, ...)
     end)
   define("max", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the "
-    .. "greatest of its arguments.",
+    "The greatest of its arguments. If reduce axes follow a value that depends on them, the greatest value over these axes: "
+    .. "nw.max(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("max", "max", a, ...) end
       return core.maximum(a, ...)
@@ -214,8 +215,8 @@ return function(nw)
   define("scan",
     "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], "
     .. "name?: string|{name?: string}): nw.tensor ...",
-    "A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is "
-    .. "nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, "
+    "A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is "
+    .. "nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, "
     .. "step = function(S, t, x) return S(t - 1, x) ... end}.",
     function(init, update, state, name)
       local options = update == nil and type(init) == "table"

@@ -1,7 +1,7 @@
---- The local names of a piece of code that can be used at its end: of blocks that are still open there.
+--- Finds the local names that are visible at the end of a piece of code, in the blocks still open there.
 local locals = {}
 
--- Without strings and remarks, each of which becomes a space; one that is open takes the rest.
+-- Replaces each string and comment by a space; an unfinished one extends to the end.
 local function bare(code)
   local out, at = {}, 1
   while at <= #code do
@@ -30,7 +30,7 @@ end
 local function open(scopes, names) scopes[#scopes + 1] = names or {} end
 local function close(scopes) if #scopes > 1 then scopes[#scopes] = nil end end
 
--- By word: what it does to the blocks that are open; `rest` is the code behind it, `state` the names of a loop before its block.
+-- By word: its effect on the open blocks. `rest` is the code after it, `state` the names of a loop before its block.
 local WORDS = {}
 WORDS["local"] = function(scopes, rest)
   local name = rest:match "^%s+function%s+([%a_][%w_]*)"
@@ -52,7 +52,7 @@ WORDS["then"] = function(scopes) open(scopes) end
 WORDS["else"] = function(scopes) close(scopes) open(scopes) end
 WORDS["repeat"], WORDS["elseif"], WORDS["end"], WORDS["until"] = WORDS["then"], close, close, close
 
---- A set of names. The word at the end is the one that is being written.
+--- Returns a set of names. The word at the end is still being typed and does not count.
 function locals.at_end(code)
   local text = bare(code):gsub("[%w_]*$", "")
   local scopes, state, found = {{}}, {}, {}

@@ -1,4 +1,4 @@
---- Pictures of iteration spaces: what is asked for, checked and looked up.
+--- Pictures of iteration spaces: checks the options and collects the data.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"
@@ -7,9 +7,9 @@ local sizes = require "nestwright.language.sizes"
 local steps = require "nestwright.language.steps"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
-local MOST = 64 -- values of an axis that are drawn singly
+local MOST = 64 -- the largest number of drawn values of an axis
 
--- ---- what is asked for
+-- ---- options
 
 local function stage_name(s, stage)
   if steps.is_stage(stage) then return stage.name end
@@ -26,7 +26,7 @@ local function find(list, name)
   for _, item in ipairs(list) do if item.name == name then return item end end
 end
 
--- The stage asked for; or the first with two axes, or with one.
+-- The given stage, or the first with two axes, or with one.
 local function stage_of(what, s, list, asked)
   if asked ~= nil then
     local name = stage_name(s, asked)
@@ -38,7 +38,7 @@ local function stage_of(what, s, list, asked)
     if #stage.axes >= 2 and not stage.init then return stage end
     if #stage.axes == 1 and not stage.init then most = most or stage end
   end
-  return most or errors.fail("invalid", nil, "%s: no stage has an axis: there is no order to show", what)
+  return most or errors.fail("invalid", nil, "%s: no stage has an axis, so there is no order to show", what)
 end
 
 local function axis_of(what, stage, name)
@@ -46,7 +46,7 @@ local function axis_of(what, stage, name)
     "%s: %s has no axis %s", what, stage.name, tostring(name))
 end
 
--- The axes to show, the one that goes down first.
+-- The axes to show, the vertical one first.
 local function shown_axes(what, stage, asked)
   if asked == nil then return {stage.axes[1], stage.axes[2]} end
   local list, seen = {}, {}
@@ -56,12 +56,12 @@ local function shown_axes(what, stage, asked)
     seen[name] = true
   end
   if #list < 1 or #list > 2 then
-    errors.fail("invalid", 'axes = {"i", "j"}', "%s: one or two axes are shown, not %d", what, #list)
+    errors.fail("invalid", 'axes = {"i", "j"}', "%s: axes: expected one or two, got %d", what, #list)
   end
   return list
 end
 
--- Values given by axis, {k = 0}, each in its domain, or one behind it: what a range is to, it does not hold.
+-- Values by axis, {k = 0}. Each must be in the axis' domain; `to` may be one more, because it is excluded.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}
@@ -77,9 +77,9 @@ local function values_given(what, stage, option, given)
 end
 
 local function check_extent(what, axis, from, to)
-  if axis.extent <= 0 then errors.fail("invalid", nil, "%s: %s has no values: there is nothing to show", what, axis.name) end
+  if axis.extent <= 0 then errors.fail("invalid", nil, "%s: the axis %s is empty: there is nothing to show", what, axis.name) end
   if from >= to then
-    errors.fail("range", nil, "%s: %s in %d..%d holds no value: to is the first that is not shown", what, axis.name, from, to)
+    errors.fail("range", nil, "%s: %s in %d..%d is empty: `to` is the first value that is not shown", what, axis.name, from, to)
   end
   if to - from <= MOST then return end
   errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + MOST),
@@ -94,12 +94,12 @@ local function range_of(what, axis, from, to)
   return values
 end
 
--- Axes that are not shown stand at one value.
+-- Axes that are not shown have a fixed value.
 local function fixed_axes(what, stage, is_shown, at)
   local fixed = {}
   for _, axis in ipairs(stage.axes) do
     if is_shown[axis.name] and at[axis.name] then
-      errors.fail("invalid", nil, "%s: at.%s: that axis is shown; from and to say which part of it", what, axis.name)
+      errors.fail("invalid", nil, "%s: at.%s: this axis is shown; choose a part of it by from and to", what, axis.name)
     elseif not is_shown[axis.name] then
       if axis.extent <= 0 then check_extent(what, axis) end
       fixed[#fixed + 1] = {name = axis.name, value = at[axis.name] or axis.lo}
@@ -126,7 +126,7 @@ local function view_of(what, s, o)
   for _, fixed in ipairs(view.fixed) do values[fixed.name] = {fixed.value} end
   view.rows, view.columns = #axes == 2 and view.shown[1] or grid.NONE, view.shown[#axes]
   view.list = instances.list(s, false, numbers, {stage}, {[stage.name] = values}, is_shown)
-  if #view.list == 0 then errors.fail("invalid", nil, "%s: nothing of %s is visited there", what, stage.name) end
+  if #view.list == 0 then errors.fail("invalid", nil, "%s: no instance of %s is visited there", what, stage.name) end
   return view
 end
 
@@ -153,14 +153,14 @@ local function check(what, s, options)
   return errors.options(what, options, OPTIONS[what])
 end
 
-local WHICH = "stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its "
-  .. "first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is "
-  .. "shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes."
+local WHICH = "stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the "
+  .. "first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, "
+  .. "{i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes."
 
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
   .. "title?: nw.label}): nw.plot"
 
--- A picture of the kind that `what` is.
+-- Makes a picture of the kind `what`.
 local function picture(what, title)
   return function(s, options)
     local o = check(what, s, options)
@@ -175,23 +175,24 @@ return function(nw)
   local define = rows.definer(nw, "nw")
 
   define("order", SIGNATURE,
-    "The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from "
-    .. "visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a "
-    .. "path, a colour and times of its own; what is visited more than once is hatched. " .. WHICH,
+    "The order in which the instances of a stage are visited, computed from the program: a grid of the stage's axes, a path from "
+    .. "visit to visit, cells darker with time, tiles outlined. A vector is drawn as a bar. Each iteration of a parallel loop "
+    .. "has its own path, colour and times. An instance that is visited more than once is hatched. " .. WHICH,
     picture("order", "order of visits"))
 
   define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
-    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has "
-    .. "named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are "
-    .. "outlined; what runs more than once is darker. "
-    .. "width: pixels that the grid may take, 620 unless said. " .. WHICH,
+    "The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts "
+    .. "that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are "
+    .. "not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
+    .. "default. " .. WHICH,
     picture("pieces", "pieces and tiles"))
 
   core.refusal.__index = {}
   rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
-    "The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited "
-    .. "now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. "
-    .. "A refusal without two executions, as for structure or capacity, is an error that says so.",
+    "The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited "
+    .. "now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that "
+    .. "depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then this is an "
+    .. "error.",
     function(refusal, options)
       local o = errors.options("plot", options, {"title"})
       if getmetatable(refusal) ~= core.refusal then

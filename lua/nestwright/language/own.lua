@@ -1,6 +1,6 @@
---- The surroundings of this library: what Lua offers, as it was at the beginning. The library's modules run on copies, so that
---- nothing a script or a cell does to its globals, or to `string` and its like, reaches them. A module that is to change what
---- cells see takes it from _G or package.loaded.
+--- The library's own environment: copies of Lua's libraries as they were at the start. The modules use these copies, so a script or
+--- cell that changes its globals, or `string` and the like, does not affect them. A module that changes what cells see gets it from
+--- _G or package.loaded.
 local registry = debug.getregistry()
 local made = registry["nestwright.own"]
 if made then return made end
@@ -18,8 +18,8 @@ for _, name in ipairs(LIBRARIES) do
   environment[name] = copy
 end
 
--- Methods of strings are found through the one metatable of all of them: in our copy first, then in what cells added to theirs.
--- A program that only requires the library keeps the metatable it has.
+-- All strings share one metatable. It looks up methods in our copy first, then in what cells added to theirs. A program that only
+-- requires the library keeps its own metatable.
 setmetatable(environment.string, {__index = string})
 local strings = getmetatable ""
 if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end
@@ -31,8 +31,8 @@ local loaded, require_any = package.loaded, require
 local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
 local error = error
 
--- The chunk of a module of this library and its file, or nil for any other. Plots are installed in the library's folder; in the
--- sources they have a folder of their own at the top.
+-- The chunk of a module of this library and its file, or nil for other modules. Plots are installed in the library's folder, but
+-- are a separate top folder in the sources.
 local function find(name)
   local inside = match(name, "^nestwright%.(.+)$")
   if not inside then return nil end
@@ -50,7 +50,7 @@ local function find(name)
   return chunk, path
 end
 
---- require, whatever a cell did to package.path and package.searchers.
+--- require, independent of what a cell did to package.path and package.searchers.
 function environment.require(name)
   if loaded[name] then return loaded[name] end
   local chunk, path = find(name)

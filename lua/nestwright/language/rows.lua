@@ -1,5 +1,5 @@
---- The table of everything a user can call. Rows of the C binding and of the Lua library are of one kind:
---- {class, name, signature, doc, field}. Help, completion, the reference and the coverage test read them here.
+--- The table of all public functions. Rows of the C binding and of the Lua library have the same form: {class, name, signature,
+--- doc, field}. Help, completion, the reference and the coverage test use them.
 local rows = {}
 
 local core = require "nestwright.core"
@@ -13,7 +13,7 @@ local function add(row, value)
   if type(value) == "function" then of_value[value] = row end
 end
 
-local written = setmetatable({}, {__mode = "k"}) -- what stands behind the check of its arguments
+local written = setmetatable({}, {__mode = "k"}) -- checked function -> the function as written
 
 local function guarded(row, fn, own)
   local checked = guard.guarded(row.name, row.signature, fn, own)
@@ -21,10 +21,10 @@ local function guarded(row, fn, own)
   return checked
 end
 
---- The function as it was written, for those who look at its source.
+--- The function as written, to find its source.
 function rows.written(fn) return written[fn] or fn end
 
---- Offers a function as target[name] and writes its row, against which its arguments are checked.
+--- Defines the public function target[name] with its row, against which its arguments are checked.
 ---@param target table
 ---@param class string   "nw" for functions of the module, else the class whose method it is
 ---@param name string
@@ -38,21 +38,21 @@ function rows.define(target, class, name, signature, doc, fn, own)
   add(row, target[name])
 end
 
---- Writes the row of a field.
+--- Adds the row of a field.
 ---@param kind string   its type, as LuaLS has it
 function rows.field(class, name, kind, doc)
   add({class = class, name = name, signature = kind, doc = doc, field = true}, nil)
 end
 
---- A function that writes rows of one class into one table.
+--- A function that adds rows of one class to one table.
 function rows.definer(target, class)
   return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
 end
 
--- Elements are read and written in loops of the user's: these functions check what they read, in C.
+-- Users read and write elements in loops, so these functions check their arguments in C.
 local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
 
--- A row of a class of the binding.
+-- Adds a row of a class of the binding.
 local function adopt_member(row)
   local methods = core.classes[row.class].__methods
   if row.field then return add(row, nil) end
@@ -64,7 +64,7 @@ local function adopt_member(row)
   add(row, methods[row.name])
 end
 
---- Offers functions of the binding.
+--- Defines the public functions of the binding.
 function rows.adopt(target, module, names)
   local by_name = {}
   for _, row in ipairs(module.rows()) do
@@ -78,7 +78,7 @@ function rows.adopt(target, module, names)
   end
 end
 
---- All rows, in the order they were written.
+--- All rows, in the order of definition.
 function rows.all() return list end
 
 --- The row of a function, or nil.
@@ -93,7 +93,7 @@ function rows.named(name)
   return found
 end
 
---- The methods a class of the binding is given in Lua go into the same table its C methods are in.
+--- The table of methods of a class, in C and in Lua.
 function rows.methods(class) return core.classes[class].__methods end
 
 return rows

@@ -1,4 +1,4 @@
---- Schedules: a method for each primitive of the core's table, views, histories, files.
+--- Schedules: a method for each primitive of the core, views, histories, files.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -13,7 +13,7 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- Stages come back from the core as names.
+-- The core returns stages as names.
 local function dress(s, ...)
   local results = table.pack(...)
   for n = 1, results.n do
@@ -24,10 +24,10 @@ end
 
 local listeners = {}
 
---- Calls f(text) with the remarks a step leaves; the prompt shows them.
+--- Registers f(text) for the remarks of steps; the prompt shows them.
 local function on_note(f) listeners[#listeners + 1] = f end
 
--- What is worth a remark, but no error.
+-- Emits a remark.
 local function note(text)
   for _, f in ipairs(listeners) do f(text) end
 end
@@ -119,15 +119,15 @@ local function show_view(s, what, ...)
   return view.text(show[what](s, ...))
 end
 
--- A version as the head of a column: its number, or the name of its branch, and the step that made it.
+-- The heading of a version: its number or the name of its branch, and the step that made it.
 local function version_text(s, version)
   local entry = math.type(version) == "integer" and core.schedule_log(s)[version + 1]
   return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")
 end
 
--- ---- what the computation takes and gives
+-- ---- inputs and outputs of the computation
 
--- Of a schedule, or of a list of outputs; sizes: values by name, for dims that are written in them.
+-- The signature of a schedule, or of a list of outputs. sizes: values by name for the dims that contain them.
 local function signature(of, sizes)
   local found = core.signature(of, sizes)
   for _, list in pairs(found) do
@@ -139,10 +139,11 @@ local function signature(of, sizes)
   return found
 end
 
--- Dims that are all numbers.
+-- The dims of a tensor, if all are numbers.
 local function known(dims)
   for _, dim in ipairs(dims) do
-    if math.type(dim) ~= "integer" then errors.fail("range", nil, "the size %s cannot be told from the inputs", dim) end
+    if math.type(dim) ~= "integer" then errors.fail("range", nil, "the size %s cannot be computed from the shapes of the inputs",
+      dim) end
   end
   return dims
 end
@@ -172,9 +173,9 @@ return function(nw)
   local stage_method = rows.definer(stage_methods, "stage")
 
   define("schedule", "(...: nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}): nw.schedule",
-    "A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, "
-    .. "and refused with a reason if it would change what is computed. target, in a table after the outputs: what it is made for, "
-    .. "as of nw.target; this host if left out.", target.schedule)
+    "A schedule that computes these outputs (a list is accepted too); at first the naive program. Steps are its methods; each is "
+    .. "judged, and refused with a reason if it would change the results. target, in a table after the outputs: the machine it "
+    .. "is made for, as in nw.target; by default this host.", target.schedule)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
@@ -184,18 +185,18 @@ return function(nw)
 
   method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}, "
     .. "pass?: string): nw.view",
-    "The loop nest, with what the last step changed marked; or another view: " .. table.concat(VIEWS, ", ")
-    .. ". 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside "
-    .. "each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and "
-    .. "threads as there.", show_view)
-  method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
+    "The loop nest, with the changes of the last step marked; or another view: " .. table.concat(VIEWS, ", ") .. ". For "
+    .. "'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost "
+    .. "beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, "
+    .. "sizes and threads as in s:cost.", show_view)
+  method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",
-    "What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. "
-    .. "Versions are numbers, 0 being the naive program, or names of branches.",
+    "The differences between two versions. Without a: what the step to b changed. b is the current version by default. Versions "
+    .. "are numbers, where 0 is the naive program, or names of branches.",
     function(s, a, b)
       b = b or s:version()
-      core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
+      core.schedule_diff(s, "plain", a, b) -- raises an error now, not when it is shown
       return view.new(function(style)
         local text = core.schedule_diff(s, style, a, b)
         if style ~= "html" then return text end
@@ -203,7 +204,7 @@ return function(nw)
       end)
     end)
   method("trace", "(self: nw.schedule, format?: string): string",
-    "The steps as Lua to paste back, or as 'json'; automatic choices as resolved.",
+    "The steps as Lua code to run again, or as 'json'; automatic choices are written as the values chosen.",
     function(s, format)
       if format ~= nil and format ~= "json" and format ~= "lua" then
         errors.fail("invalid", nil, "trace: the format is 'lua' or 'json', not '%s'", tostring(format))
@@ -211,7 +212,7 @@ return function(nw)
       return core.schedule_trace(s, format)
     end)
   method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
-    "The loops, outermost first; of one stage, or of all.",
+    "The loops of one stage or of all stages, outermost first.",
     function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)
   method("stages", "(self: nw.schedule): nw.stage[]", "The stages, in the order they run.",
     function(s)
@@ -219,20 +220,20 @@ return function(nw)
       for n, name in ipairs(list) do list[n] = steps.stage(s, name) end
       return list
     end)
-  method("inputs", "(self: nw.schedule): table[]", "What the computation reads: name, dtype, shape() of each.",
+  method("inputs", "(self: nw.schedule): table[]", "The inputs of the computation: name, dtype and shape() of each.",
     function(s) return signature(s).inputs end)
-  method("outputs", "(self: nw.schedule): table[]", "What the computation makes: name, dtype, shape() of each.",
+  method("outputs", "(self: nw.schedule): table[]", "The outputs of the computation: name, dtype and shape() of each.",
     function(s) return signature(s).outputs end)
   method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
     save)
   method("load", "(self: nw.schedule, path: string): nw.schedule",
-    "Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.",
+    "Takes the steps of a saved schedule. Each step is judged again, so the computation may have another shape.",
     function(s, path) return s:replay(read_saved(path).trace) end)
   method("check", "(self: nw.schedule): string",
-    "Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes "
-    .. "get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled "
-    .. "program is run, and compared at the corners and some random elements. The result says what was checked; an error names "
-    .. "the first difference.",
+    "Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes "
+    .. "get small awkward values; constant sizes keep their values. Where the sizes are too large to interpret, only the "
+    .. "compiled program is run, and it is compared at the corners and at some random elements. The result says what was "
+    .. "checked; an error names the first difference.",
     function(s) return core.check(s) end)
 
   stage_method("axes", "(self: nw.stage): nw.loop ...", "The loops around the stage, outermost first.",

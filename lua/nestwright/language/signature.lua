@@ -1,8 +1,8 @@
---- Signatures of rows as data: "(a: nw.array, b?: integer): number" as its parameters, each with its type as a tree. The types are
---- those of LuaLS: names, literals, unions, lists, tables with fields, functions.
+--- Parses signatures of rows, "(a: nw.array, b?: integer): number", into parameters with type trees. The types are those of LuaLS:
+--- names, literals, unions, lists, tables with fields, functions.
 local signature = {}
 
--- A reader: {text, at}.
+-- The state of the parser: {text, at}.
 local function take(r, token)
   r.at = r.text:match("^%s*()", r.at)
   if r.text:sub(r.at, r.at + #token - 1) ~= token then return false end
@@ -23,7 +23,7 @@ end
 
 local union
 
--- {name?: type, ...}; open: with [string]: any among them, for what nothing reads.
+-- {name?: type, ...}. open: it contains [string]: any, for keys that are not checked.
 local function fields_of(r)
   local found, open = {}, false
   while not take(r, "}") do
@@ -40,7 +40,7 @@ local function fields_of(r)
   return {kind = "fields", of = found, open = open}
 end
 
--- fun(...: T): T ...  What a function takes and returns is for people.
+-- fun(...: T): T ...  The parameters and results of a function are documentation only.
 local function function_of(r)
   must(r, word(r, "%b()"), "parameters")
   if take(r, ":") then

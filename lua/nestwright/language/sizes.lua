@@ -1,10 +1,10 @@
---- Values that a user gives to the symbolic sizes of a schedule.
+--- Values of the symbolic sizes of a schedule.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
 local sizes = {}
 
---- A whole number, or an error that names it.
+--- Returns a whole number, or raises an error that names it.
 function sizes.whole(what, value, name)
   local v = math.tointeger(value)
   if v then return v end
@@ -28,7 +28,7 @@ function sizes.of(what, s, given)
   return values
 end
 
---- Values by name, those of this schedule's sizes only: {M = 64, N = 8} may be for several schedules.
+--- Values by name, only those of this schedule's sizes: {M = 64, N = 8} may serve several schedules.
 function sizes.named(what, s, given)
   local own = {}
   for _, name in ipairs(core.program_sizes(s)) do own[name] = given[name] end

@@ -1,4 +1,4 @@
---- From a call like s:split("i", 32, {tail = "cut"}) to the arguments of a primitive, in the order of its row.
+--- Converts a call like s:split("i", 32, {tail = "cut"}) to the arguments of a primitive, in the order of its row.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -9,7 +9,7 @@ steps.stage_meta = stage_meta
 
 local made = setmetatable({}, {__mode = "k"}) -- schedule -> name -> stage
 
---- The stage of a schedule by name: the same value each time.
+--- The stage of a schedule by name; always the same value.
 function steps.stage(schedule, name)
   local of = made[schedule]
   if not of then
@@ -22,7 +22,7 @@ end
 
 function steps.is_stage(value) return getmetatable(value) == stage_meta end
 
---- True for a table of options: string keys, no list part, no class.
+--- True for a table of options: string keys, no list part, no metatable.
 local function is_options(value)
   return type(value) == "table" and getmetatable(value) == nil and #value == 0
 end
@@ -35,18 +35,19 @@ local function layout(name, f)
   errors.expect(name, f, "function")
   local info = debug.getinfo(f, "u")
   if info.isvararg or info.nparams == 0 then
-    errors.fail("invalid", nil, "%s: the function must name the dimensions it places", name)
+    errors.fail("invalid", nil, "%s: the function must have a parameter for each dimension", name)
   end
   local vars = {}
   for d = 1, info.nparams do vars[d] = core.variable("_" .. d - 1) end
   local places = {f(table.unpack(vars))}
   if #places == 0 then
-    errors.fail("invalid", "as in function(i, j) return j // 8, i, j % 8 end", "%s: the function returns no place", name)
+    errors.fail("invalid", "for example function(i, j) return j // 8, i, j % 8 end",
+      "%s: the function returns nothing; it must return the new index", name)
   end
   return places
 end
 
--- One argument as the binding reads it.
+-- Converts one argument for the binding.
 local function convert(param, value)
   if value == nil then return nil end
   if param.kind == "exprs" then return layout(param.name, value) end
@@ -87,7 +88,7 @@ local function positional_of(p)
   return list
 end
 
--- The rest of the arguments from `first` on, as the list they stand for: s:reorder(a, b, c) or s:reorder{a, b, c}.
+-- The arguments from `first` on as a list: s:reorder(a, b, c) or s:reorder{a, b, c}.
 local function rest(p, at, given, first, last)
   local none = first == last and given[first] == nil and p.params[at].optional
   for n = first, last do
@@ -103,7 +104,7 @@ local function is_list_param(p, at) return p.params[at].kind == "list" end
 
 local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
 
--- Loops first, then as many numbers.
+-- Checks that as many numbers follow the loops.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "int" then return end
@@ -122,8 +123,8 @@ local function check_pairs(p, positional, given, count)
     type(without) == "string" and without or numbers < loops and tostring(without.name))
 end
 
--- s:tile("i", "j", 32, 32) is s:tile({"i", "j"}, {32, 32}): where every positional parameter is a list, these may be
--- written one after the other, as long as they are equally long.
+-- s:tile("i", "j", 32, 32) means s:tile({"i", "j"}, {32, 32}): if all positional parameters are lists of the same length, they may
+-- be written one after the other.
 local function unflatten(p, positional, given, count)
   local n = #positional
   for _, at in ipairs(positional) do
@@ -136,18 +137,18 @@ local function unflatten(p, positional, given, count)
   return lists, n
 end
 
--- How what stands behind the positional arguments would be said: {tail = "cut"}.
+-- A hint on how to write a surplus positional argument as an option: {tail = "cut"}.
 local function as_option(p, value)
   local names = {}
   for _, param in ipairs(p.params) do
     if param.option then
       names[#names + 1] = param.name
       for word in (param.choices or ""):gmatch "[^|]+" do
-        if word == value then return ("say {%s = \"%s\"}"):format(param.name, word) end
+        if word == value then return ("write {%s = \"%s\"}"):format(param.name, word) end
       end
     end
   end
-  return names[1] and ("what is optional has a name: {%s = ...}"):format(table.concat(names, " = ..., ")) or nil
+  return names[1] and ("options have names: {%s = ...}"):format(table.concat(names, " = ..., ")) or nil
 end
 
 local function fill_positional(p, args, given, count)
@@ -178,7 +179,7 @@ local function fill_options(p, args, options)
   end
 end
 
---- Arguments in the order of the row, holes where left out.
+--- The arguments in the order of the row; omitted ones are nil.
 function steps.arguments(p, ...)
   local given, count = {...}, select("#", ...)
   local args, takes_options = {}, #positional_of(p) < #p.params

@@ -1,5 +1,5 @@
---- Targets: what a schedule is made for. A target is a machine record with what follows from it: limits of programs, features of
---- the processor, what makes code and what prices it.
+--- Targets of schedules. A target is a machine record with everything derived from it: limits of programs, features of the CPU, the
+--- code generator and the cost model.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -10,13 +10,13 @@ local target = {}
 
 function target.is(value) return debug.getmetatable(value) == TARGET end
 
---- The target of a name, a file, a table, a record or nothing (this host); a target itself.
+--- The target for a name, a file, a table, a record or nothing (this host); returns a target unchanged.
 function target.of(what)
   if target.is(what) then return what end
   return core.target(machine.of(what))
 end
 
---- The record of a target; of the host, as the system alone describes it, the one that also says what things cost.
+--- The record of a target. For the host as the system describes it, this is the record that also has costs.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
 --- A schedule of these outputs; the last argument may be {target = t}.
@@ -33,33 +33,33 @@ function target.schedule(first, ...)
   return core.schedule(list, options.target ~= nil and target.of(options.target) or nil)
 end
 
---- Refuses a build for another target than the schedule's.
+--- Refuses to build for another target than the schedule's.
 function target.check(s, what)
   if what == nil then return end
   local own, other = core.schedule_target(s), target.of(what)
   if own == other then return end
-  errors.fail("invalid", ("s:retarget(nw.target %q) takes its steps again under the limits of %s"):format(other.name, other.name),
+  errors.fail("invalid", ("s:retarget(nw.target %q) repeats its steps under the limits of %s"):format(other.name, other.name),
     "build: target: the schedule is for %s, not for %s", own.name, other.name)
 end
 
 function target.install(nw)
   rows.define(nw, "nw", "target", "(machine?: string|table|nw.machine|nw.target): nw.target",
-    "What a schedule is made for: a machine of nw.machines(), a file or a table as of nw.machine, or a record; without an argument "
-    .. "this host. nw.schedule(C, {target = t}) is a schedule for it, s:retarget(t) takes the steps of one again under its limits. "
-    .. "Code for a processor that is not this host's can be looked at (s:show \"asm\") and linked (f:export), and is not run here: "
-    .. "nw.target \"aarch64\".", target.of)
+    "A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in "
+    .. "nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) "
+    .. "repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show \"asm\") "
+    .. "and linked (f:export), but not run here: nw.target \"aarch64\".", target.of)
 
   rows.define(rows.methods "schedule", "schedule", "retarget",
     "(self: nw.schedule, machine: string|table|nw.machine|nw.target): nw.schedule",
-    "A new schedule of the same computation for another target, with the steps up to the current version; each is judged anew, "
-    .. "under the limits of that target, and an error names the step that is refused there.",
+    "A new schedule of the same computation for another target, with the steps up to the current version. Each step is judged "
+    .. "again under the limits of that target; an error names the step that is refused.",
     function(s, what)
       local trace = core.schedule_trace(s, "json")
       return core.schedule_anew(s, target.of(what)):replay(trace)
     end)
 
   core.classes.schedule.__fields.target = core.schedule_target
-  rows.field("schedule", "target", "nw.target", "What it is made for.")
+  rows.field("schedule", "target", "nw.target", "The target it is made for.")
   TARGET.__fields.machine = target.machine
   rows.field("target", "machine", "nw.machine", "The record of the machine.")
   TARGET.__tostring = function(t) return ("target %s: %s"):format(t.name, target.machine(t).about) end

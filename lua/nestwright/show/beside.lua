@@ -1,12 +1,12 @@
---- nw.beside: values in columns, side by side: schedules, pictures, numbers, words.
+--- nw.beside: values in columns, side by side: schedules, pictures, numbers, text.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local html = require "nestwright.show.html"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
 
-local MOST_SVG = 40000 -- bytes; a picture with more is an image of points
-local COLUMNS = 112 -- of text, for all that stand beside each other
+local MOST_SVG = 40000 -- bytes; a larger picture is shown as a bitmap
+local COLUMNS = 112 -- columns of text for all values in a row
 
 local function plain(value) return require "nestwright.show.prompt".text(false, value) end
 
@@ -15,7 +15,7 @@ local function kind_of(value)
   return type(meta) == "table" and type(value) ~= "string" and rawget(meta, "__name") or type(value)
 end
 
--- A picture as an image, whichever kind is smaller; its words where it cannot be drawn.
+-- A picture as the smaller of SVG and bitmap; its text if it cannot be drawn.
 local function drawn(plot)
   local bundle = plot:bundle()
   local png, picture = bundle["image/png"], bundle["image/svg+xml"]
@@ -25,7 +25,7 @@ local function drawn(plot)
   return html.image("png", png, size, plot.caption)
 end
 
--- Loops and other texts of several lines, folded so that they have room beside each other.
+-- Loops and other texts of several lines, wrapped to fit side by side.
 local function folded(text, most)
   local lines = {}
   for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), most) end
@@ -78,7 +78,7 @@ local function beside(columns, options)
   local o = errors.options("beside", options, {"most"})
   local most = o.most or #columns
   if math.type(most) ~= "integer" or #columns > 0 and most < 1 then
-    errors.fail("invalid", "{most = 2}", "beside: most: %s is no number of columns", tostring(most))
+    errors.fail("invalid", "{most = 2}", "beside: most: %s is not a number of columns", tostring(most))
   end
   for n, column in ipairs(columns) do
     for k, value in ipairs(column) do
@@ -91,6 +91,7 @@ end
 
 return function(nw)
   rows.define(nw, "nw", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
-    "Values side by side: each column is a list, its first value a heading; schedules, pictures, tables, words and numbers. most: "
-    .. "columns beside each other, then the next begin below. Where there are no pages, one below the other.", beside)
+    "Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, "
+    .. "tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Where there is "
+    .. "no HTML, the columns are shown one below the other.", beside)
 end

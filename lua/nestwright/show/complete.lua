@@ -1,10 +1,10 @@
---- Completion and inspection. Nothing of the user's runs here: names are followed with raw access, through __index tables
---- only; objects of this library answer from their rows.
+--- Completion and inspection. No user code runs here: names are followed by raw access, through __index tables only; objects of
+--- this library answer from their rows.
 local complete = {}
 
-local MOST_TEXT = 1 << 13 -- bytes before the cursor that are looked at: who waits for a completion waits for all of them
+local MOST_TEXT = 1 << 13 -- the most bytes before the cursor that are examined: completion must be fast
 local MOST_NAME = 200 -- bytes
-local MOST_NESTED = 40 -- quotes and brackets around the cursor
+local MOST_NESTED = 40 -- the deepest nesting of quotes and brackets around the cursor
 
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
@@ -59,7 +59,7 @@ local function resolve(text)
   return value
 end
 
--- ---- what a value offers
+-- ---- members of a value
 
 local function add_keys(found, t, functions_only)
   for key, value in next, t do
@@ -97,7 +97,7 @@ end
 
 -- ---- inside quotes and tables
 
--- Position of the quote or brace that is open at the end of text, and which it is; "[" for a long string.
+-- The position of the quote or brace that is open at the end of text, and its kind; "[" for a long string.
 local function open_at(text)
   local stack, at = {}, 1
   while at <= #text do
@@ -127,7 +127,7 @@ local function open_at(text)
   return top, top and text:sub(top, top)
 end
 
--- The call a position is inside of: receiver, method (or function), both as text.
+-- The call around a position: receiver, method (or function), both as text.
 local function callee(before)
   local head = blanks.right(before)
   for _ = 1, MOST_NESTED do
@@ -149,7 +149,7 @@ local function primitive_named(name)
   end
 end
 
--- The place among the arguments of its call at which text ends, from 1; a list in braces is one argument.
+-- The number of the argument at the end of text, from 1; a list in braces is one argument.
 local function place_in_call(text)
   local at, open = open_at(text)
   while open == "{" do
@@ -161,7 +161,7 @@ local function place_in_call(text)
   return 1 + select(2, before:gsub(",", ""))
 end
 
--- The parameter of a primitive at that place; the last one takes all that follow if it is a list.
+-- The parameter of a primitive at that position; a list parameter at the end takes all further arguments.
 local function param_at(p, place)
   local last
   for _, param in ipairs(p.params) do
@@ -190,7 +190,7 @@ local function names_of_loops(schedule, stage)
   return found
 end
 
--- What can be given for a parameter of a primitive.
+-- The possible values of a parameter of a primitive.
 local function words_for(param, schedule, stage)
   if param.choices then
     local found = {}
@@ -218,7 +218,7 @@ local function branches_of(schedule)
   return found
 end
 
--- What the methods that are no primitives take.
+-- The parameters of methods that are not primitives.
 local METHODS = {
   show = function() return set_of(inside.views) end,
   trace = function() return set_of {"lua", "json"} end,
@@ -231,7 +231,7 @@ local METHODS = {
   why = function() return set_of {"lowered", "loops"} end,
 }
 
--- What can stand in quotes as an argument of a schedule's or a stage's method.
+-- The possible strings for an argument of a method of a schedule or a stage.
 local function words_of_method(schedule, stage, method, before)
   local p = primitive_named(method)
   if not p then return METHODS[method] and METHODS[method](schedule, stage) or {} end
@@ -245,7 +245,7 @@ local function words_of_method(schedule, stage, method, before)
   return param and words_for(param, schedule, stage) or {}
 end
 
--- The names of dtypes where a function takes one.
+-- The names of dtypes, for functions that take one.
 local function words_of_function(name, before)
   local place = place_in_call(before)
   for _, row in ipairs(rows.named(name)) do
@@ -319,7 +319,7 @@ local function in_names(text)
   return sorted(members(value, separator == ":"), partial, path .. separator), start
 end
 
--- After a question mark: a name of the user's, or that of a row.
+-- After a question mark: a user's name or the name of a row.
 local function in_question(text)
   local list, start = in_names(text)
   local word = text:sub(start)
@@ -331,7 +331,7 @@ end
 
 complete.member, complete.members = raw_index, members
 
---- What can stand at the end of text: a list, and where the word they replace begins.
+--- The completions at the end of text: a list, and the position of the word that they replace.
 function complete.complete(text)
   if #text > MOST_TEXT then
     local cut = text:find("\n", -MOST_TEXT, true) or #text - MOST_TEXT
@@ -354,7 +354,7 @@ end
 local CLASS_OF = {}
 for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
 
--- Of tables of this library the name of their metatable, where it has methods.
+-- For tables of this library, the name of their metatable if it has methods.
 local function class_of(value)
   local meta = debug.getmetatable(value)
   if CLASS_OF[meta] or type(meta) ~= "table" or not rawget(meta, "__methods") then return CLASS_OF[meta] end
@@ -377,7 +377,7 @@ local function text_of_file(path)
   return readable and text or nil
 end
 
--- The lines in which a function was written: at the prompt, in a cell, or in a file.
+-- The source lines of a function: from the prompt, a cell, or a file.
 local function source_of(value)
   local info = type(value) == "function" and debug.getinfo(rows.written(value), "S")
   if not info or info.what == "C" then return nil end
@@ -400,14 +400,14 @@ local function explained(text, value)
   return help.text(text), #rows.named(text:match "[^.:]*$") > 0
 end
 
---- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; of what is not, what comes near. With two
---- question marks, or `detail`, the source of a function as well.
+--- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; for unknown names, similar names. Two question
+--- marks, or `detail`, add the source of a function.
 function complete.inspect(text, detail)
   detail = detail or text:find "^%s*%?%?" or blanks.right(text):find "%?%?$"
   text = text:match "^[%s?]*([^%s?].*)$" or ""
   text = text:match "^(.*[^%s?])" or ""
   if text == "" then return help.text(nil), true end
-  if #text > MOST_NAME then return ("nothing has a name of %d bytes"):format(#text), false end
+  if #text > MOST_NAME then return ("no name has %d bytes"):format(#text), false end
   local value = resolve(text)
   local answer, known = explained(text, value)
   local source = detail and source_of(value)

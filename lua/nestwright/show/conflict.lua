@@ -1,41 +1,42 @@
---- The witness of a refusal among its neighbours: which instances are shown, and the order in which the program visits them now
---- and would visit them after the step.
+--- The witness of a refusal among its neighbours: the instances to show, and the order in which the program visits them now and
+--- after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"
 
 local conflict = {}
 
-local WHOLE = 10 -- values of an axis that is shown whole
-local BEFORE, BEHIND = 2, 3 -- values around an instance, of larger ones
-local NEAR = 8 -- instances no further apart are shown with what lies between
+local WHOLE = 10 -- values of an axis that is shown completely
+local BEFORE, BEHIND = 2, 3 -- values shown around an instance on longer axes
+local NEAR = 8 -- instances at most this far apart are shown with the values between them
 
 -- ---- the two instances
 
-local DOES = { -- what the first and the second do with the element
+local DOES = { -- what the first and the second instance do with the element
   raw = {"writes", "reads"}, war = {"reads", "writes"}, waw = {"writes", "writes"}, reduction = {"updates", "updates"},
   bounds = {"", "reaches for"},
 }
 
 local REASONS = {
-  structure = "for its structure", capacity = "for lack of room", undecided = "because it could not be decided",
+  structure = "for its structure", capacity = "for lack of room", undecided = "because its legality could not be decided",
   cover = "for what is left out", value = "for what is left out",
 }
 
 local function check(refusal)
   local w = refusal.witness
   if not w or not w.sink then
-    errors.fail("invalid", refusal.why, "plot: %s was refused %s: no two executions are in conflict", refusal.step or "the step",
+    errors.fail("invalid", refusal.why, "plot: %s was refused %s: there are no two conflicting instances to draw",
+      refusal.step or "the step",
       REASONS[refusal.kind] or "as a whole")
   end
   local programs = core.refused_programs(refusal)
-  return w, programs or errors.fail("invalid", nil, "plot: this refusal is not one that a schedule gave")
+  return w, programs or errors.fail("invalid", nil, "plot: this refusal does not come from a schedule")
 end
 
 local function instance_of(programs, w, which, does)
   if not w[which] then return nil end
   local x = instances.there(programs, true, w.sizes, w[which].block, w[which])
-  if not x then errors.fail("invalid", nil, "plot: the %s of the conflict is not known in numbers", which) end
+  if not x then errors.fail("invalid", nil, "plot: the %s of the conflict is not known as numbers", which) end
   for _, axis in ipairs(x.axes) do
     local v = x.at[axis.name]
     x.outside = x.outside or v < axis.lo or v >= axis.lo + axis.extent
@@ -44,13 +45,13 @@ local function instance_of(programs, w, which, does)
   return x
 end
 
--- ---- what is shown around them
+-- ---- neighbours
 
 local function stage_named(list, name)
   for _, stage in ipairs(list) do if stage.name == name then return stage end end
 end
 
--- At most two axes, first of all those in which the instances differ, in the order of the stage.
+-- At most two axes, preferably those in which the instances differ, in the order of the stage.
 local function shown_axes(axes, found)
   local chosen, n = {}, 0
   for _, differ in ipairs {true, false} do
@@ -71,8 +72,8 @@ local function sorted(set)
   return list
 end
 
--- Values of a shown axis: all of a short one; of others those around the instances, and what lies between when that is little.
--- Of one outside of the domain the domain's edge as well.
+-- The values of a shown axis: all of a short one; otherwise those around the instances, and those between if they are few. For an
+-- instance outside of the domain, also the edge of the domain.
 local function window(axis, at)
   local lo, hi, set = axis.lo, axis.lo + axis.extent - 1, {}
   local least, most = math.min(table.unpack(at)), math.max(table.unpack(at))
@@ -88,7 +89,7 @@ local function window(axis, at)
   return sorted(set)
 end
 
--- Of a stage: which axes are shown, and the values of all.
+-- The shown axes of a stage, and the values of all axes.
 local function part_of(stage, found)
   local part = {stage = stage, shown = {}, fixed = {}, values = {}, found = found}
   local is_shown = shown_axes(stage.axes, found)
@@ -108,7 +109,7 @@ local function part_of(stage, found)
   return part
 end
 
--- By stage: one part where both are of one stage, else two.
+-- One part if both instances are of one stage, else two.
 local function parts_of(list, found)
   local parts, at = {}, {}
   for _, x in ipairs(found) do
@@ -122,7 +123,7 @@ end
 
 -- ---- the visits
 
--- The visit that an instance is: after the step where its loops stand so; before it, the first of its instance.
+-- The visit of an instance: after the step, the one with these loop values; before it, the first one.
 local function visit_of(list, x, after)
   for _, visit in ipairs(list) do
     local is = after and visit.block == x.block and visit.loops == x.loops or not after and instances.same(x.at, visit.at)
@@ -130,7 +131,7 @@ local function visit_of(list, x, after)
   end
 end
 
--- {list, source, sink (visits, where there are such)}. Stages that are not there yet have no visits.
+-- {list, source, sink (visits, if they exist)}. Stages that do not exist yet have no visits.
 local function program_of(programs, after, sizes, parts, found)
   local known = instances.stages(programs, after, sizes)
   local asked, values, shown = {}, {}, {}
@@ -147,8 +148,8 @@ local function program_of(programs, after, sizes, parts, found)
   return out
 end
 
---- What a picture of a refusal needs: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source, sink, now,
---- refused ({list, stages (a set of names), source, sink})}. Raises where no executions are in conflict.
+--- The data for the picture of a refusal: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source, sink, now,
+--- refused ({list, stages (a set of names), source, sink})}. Raises an error if there are no conflicting executions.
 function conflict.of(refusal)
   local w, programs = check(refusal)
   local does = DOES[refusal.kind] or {"writes", w.source and "reads" or "uses"}

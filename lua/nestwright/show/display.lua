@@ -1,4 +1,4 @@
---- Showing values while a cell or script runs: in a notebook as rich outputs, elsewhere as text.
+--- Shows values while a cell or script is running: in a notebook as rich output, elsewhere as text.
 local comms = require "nestwright.notebook.comms"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -10,21 +10,21 @@ local view = require "nestwright.show.view"
 
 local display = {}
 
-local front -- nil: no notebook
+local front -- nil: not in a notebook
 
-local work -- what listens to how far long work of the core is
+local work -- the listener for progress of the core
 
---- The kernel calls it with its end.
+--- Called by the kernel with its interface.
 function display.connect(kernel)
   front = kernel
   comms.connect(kernel)
   core.on_progress(kernel and work() or nil)
 end
 
---- The kernel's end, or nil where there is no notebook.
+--- The kernel's interface, or nil outside of a notebook.
 function display.front() return front end
 
---- Prints as cells do: they may have a print of their own.
+--- Prints like cells, which may have their own print.
 function display.print(text)
   local theirs = rawget(_G, "print")
   if type(theirs) == "function" then theirs(text) else print(text) end
@@ -34,14 +34,14 @@ local function plain(value) return require "nestwright.show.prompt".text(false, 
 
 -- ---- outputs that can change
 --
--- What is answered for what is on the page already shows nothing of its own, as the value of a cell: __quiet.
+-- The handle of an output is __quiet: as the value of a cell it shows nothing, since the output is already on the page.
 
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
 
 function meta.__tostring(output) return plain(output.value) end
 
-local caught -- a list, while what is shown is collected
+local caught -- a list while output is collected
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
@@ -49,7 +49,7 @@ local function publish(kind, value, id)
 end
 
 rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
-  "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
+  "Replaces the output by another value; outside of a notebook, shows it below.",
   function(output, value)
     output.value = value
     if output.item then output.item.value = value end -- collected, and perhaps not shown yet
@@ -62,18 +62,18 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
--- What was written so far, by whoever it was, comes before what is shown next.
+-- Output written so far, by anyone, comes before what is shown next.
 local function take_text()
   local text, all = core.held_output()
-  if text and not all then text = text .. "\n[what is written beyond 4 MB is not shown]" end
+  if text and not all then text = text .. "\n[output beyond 4 MB is not shown]" end
   if text and text ~= "" then caught[#caught + 1] = {text = text} end
 end
 
-display.unfinished = nil -- takes what was collected by a call that was stopped
-display.partly = nil -- takes what was collected so far by one that goes on
+display.unfinished = nil -- receives the output collected by a call that was interrupted
+display.partly = nil -- receives the output collected so far by a call that continues
 
---- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
---- True: what was collected is shown, and that it was stopped.
+--- Ends all collecting. Called by the code that catches the end of a run, because an interrupt does not let functions clean up.
+--- True if collected output was shown, with a note that the call was interrupted.
 function display.release()
   local list, take = caught, display.unfinished
   if list then take_text() end
@@ -85,8 +85,8 @@ function display.release()
   return false
 end
 
---- Calls f and collects what it shows, and what it, C and child processes write meanwhile, in order: {value = ...} or
---- {text = ...}. Then pcall's results.
+--- Calls f and collects what it shows, and everything that it, C code and child processes write meanwhile, in order: {value = ...}
+--- or {text = ...}. Then the results of pcall.
 function display.caught(f, ...)
   local before, list = caught, {}
   if before then take_text() else core.hold_output() end
@@ -152,7 +152,7 @@ end
 
 local clock = core.now
 
-local behind = {} -- bars that show less than is done
+local behind = {} -- bars that show less than the actual progress
 
 local function draw(p, at_once)
   local time = clock()
@@ -167,9 +167,9 @@ local function draw(p, at_once)
   end
 end
 
-display.on_end = nil -- called as well: what else ends with a cell
+display.on_end = nil -- also called at the end of a cell
 
---- The end of a line of the prompt, or of a cell, whether or not it failed: what is on the page is as far as the work is.
+--- At the end of a line of the prompt, or of a cell, failed or not: brings bars on the page up to date.
 function display.settle()
   if display.on_end then display.on_end() end
   if not next(behind) then return end
@@ -182,11 +182,11 @@ local function step(p, n, note)
   n = n == nil and 1 or n
   local whole = math.tointeger(n)
   if not whole or whole < 0 then
-    errors.fail("invalid", nil, "step: expected how many more are done, a whole number, got %s", tostring(n))
+    errors.fail("invalid", nil, "step: expected the number of finished steps, a whole number, got %s", tostring(n))
   end
   if note ~= nil then errors.label("step: note", note) end
   if p.done + whole > p.total then
-    errors.fail("invalid", "nw.progress(total) says how many there are", "step: %d of %d are done; %d more are too many", p.done,
+    errors.fail("invalid", "nw.progress(total) sets the total", "step: %d of %d are done; %d more are too many", p.done,
       p.total, whole)
   end
   p.done, p.note = p.done + whole, note or p.note
@@ -195,9 +195,9 @@ local function step(p, n, note)
 end
 
 rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
-  "One more is done, or n more: no more than there are. note: a word on the state of things.", step)
+  "Advances the bar by one, or by n, up to the total. note: a short text about the current state.", step)
 
--- A line that is gone from the page when the work is over.
+-- A progress line that disappears at the end.
 function work()
   local output
   return function(what, part, seconds)
@@ -217,7 +217,7 @@ local function progress(total, title)
   return p
 end
 
---- Asks the user of the front end for a line; what: who asks.
+--- Asks the user of the front end for a line. what: the calling function.
 function display.ask(what, prompt, password)
   local text, why = front.ask(prompt, password)
   return text or errors.fail(why == "interrupted" and "interrupt" or "io", nil, "%s: %s", what, why)
@@ -227,28 +227,28 @@ local function install(nw)
   local define = rows.definer(nw, "nw")
 
   define("display", "(value: any, options?: {id?: nw.label}): nw.output",
-    "Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows "
-    .. "another in its place. id: by which it is known to the front end.", show)
+    "Shows a value immediately, while the cell is running; in a notebook as a picture or a table. update(value) of the answer "
+    .. "replaces it by another value. id: its display id in the front end.", show)
 
-  define("html", "(text: string): nw.view", "A piece of HTML to be shown in a notebook; elsewhere its source.",
+  define("html", "(text: string): nw.view", "A piece of HTML, rendered in a notebook; elsewhere its source is shown.",
     function(text)
       return view.new(function(style) return style == "html" and text or core.shown_text(text) end)
     end)
 
-  define("clear_output", "(wait?: boolean)", "Takes away what the cell has shown so far; wait: once it shows something new.",
+  define("clear_output", "(wait?: boolean)", "Clears the output of the cell; with wait, only when new output follows.",
     function(wait)
       if front then front.publish("clear_output", json.encode {wait = wait == true}) end
     end)
 
   define("progress", "(total: integer, title?: nw.label): nw.progress",
-    "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a "
-    .. "cell ends, the bar is as far as the work.", progress)
+    "A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown, and always the last "
+    .. "one; at the end of a cell the bar shows the final state.", progress)
 
   define("input", "(prompt?: string, options?: {password?: boolean}): string",
-    "Asks the user for a line. password: what is typed is not shown.",
+    "Reads a line from the user. password = true: the typed text is hidden.",
     function(prompt, options)
       if type(prompt) == "table" then
-        errors.fail("invalid", "nw.input(\"key \", {password = true})", "input: the prompt comes first, then the options")
+        errors.fail("invalid", "nw.input(\"key \", {password = true})", "input: the prompt comes before the options")
       end
       core.check_text("input: prompt", prompt or "", true)
       local o = errors.options("input", options, {"password"})

@@ -1,4 +1,4 @@
---- Help: everything from the rows.
+--- Help texts, made from the rows.
 local core = require "nestwright.core"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
@@ -7,27 +7,27 @@ local TITLES = {
   {"nw", "Functions of nw"}, {"schedule", "Methods of a schedule"}, {"stage", "Methods of a stage, s[C]"},
   {"loop", "Fields of a loop"}, {"tensor", "Methods and fields of a tensor"}, {"axis", "Fields of an axis"},
   {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
-  {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
-  {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
+  {"output", "Methods of an output of nw.display"}, {"progress", "Methods of a progress bar"},
+  {"time", "Methods of a time record"}, {"comparison", "Methods of a comparison of times, nw.compare and nw.timings"},
   {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
   {"target", "Methods and fields of a target"},
-  {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
+  {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
-  {"ranking", "Methods of what s:partition_auto gives"}, {"ranked", "Fields of its rows"},
+  {"ranking", "Methods of a ranking of s:partition_auto"}, {"ranked", "Fields of its rows"},
   {"learner", "Methods of a learned model"},
   {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }
 
--- What functions that belong to no object are called by.
+-- The prefixes of functions that belong to no object.
 local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
   partition = "nw.partition."}
 
-local LONGEST = 200 -- letters of a name; patterns take the square of it
+local LONGEST = 200 -- letters of a name; pattern matching is quadratic in it
 
 local help = {titles = TITLES, modules = MODULES}
 
---- Words in lines of at most so many characters, each behind the indent.
+--- Wraps words to this many characters per line, each line indented.
 function help.wrap(text, width, indent)
   local out, line = {}, indent
   for word in text:gmatch "%S+" do
@@ -41,7 +41,7 @@ function help.wrap(text, width, indent)
   return table.concat(out, "\n")
 end
 
---- How the thing of a row is written: s:split(...), nw.sum(...), loop.name.
+--- The usage of a row: s:split(...), nw.sum(...), loop.name.
 function help.usage(row)
   if MODULES[row.class] then return MODULES[row.class] .. row.name .. row.signature end
   if row.field then return ("%s.%s: %s"):format(row.class, row.name, row.signature) end
@@ -69,7 +69,7 @@ local function overview()
   return table.concat(out, "\n")
 end
 
--- Rows whose name or doc has the word, for when no name is quite that.
+-- Rows whose name or doc contains the word, if no name equals it.
 local function search(word)
   local found = {}
   for _, row in ipairs(rows.all()) do
@@ -91,7 +91,7 @@ local function rows_of(class)
   return out
 end
 
--- The class of an object, or of a table of functions as nw.cost is.
+-- The class of an object, or of a table of functions such as nw.cost.
 local function class_of(what)
   for class in pairs(MODULES) do
     if type(what) == "table" and rawequal(package.loaded.nestwright[class], what) then return class end
@@ -100,7 +100,7 @@ local function class_of(what)
   return type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$" or nil
 end
 
--- Of the module, all; of an object, what its class has.
+-- All functions of a module; of an object, the members of its class.
 local function of_value(what)
   if what == package.loaded.nestwright then return overview() end
   local class, out = class_of(what), {}
@@ -109,8 +109,8 @@ local function of_value(what)
   return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
 end
 
--- Rows of a name: of "nw.cost" all its functions, of "cost" all that have one, of "loopnest.cost" and "nw.nest.read" that alone.
--- Of a variable, "s:cost", all.
+-- Rows for a name: for "nw.cost" all its functions, for "cost" all rows with that name, for "loopnest.cost" and "nw.nest.read" that
+-- row only. For a variable, as in "s:cost", all rows with that name.
 local function meant(what)
   local of = what:match "^nw%.(%w+)$"
   if of and MODULES[of] then return rows_of(of) end
@@ -125,24 +125,24 @@ function help.text(what)
   local row = rows.of(what)
   if row then return help.describe(row) end
   if type(what) ~= "string" then return of_value(what) end
-  if #what > LONGEST then return "nothing has a name of so many letters; nw.help() lists everything" end
+  if #what > LONGEST then return "no name is this long; nw.help() lists everything" end
   local found = {}
   for _, match in ipairs(meant(what)) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end
   local near = search(what)
   if #near == 0 then
     local nearest = core.nearest(what, names())
-    return ("nothing is called '%s'; %s"):format(what,
+    return ("nothing is named '%s'; %s"):format(what,
       nearest and ("did you mean '%s'?"):format(nearest) or "nw.help() lists everything")
   end
-  return ("nothing is called '%s'; these mention it:\n  "):format(what) .. table.concat(near, "\n  ")
+  return ("nothing is named '%s'; these mention it:\n  "):format(what) .. table.concat(near, "\n  ")
 end
 
---- Called by init: adds nw.help.
+--- Adds nw.help; called by init.
 local function install(nw)
   rows.define(nw, "nw", "help", "(what?: any): nw.view",
-    "What there is, or what one thing does: nw.help(), nw.help \"split\", nw.help(nw.sum); of an object, what it has: "
-    .. "nw.help(s).",
+    "Lists everything, or describes one thing: nw.help(), nw.help \"split\", nw.help(nw.sum); for an object it lists its methods "
+    .. "and fields: nw.help(s).",
     function(what) return view.text(core.shown_text(help.text(what))) end)
 end
 

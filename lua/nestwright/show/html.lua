@@ -1,34 +1,34 @@
---- Pieces of HTML for notebooks. What matters is said by elements and attributes that survive where a notebook is not trusted:
---- styles are lost there. There is no script.
+--- HTML for notebooks. Important properties use elements and attributes that survive in untrusted notebooks, where styles are
+--- removed. There are no scripts.
 local html = {}
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;"}
 
 function html.escape(text) return (text:gsub("[&<>\"]", ESCAPES)) end
 
---- Text for an attribute, in which a line may end.
+--- Text for an attribute; it may contain line ends.
 function html.attribute(text) return '"' .. text:gsub("[&<>\"\n]", ESCAPES) .. '"' end
 
 -- ---- long lines
 
-local HANG = 4 -- columns by which what follows a break stands further in
+local HANG = 4 -- extra indentation of a continuation line
 
--- A piece of a line of HTML at a position: a tag, an entity or a character.
+-- One piece of a line of HTML at a position: a tag, an entity or a character.
 local function piece_at(line, at)
   return line:match("^<[^>]*>", at) or line:match("^&#?%w+;", at) or line:match("^" .. utf8.charpattern, at) or line:sub(at, at)
 end
 
 local DEEPER = {["("] = 1, ["["] = 1, ["{"] = 1, [")"] = -1, ["]"] = -1, ["}"] = -1}
 
--- How good it is to go on behind a piece on a new line: behind two spaces, where a remark begins; outside of brackets, where
--- an operator stays with what is before it; or at a space inside.
+-- The quality of a line break after a piece: best after two spaces, before a comment; then outside of brackets, after an operator;
+-- then at any space.
 local function rank(piece, before, after, depth)
   if piece == "*" and depth == 0 then return 2 end
   if piece ~= " " then return 0 end
   return before == " " and 3 or depth == 0 and not after:find "^[-+*/=]" and 2 or 1
 end
 
--- The best break that is not too early; the later of two.
+-- The best break that is not too early; of two equal ones the later.
 local function best(breaks, least)
   local found
   for _, b in ipairs(breaks) do
@@ -37,9 +37,9 @@ local function best(breaks, least)
   return found
 end
 
---- A line of HTML, tags and all, in lines of at most so many columns where it has places for breaks; what follows a break hangs.
+--- Wraps a line of HTML with tags to a number of columns, where it has places for breaks; continuation lines are indented.
 function html.hanging(line, most)
-  local pad = #line:gsub("<[^>]*>", ""):match "^[-+ ]? *" + HANG -- a line may begin with a mark of what changed
+  local pad = #line:gsub("<[^>]*>", ""):match "^[-+ ]? *" + HANG -- a line may begin with a change mark
   local out, breaks, width, depth, before, at = {}, {}, 0, 0, nil, 1
   while at <= #line do
     local piece = piece_at(line, at)
@@ -59,16 +59,16 @@ function html.hanging(line, most)
   return table.concat(out)
 end
 
-html.COLUMNS = 108 -- of text that stands alone: what a notebook has room for
+html.COLUMNS = 108 -- columns of text in the full width of a notebook
 
---- Text as it is, but for long lines: where a notebook is not trusted it breaks them anywhere, and begins anew at its edge.
+--- Text with only its long lines wrapped: an untrusted notebook breaks long lines anywhere, without indentation.
 function html.pre(text)
   local lines = {}
   for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), html.COLUMNS) end
   return "<pre>" .. table.concat(lines, "\n") .. "</pre>"
 end
 
---- To the left of a cell of a table, whatever a page has for its tables.
+--- Left-aligned in a cell of a table, whatever the page's style is.
 function html.left(text) return "<div align=\"left\">" .. text .. "</div>" end
 
 local function cell(tag, text, left)
@@ -86,8 +86,8 @@ local function row(texts, left, all_heads)
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- A table. t: {head = texts, rows = lists of texts, left = {[1] = true} (columns of words; left.heads: the first column heads
---- its rows), caption, foot}.
+--- A table. t: {head = texts, rows = lists of texts, left = {[1] = true} (left-aligned columns; left.heads: the first column has
+--- row headings), caption, foot}.
 function html.table(t)
   local left, out = t.left or {}, {"<table>"}
   if t.caption then out[#out + 1] = "<caption align=\"top\">" .. html.escape(t.caption) .. "</caption>" end
@@ -99,7 +99,7 @@ function html.table(t)
   return table.concat(out, "\n")
 end
 
---- An image. kind: of its type, "png"; data: in base 64; size: {width, height}; words: for those who cannot see it.
+--- An image. kind: its subtype, "png"; data: in base 64; size: {width, height}; words: the alternative text.
 function html.image(kind, data, size, words)
   return ("<img width=\"%d\" height=\"%d\" alt=%s src=\"data:image/%s;base64,%s\">"):format(size.width, size.height,
     html.attribute(words), kind, data)

@@ -1,4 +1,4 @@
---- JSON, as much as saved schedules and sweeps need: objects, arrays, strings, numbers, booleans, null (nil).
+--- JSON for saved schedules and sweeps: objects, arrays, strings, numbers, booleans, null (nil).
 local written = require "nestwright.show.written"
 
 local json = {}
@@ -43,14 +43,14 @@ local value
 local function fail(at, what) error(("not JSON: %s at character %d"):format(what, at), 0) end
 local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
 
--- The character that begins at a backslash, and where the text goes on. Beyond 0xffff it is written as two halves.
+-- The character of an escape sequence, and the next position. Characters above 0xffff are surrogate pairs.
 local function escaped(s, at)
   local e = s:sub(at + 1, at + 1)
-  if e ~= "u" then return UNESCAPES[e] or fail(at, "no such escape"), at + 2 end
-  local code = tonumber(s:match("^%x%x%x%x", at + 2) or fail(at, "no such character"), 16)
+  if e ~= "u" then return UNESCAPES[e] or fail(at, "unknown escape"), at + 2 end
+  local code = tonumber(s:match("^%x%x%x%x", at + 2) or fail(at, "bad \\u escape"), 16)
   if code & 0xf800 ~= 0xd800 then return utf8.char(code), at + 6 end
   local low = tonumber(s:match("^\\u(%x%x%x%x)", at + 6) or "0", 16)
-  if code >= 0xdc00 or low & 0xfc00 ~= 0xdc00 then fail(at, "half a character") end
+  if code >= 0xdc00 or low & 0xfc00 ~= 0xdc00 then fail(at, "incomplete surrogate pair") end
   return utf8.char(0x10000 + ((code & 0x3ff) << 10 | low & 0x3ff)), at + 12
 end
 
@@ -61,7 +61,7 @@ local function read_string(s, at)
     parts[#parts + 1] = plain
     local c = s:sub(stop, stop)
     if c == '"' then return table.concat(parts), stop + 1 end
-    if c == "" then fail(at, "a string does not end") end
+    if c == "" then fail(at, "unterminated string") end
     parts[#parts + 1], at = escaped(s, stop)
   end
 end
@@ -102,7 +102,7 @@ local function read_object(s, at, depth)
     local key
     local key_at = at
     key, at = read_string(s, at + 1)
-    if object[key] ~= nil then fail(key_at, "a key that is there twice") end
+    if object[key] ~= nil then fail(key_at, "duplicate key") end
     at = s:match("^[ \t\r\n]*:()", at) or fail(at, "expected :")
     object[key], at = value(s, at, depth)
     at = skip(s, at)

@@ -1,4 +1,4 @@
---- What a refused step would have done, and what can be done instead.
+--- Explains refused steps, and lists legal alternatives.
 local core = require "nestwright.core"
 local help = require "nestwright.show.help"
 local report = require "nestwright.show.report"
@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 
 local WIDTH, COLUMN = 100, 40
 
--- Pairs in two columns. What is too wide for the first stands on a line of its own; the second is wrapped.
+-- Pairs in two columns. A first entry that is too wide gets its own line; the second is wrapped.
 local function aligned(pairs_of, indent)
   local width, out = 0, {}
   for _, p in ipairs(pairs_of) do width = math.max(width, math.min(#p[1], COLUMN)) end
@@ -25,7 +25,7 @@ local function aligned(pairs_of, indent)
   return out
 end
 
--- ---- what is legal at a loop
+-- ---- legal steps at a loop
 
 local function add(out, title, list)
   local lines = {}
@@ -42,10 +42,10 @@ local function moves(s, loop)
   end
   local out = {"legal here:"}
   for _, move in ipairs(legal) do out[#out + 1] = "  " .. move.step end
-  if #legal == 0 then out[#out + 1] = "  nothing that was tried" end
-  if #undecided > 0 then out[#out + 1] = "not decided at a glance (take the step to have it judged):" end
+  if #legal == 0 then out[#out + 1] = "  none of the steps that were tried" end
+  if #undecided > 0 then out[#out + 1] = "not decided quickly (take the step to have it judged):" end
   for _, move in ipairs(undecided) do out[#out + 1] = "  " .. move.step end
-  add(out, "not here:", refused)
+  add(out, "refused here:", refused)
   return report.new({legal = legal, undecided = undecided, refused = refused}, table.concat(out, "\n"))
 end
 
@@ -72,19 +72,20 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("explain", "(self: nw.schedule): nw.report",
-    "Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the "
-    .. "two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, "
-    .. "whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, "
-    .. "value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and "
-    .. "plot, a method, which draws it as refusal:plot() does.",
+    "Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two "
+    .. "iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; "
+    .. "how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is "
+    .. "nothing to run, as for a step that is refused for its structure; refusal; and the method plot, which draws it like "
+    .. "refusal:plot().",
     function(s)
       local text, how, visible = core.explain(s)
       return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
     end)
   method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
-    "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, "
+    "The legal steps at a loop: every primitive is tried there with sensible arguments. Fields: legal, undecided and refused, "
     .. "lists of {primitive, step, why}.", moves)
   method("locations", "(self: nw.schedule, stage: nw.stage|nw.tensor|string): nw.report",
-    "Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage "
-    .. "takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.", locations)
+    "The places where a stage can be computed: for each loop, how many times its values are computed and how many bytes its "
+    .. "storage takes, or why it cannot be computed there. A list of {loop, legal, why, recompute, bytes, size, current}.",
+    locations)
 end

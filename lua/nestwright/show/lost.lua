@@ -1,4 +1,4 @@
---- What is said where the last line of an input is nil: Lua takes a misspelt name for nil, without a word.
+--- Explains a nil result of the last line of an input, since Lua reads a misspelt name as nil silently.
 local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"
@@ -12,12 +12,12 @@ local function last_line(code)
   return blanks.right(line:gsub(";$", "")):match "^%s*=?%s*(.*)$"
 end
 
--- Is a name set in the same input? Then it is there, and nil.
+-- True if a name is set in the same input; then nil is its value.
 local function is_set(code, name)
   return code:find("%f[%w_]" .. name .. "%f[^%w_]%s*=%f[^=]") or code:find("local[^\n=]-%f[%w_]" .. name .. "%f[^%w_]")
 end
 
-local SHORT = 3 -- letters: of shorter names too many are alike
+local SHORT = 3 -- letters: shorter names have too many similar ones
 
 local function near(name, value)
   if #name < SHORT then return nil end
@@ -27,7 +27,7 @@ local function near(name, value)
   return core.nearest(name, names)
 end
 
--- Of "a.b.c": the first word that stands for nothing, what stands before it, and its value; nothing where it is not the last.
+-- For "a.b.c": the first word without a value, the path before it, and that path's value; nil if it is not the last word.
 local function missing(path)
   local value, before = _G, ""
   for word, more in path:gmatch "([^.]+)(%.?)" do
@@ -45,20 +45,20 @@ local function of_path(code, path)
   if not word or before == "" and is_set(code, word) then return nil end
   local known = near(word, value)
   local hint = known and ("; did you mean '%s'?"):format(before == "" and known or before .. "." .. known)
-  if before ~= "" then return ("nil: %s has nothing called %s%s"):format(before, word, hint or "") end
-  return ("nil: nothing was run that gives %s a value%s"):format(word, hint or "")
+  if before ~= "" then return ("nil: %s has no field %s%s"):format(before, word, hint or "") end
+  return ("nil: %s was never given a value%s"):format(word, hint or "")
 end
 
 local function without_inside(text)
   return (text:gsub("%b()", ""):gsub("%b[]", ""):gsub("%b{}", ""):gsub('%b""', ""):gsub("%b''", ""))
 end
 
---- Which name stands for nothing, for an input whose value was nil; or nil, where it says so itself or a call does.
+--- Explains which name has no value, for an input whose result was nil; nil if the input itself or a call gives nil.
 function lost.text(code)
   local line = last_line(code)
   if line:find "^[%a_][%w_]*[%w_.]*$" and line ~= "nil" then return of_path(code, line) end
   local before, word = line:match "^(.+)%.([%a_][%w_]*)$"
-  if before and without_inside(before):find "^[%w_.:]+$" then return ("nil: %s has nothing called %s"):format(before, word) end
+  if before and without_inside(before):find "^[%w_.:]+$" then return ("nil: %s has no field %s"):format(before, word) end
   return nil
 end
 

@@ -1,5 +1,5 @@
---- What the prompt and the kernel ask of the library: how values, errors and remarks are shown. Completion and help for a
---- name are in complete.lua, loaded at the first Tab or ?.
+--- Shows values, errors and remarks for the prompt and the kernel. Completion and help are in complete.lua, which is loaded at the
+--- first Tab or ?.
 local prompt = {}
 
 require "nestwright"
@@ -58,7 +58,7 @@ local function show_table(t, depth, seen)
   return "{\n" .. pad .. "  " .. table.concat(parts, ",\n" .. pad .. "  ") .. "\n" .. pad .. "}"
 end
 
--- A value inside others is kept to one line.
+-- A nested value is kept on one line.
 local function brief(text)
   local first = text:match "^[^\n]*"
   return #first < #text and first .. " ..." or text
@@ -93,13 +93,14 @@ local function show_result(value, style)
   return (show(value, 0, {}))
 end
 
---- Whether a value is left of a call made for what it does: an output that is shown already, or the stream that was written to.
+--- True if a value is only the handle of a call made for its effect: an output that is already shown, or a stream that was written
+--- to.
 function prompt.is_quiet(value)
   local meta = debug.getmetatable(value)
   return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true
 end
 
---- How values read.
+--- The text of values.
 function prompt.text(colour, ...)
   local n = select("#", ...)
   local parts, lines = {}, false
@@ -110,13 +111,13 @@ function prompt.text(colour, ...)
   return table.concat(parts, lines and "\n" or "  ")
 end
 
---- What to say where the last line was nil: which name stands for nothing; or nil.
+--- A message about a nil result: the name without a value; or nil.
 function prompt.lost()
   local code = (package.loaded["nestwright.sources"] or {})[0]
   return code and require "nestwright.show.lost".text(code)
 end
 
---- Text for the results of a chunk, or nil for none. The first also becomes the global `_`.
+--- The text of a chunk's results, or nil for none. The first result is assigned to the global `_`.
 function prompt.display(colour, ...)
   local n, first = select("#", ...), ...
   if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
@@ -137,7 +138,7 @@ local function text_line(name, number)
   end
 end
 
--- An error of Lua itself, with the line it speaks of when that is known. Errors of the library show theirs.
+-- An error of Lua itself, with its source line if known. Errors of the library show theirs themselves.
 local function plain(err)
   if errors.is_error(err) then return tostring(err) end
   local text = type(err) == "string" and err or type(err) == "table" and not (getmetatable(err) or {}).__tostring
@@ -153,7 +154,7 @@ local function paint(text)
   return text
 end
 
---- How an error is shown; "" when it is already. `traceback`: the user's frames, when there is more than one.
+--- The text of an error; "" if it is already shown. traceback: the user's frames, if there is more than one.
 function prompt.error_text(err, traceback, colour)
   err = errors.of_lua(err)
   local shown = display.release()
@@ -175,7 +176,7 @@ end
 local pending = {}
 require "nestwright.inside".on_note(function(text) pending[#pending + 1] = text end)
 
---- Remarks since the last call, or nil. Asked for when a line of the prompt, or a cell, has ended.
+--- The remarks since the last call, or nil. Called at the end of a line of the prompt or of a cell.
 function prompt.notes()
   display.settle()
   if #pending == 0 then return nil end

@@ -1,12 +1,12 @@
---- An answer with fields and a text for people: printing it, joining it and string methods work as on its text.
+--- An answer with fields and a text: printing, concatenation and string methods work on the text.
 local report = {}
 
 local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
 local methods = setmetatable({}, {__mode = "k"})
 
---- `fields` becomes the answer; `text` is how it reads; `own` are methods of it, by name, and `cells`: the text as a table of
---- html.lua, where it is one.
+--- `fields` becomes the answer; `text` is its text; `own` has its methods by name, and `cells`: the text as a table of html.lua, if
+--- it is a table.
 function report.new(fields, text, own)
   texts[fields], methods[fields] = text:gsub("\n$", ""), own
   return setmetatable(fields, meta)

@@ -1,5 +1,5 @@
---- A text that can be shown plain, in colours or as HTML: what s:show() and s:diff() return. Printing it, joining it and
---- string methods work as on a string.
+--- A text in three styles, plain, coloured or HTML: the result of s:show() and s:diff(). Printing, concatenation and string methods
+--- work as on a string.
 local view = {}
 
 local meta = {__name = "nestwright.view"}

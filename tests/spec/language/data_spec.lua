@@ -30,8 +30,8 @@ describe("nw.tensor", function()
   it("refuses a table that is in itself", function()
     local t = {}
     t[1] = t
-    fails("an entry of itself", "invalid", nw.tensor, t)
-    fails("an entry of itself", "invalid", nw.tensor, {{t}})
+    fails("contains itself", "invalid", nw.tensor, t)
+    fails("contains itself", "invalid", nw.tensor, {{t}})
   end)
 
   it("refuses ragged tables and what is no number", function()

@@ -40,7 +40,7 @@ local fails = support.fails
 
 describe("a slip", function()
   it("with Lua's own == is told", function()
-    local hint = "write nw.eq"
+    local hint = "nw.eq"
     fails(hint, "type", nw.compute, {4}, function(i) return i == 2 end)
     fails(hint, "type", nw.compute, {4}, function(i) return nw.select(i == 2, 1, 0) end)
     fails(hint, "type", nw.fact, nw.size "M", nw.size "M" % 16 == 0)
@@ -61,10 +61,10 @@ describe("a slip", function()
   it("in an argument is told in terms of the argument", function()
     local s, C, A = support.gemm(16)
     fails("layout: expected a function, got a number", "invalid", s.cache_read, s, A, "global", {C}, {layout = 3})
-    fails("layout: the function returns no place", "invalid", s.cache_read, s, A, "global", {C},
+    fails("layout: the function returns nothing", "invalid", s.cache_read, s, A, "global", {C},
       {layout = function(_) end})
-    fails("unknown option 'tail'.*it has no options", "invalid", s.vectorize, s, "j", {tail = "cut"})
-    fails("size: a multiple of at least 1, not of 0", "range", nw.size, "M", {multiple = 0})
+    fails("unknown option 'tail'.*there are no options", "invalid", s.vectorize, s, "j", {tail = "cut"})
+    fails("size: multiple: expected at least 1, got 0", "range", nw.size, "M", {multiple = 0})
     fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
 

@@ -82,7 +82,9 @@ describe("expressions", function()
 
   it("refuse them with numbers as well, of which no metamethod hears", function()
     local n = 4
-    local function refused(text, f) fails("`" .. text:gsub("%p", "%%%0") .. "` is false", "type", nw.compute, {4, 4}, f, "Q") end
+    local function refused(text, f)
+      fails("`" .. text:gsub("%p", "%%%0") .. "` is always false", "type", nw.compute, {4, 4}, f, "Q")
+    end
     refused("i == 3", function(i, _) return i == 3 and 1 or 0 end)
     refused("i == 1000000", function(i, _) return i == 1000000 and 1 or 0 end)
     refused("j == 0.5", function(_, j) return 0.5 == j and 1 or 0 end)

@@ -113,7 +113,7 @@ describe("bad arguments", function()
     end
     local s = workshop().s
     local loop = s:loops()[1]
-    says("split takes (loop, factor); got 3 arguments", 'say {tail = "cut"}', function() s:split(loop, 8, "cut") end)
+    says("split takes (loop, factor); got 3 arguments", 'write {tail = "cut"}', function() s:split(loop, 8, "cut") end)
     says("split takes", "{parts = ..., tail = ..., factors = ...}", function() s:split(loop, 8, 3) end)
     says("cut: argument 3 is nil", "s:cut", function() s:cut(loop, 1, nil, 2) end)
     says("reorder: argument 2 is nil", "s:reorder", function() s:reorder(loop, nil) end)

@@ -91,7 +91,7 @@ describe("the rows", function()
     assert.truthy(tostring(nw.help {}):find "there is no help for a table")
     assert.falsy(tostring(nw.help "loopnest.cost"):find("schedule:cost", 1, true))
     assert.truthy(tostring(nw.help "s:cost"):find("schedule:cost", 1, true) and tostring(nw.help "s:cost"):find "loopnest:cost")
-    assert.truthy(tostring(nw.help "reciprocal"):find "nothing is called")
+    assert.truthy(tostring(nw.help "reciprocal"):find "nothing is named")
     assert.truthy(tostring(nw.help "packing"):find "mention" or tostring(nw.help "packing"):find "nothing")
     for _, row in ipairs(rows.all()) do assert.truthy(#help.describe(row) > 10) end
   end)

@@ -78,7 +78,7 @@ describe("an intrinsic", function()
       local t = kernels.gemm_tensors(4, 8, 2, "i32")
       return nw.intrinsic {name = "bad", args = {t[1], t[3]}, source = SOURCE}
     end)
-    fails_saying("2 dimensions, and 1 strides", register, SOURCE, {strides = {A = {1}}})
+    fails_saying("expected 2, one per dimension, got 1", register, SOURCE, {strides = {A = {1}}})
     fails_saying("unknown option 'D'", register, SOURCE, {strides = {D = {1}}})
     fails_saying("cannot load", register, nil, {library = "/no/such.so"})
   end)

@@ -70,10 +70,10 @@ describe("libxsmm", function()
   end)
   with_xsmm("takes sensible sizes and types only", function()
     for pattern, spec in pairs {
-      ["m is a whole number from 1 to 4096, not 0"] = {m = 0, n = 8, k = 8},
+      ["m: expected a whole number from 1 to 4096, got 0"] = {m = 0, n = 8, k = 8},
       ["spec.m: expected a whole number, got 8.5"] = {m = 8.5, n = 8, k = 8},
       ["spec.k: expected a whole number, got nil"] = {m = 8, n = 8},
-      ["f32 and f64, not i32"] = {m = 8, n = 8, k = 8, dtype = "i32"},
+      ["f32 or f64, got i32"] = {m = 8, n = 8, k = 8, dtype = "i32"},
     } do
       support.fails(pattern, "invalid", nw.xsmm.gemm, spec)
     end
