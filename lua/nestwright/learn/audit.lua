@@ -1,4 +1,4 @@
---- nw.cost.audit: predictions beside measurements, over random legal schedules of a computation.
+--- nw.cost.audit: compares predictions with measurements, over random legal schedules of a computation.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -40,7 +40,7 @@ local function kernel_of(kernel)
     end
   end
   if #core.program_sizes(core.schedule(list)) > 0 then
-    errors.fail("invalid", "give the tensors constant sizes", "audit: kernel: its sizes are symbolic, and a run needs numbers")
+    errors.fail("invalid", "give the tensors constant sizes", "audit: kernel: its sizes are symbolic, but a run needs numbers")
   end
   return list, list[1].name
 end
@@ -59,7 +59,7 @@ end
 
 -- ---- predictions
 
--- What a schedule is predicted to take; nothing, and the reason, where the model gives no answer.
+-- The predicted time of a schedule, or nil and the reason if the model has none.
 local function price(s, o)
   local ok, c = pcall(s.cost, s, {machine = o.machine, threads = o.threads > 1 and o.threads or nil, conflicts = false,
     feed = "full"})
@@ -68,7 +68,7 @@ local function price(s, o)
   return nil, c.message
 end
 
--- The point {trace, measured, predicted, cost, schedule} of an entry, made when it is first asked for; without a cost: why not.
+-- The point {trace, measured, predicted, cost, schedule} of an entry, made at the first use; without a cost, the reason.
 local function point_of(o, entry)
   local known = o.points[entry]
   if known then return known end
@@ -78,7 +78,7 @@ local function point_of(o, entry)
   return o.points[entry]
 end
 
--- Has it a prediction? Asked of one after the other, number n of so many.
+-- True if entry number n of `most` has a prediction; reports progress.
 local function has_prediction(o, entry, n, most)
   if not o.points[entry] then
     core.tell_progress(("predicting: %d of %d"):format(n, most), (n - 1) / most, o.since)
@@ -86,7 +86,7 @@ local function has_prediction(o, entry, n, most)
   return point_of(o, entry).cost ~= nil
 end
 
--- Points of what a sample keeps, in the order drawn, and those without a prediction.
+-- The points of the kept entries of a sample, in the order drawn, and those without a prediction.
 local function points_of(m, o)
   local out, unpriced = {}, {}
   for _, entry in ipairs((sample.kept(m))) do
@@ -98,7 +98,7 @@ local function points_of(m, o)
   return out, unpriced
 end
 
---- How well guesses go with times, a row of a table: guesses in seconds, or scores of which only the order counts.
+--- The quality of guesses, one row of the table. The guesses are seconds, or scores of which only the order counts.
 function audit.figures(guess, truth, in_seconds)
   local g, t = statistics.lowest(guess, truth, QUARTER)
   return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),
@@ -113,7 +113,7 @@ local function column(points, name)
   return out
 end
 
--- Slowest first, so that they compare as times do.
+-- Negated scores, so that they compare like times.
 local function learned(points, model)
   local out = {}
   for n, score in ipairs(require "nestwright.learn.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
@@ -158,7 +158,7 @@ local function text_of(a)
   out[#out + 1] = ("%d drawn, %d rejected: slower than %d times the best, or not built"):format(a.drawn, a.rejected,
     sample.SLOWEST)
   if a.unpriced > 0 then
-    out[#out + 1] = ("%s without a prediction, left out: %s"):format(written.plural(a.unpriced, "schedule"), a.why)
+    out[#out + 1] = ("%s without a prediction, excluded: %s"):format(written.plural(a.unpriced, "schedule"), a.why)
   end
   out[#out + 1] = ("measured on %s; predicted for %s"):format(a.measured_on, a.machine.name)
   return table.concat(out, "\n")
@@ -173,7 +173,7 @@ local function few(a, n)
   return whole("outliers", n, 1, #a.points)
 end
 
--- How far off a prediction is, either way.
+-- The error of a prediction as a factor, in either direction.
 local function miss(p) return math.abs(math.log(p.predicted / p.measured)) end
 
 function methods.outliers(a, n)
@@ -192,7 +192,7 @@ function methods.plot(a, options)
   return require "nestwright.plots.scatter".make(a, o.title)
 end
 
--- How well every other round foretells the rounds between: no prediction can be expected to do better.
+-- How well one half of the measuring rounds predicts the other: the best result that a prediction can reach.
 local function repeated(points)
   local a, b = {}, {}
   for n, p in ipairs(points) do
@@ -205,7 +205,8 @@ end
 local function of_sample(m, o)
   local points, unpriced = points_of(m, o)
   if #points < 2 then
-    errors.fail("limit", unpriced[1] and unpriced[1].why, "audit: %d schedules of %s have a prediction; two are needed", #points,
+    errors.fail("limit", unpriced[1] and unpriced[1].why, "audit: %d schedules of %s have a prediction; at least two are needed",
+      #points,
       o.name)
   end
   local kept, rejected = sample.kept(m)
@@ -224,19 +225,18 @@ function audit.install(nw)
   rows.define(nw.cost, "cost", "audit",
     "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
     .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
-    "Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures "
-    .. "each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with "
-    .. "s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until "
-    .. "there are so many (200) others. kernel: the tensors computed, or one of " .. require "nestwright.measure.workloads".names
-    .. ". file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not "
-    .. "measured again. The "
-    .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
-    .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
-    .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
-    .. "analytic (the figures), measured (those of every other round of the measurement beside the rounds between: "
-    .. "what no prediction can be expected to exceed), drawn, rejected, unpriced; with a learned model also learned: the score of "
-    .. "each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of "
-    .. "each, on logarithmic axes.",
+    "Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures "
+    .. "them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each "
+    .. "with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing "
+    .. "continues until there are `schedules` (200) others. kernel: the tensors computed, or one of "
+    .. require "nestwright.measure.workloads".names .. ". file: keeps the measurements as JSON, also after an interrupt; the "
+    .. "next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, "
+    .. "tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - "
+    .. "measured| / measured, and how much longer than the best of all the best of the 1 or 5 schedules predicted fastest takes. "
+    .. "Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of "
+    .. "one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, "
+    .. "unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst "
+    .. "predictions; a:plot() draws predicted over measured times on logarithmic axes.",
     function(options)
       local o = settings(options)
       o.points, o.since = {}, core.now()

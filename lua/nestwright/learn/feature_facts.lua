@@ -1,24 +1,24 @@
---- What the rows of features.lua look at: sums over the statements of a lowered program, by how often they run, and how each access
---- moves through memory.
+--- The facts behind the rows of features.lua: sums over the statements of a lowered program, weighted by executions, and how each
+--- access moves through memory.
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 local lowered = require "nestwright.cost.lowered"
 
 local facts = {}
 
-local PAGE = 4096 -- bytes: prefetchers end there, and each needs an entry of the TLB
+local PAGE = 4096 -- bytes: prefetchers stop at a page, and each page needs a TLB entry
 
 local function add(t, key, v) t[key] = (t[key] or 0) + v end
 local function ratio(a, b) return b > 0 and a / b or 0 end
 
---- Of the cycles of a body, those that are not of a body inside.
+--- Cycles of a body without the bodies inside it.
 function facts.own_cycles(body)
   local own = body.cycles
   for _, kid in ipairs(body.kids) do own = own - kid.cycles end
   return math.max(0, own)
 end
 
--- ---- statements, all together
+-- ---- statements
 
 local function add_load(t, f, s, load)
   local n = s.body.times
@@ -54,7 +54,7 @@ end
 local SUMS = {"stores", "statements", "elements", "vector_elements", "guarded", "copies", "fills", "masked", "operations", "loads",
   "scalar_loads", "strided", "scattered", "still", "updates", "streamed", "uneven", "selects", "joined", "parted"}
 
--- Of all statements together, in executions.
+-- Sums over all statements, weighted by executions.
 local function totals_of(f)
   local t = {}
   for _, key in ipairs(SUMS) do t[key] = 0 end
@@ -62,7 +62,7 @@ local function totals_of(f)
   return t
 end
 
--- The fewest lanes that each temporary is stored by.
+-- The smallest number of lanes that each temporary is stored by.
 local function narrowest_of(f)
   local out = {}
   for _, s in ipairs(f.program.statements) do
@@ -74,7 +74,7 @@ end
 
 -- ---- loops
 
--- Rounds, entries and conditions; entries of loops that a branch predictor knows the length of are short.
+-- Iterations, entries and conditions. Loops whose length a branch predictor can learn are counted as short.
 local function loops_of(f)
   local t = {rounds = 0, entries = 0, guards = 0}
   for _, body in ipairs(f.program.bodies) do
@@ -96,7 +96,7 @@ end
 
 local function is_odd(lanes) return lanes & (lanes - 1) ~= 0 end
 
--- What the statements of a body are: all copies, some of vectors, under masks, with choices, of lanes that are no power of two.
+-- Properties of the statements of a body: only copies, vectors, masks, selects, odd numbers of lanes.
 local function kinds_of(body)
   local k = {copies = true}
   for _, s in ipairs(body.statements) do
@@ -114,7 +114,7 @@ end
 local SPENT = {"all", "guarded", "tails", "scalar", "copies", "waiting", "trips", "short", "masked", "selects", "odd",
   "odd_updates"}
 
--- Cycles by what the bodies are that they go to.
+-- Cycles by the properties of the bodies that take them.
 local function cycles_of(f)
   local t = {}
   for _, key in ipairs(SPENT) do t[key] = 0 end
@@ -138,7 +138,7 @@ local function cycles_of(f)
   return t
 end
 
--- The body that most cycles go to, of those with statements.
+-- The body with the most cycles, among those with statements.
 local function hottest(f)
   local best
   for _, body in ipairs(f.program.bodies) do
@@ -150,7 +150,7 @@ local function hottest(f)
   return best or {body = f.program.bodies[1], own = 0}
 end
 
--- Is this the first time that a buffer comes with an index?
+-- True if this pair of buffer and index is new.
 local function is_new(seen, buffer, index)
   local of = seen[buffer] or {}
   seen[buffer] = of
@@ -159,7 +159,7 @@ local function is_new(seen, buffer, index)
   return true
 end
 
--- Elements of the hottest body that a loop adds up without moving, as registers of vectors.
+-- Elements of the hottest body that a loop accumulates in place, in vector registers.
 local function accumulators(f)
   local inner, n, seen = lowered.loops(f.hot.body, 1)[1], 0, {}
   for _, s in ipairs(f.hot.body.statements) do
@@ -172,7 +172,7 @@ end
 
 -- ---- memory
 
--- Bytes that an access moves by in the innermost loop that moves it, and that loop.
+-- The stride of an access in bytes along the innermost loop that moves it, and that loop.
 local function moved(access, body, bytes)
   for _, loop in ipairs(lowered.loops(body, 64)) do
     local step = math.abs(lowered.stride(access, loop)) * bytes
@@ -181,14 +181,14 @@ local function moved(access, body, bytes)
   return 0
 end
 
--- Walks: how an access goes through memory, by what one step is.
+-- Walks: how an access moves through memory, by the size of its stride.
 local function walk_of(step, line)
   if step == 0 then return "still" end
   if step < 2 * line then return "next" end
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Of loads and stores by level: lines that miss, by how the access walks. What has the same tensor, loop and direction is one.
+-- Misses of loads and stores by level and walk. Accesses with the same tensor, loop and direction are one.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
@@ -216,8 +216,8 @@ local function misses_of(f)
   return out
 end
 
--- Pages and streams: pages that all accesses of the hottest body touch while the n innermost loops around it run, and accesses that
--- go from line to line.
+-- Pages and streams: the pages that all accesses of the hottest body touch in the n innermost loops around it, and the accesses
+-- that move from line to line.
 local function reach_of(f)
   local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
   local function note(a, body)
@@ -236,7 +236,7 @@ local function reach_of(f)
   return t
 end
 
--- Entries of new pages, over the whole run, if none were remembered but the last one of each access.
+-- Accesses to a new page over the whole run, if only the last page of each access were remembered.
 local function page_changes(f)
   local n = 0
   local function note(a, body)
@@ -250,7 +250,7 @@ local function page_changes(f)
   return n
 end
 
--- The buffers that are touched most, each by the access that runs most often.
+-- The most touched buffers, each with its most frequent access.
 local function busiest(f)
   local at, list = {}, {}
   local function note(a, s)
@@ -270,7 +270,7 @@ local function busiest(f)
   return list
 end
 
--- ---- what the cost model says
+-- ---- results of the cost model
 
 local function by_level(c)
   local out = {}
@@ -291,7 +291,7 @@ end
 local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
   branches = true, latency = true}
 
--- The longest of the terms of the core, and of those of memory.
+-- The longest core term and the longest memory term.
 local function longest_of(c)
   local in_core, in_memory = 1, 0
   for _, term in ipairs(c.terms) do
@@ -301,7 +301,7 @@ local function longest_of(c)
   return in_core, in_memory
 end
 
-local fields = setmetatable({}, {__mode = "k"}) -- of a machine, by path
+local fields = setmetatable({}, {__mode = "k"}) -- by machine: its fields by path
 
 local function machine_of(m)
   if not fields[m] then
@@ -311,20 +311,20 @@ local function machine_of(m)
   return fields[m]
 end
 
--- Cycles that no schedule can spare: the naive program's operations at the full rate, or its arrays moved once.
+-- A lower bound of cycles for any schedule: the naive program's operations at full rate, or its arrays moved once.
 local function least_cycles(f)
   local bytes, numbers = 0, 1
   for _, b in ipairs(f.c.buffers) do if b.where == "parameter" then bytes = bytes + b.bytes end end
-  for n, width in ipairs {1, 4, 8, 16} do -- floats of an instruction
+  for n, width in ipairs {1, 4, 8, 16} do -- floats per instruction
     numbers = math.max(numbers, 2 * width * (f.machine[("ops.fma.per_cycle[%d]"):format(n)] or 0))
   end
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
--- Operations of the naive program; where they depend on data, those of the schedule.
+-- Operations of the naive program, or of the schedule if they depend on data.
 local function work_of(s, c, sizes) return math.max(1, core.operation_count(s, 0, sizes) or c.flops) end
 
---- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
+--- The facts of a schedule with its cost record. sizes: the values that the record was computed for, by name.
 function facts.of(s, c, sizes, without)
   local f = {s = s, c = c, program = lowered.of(s, c, sizes), work = work_of(s, c, sizes or {}),
     machine = machine_of(c.machine), line = 64, level = by_level(c),

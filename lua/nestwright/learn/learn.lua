@@ -1,5 +1,5 @@
---- Learned models: trees that rank the schedules of a computation, from what audits measured. They begin with what the cost
---- model says and learn where it is wrong.
+--- Learned models: trees that rank the schedules of a computation, trained on audits. They start from the cost model's prediction
+--- and learn its errors.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -12,20 +12,20 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- schedules of the computation itself, in the second of the held-out figures
-local OWN = 10 -- what these weigh, beside an audit of another computation
-local FAR = 1.5 -- a prediction is off by so many powers of e at most, beyond the usual of its audit: the rest is chance
+local SAME = 64 -- schedules of the computation itself that the second held-out figure uses
+local OWN = 10 -- their weight, relative to an audit of another computation
+local FAR = 1.5 -- the largest error that counts, in powers of e beyond the usual error of its audit: the rest is chance
 
 local LEARNER = core.classes.learner
 
-local about = setmetatable({}, {__mode = "k"}) -- of a model: what it was trained on
+local about = setmetatable({}, {__mode = "k"}) -- by model: its training data
 
 -- ---- from audits to rows
 
 local function check_finite(values, p)
   for n, v in ipairs(values) do
     if v ~= v or v == math.huge or v == -math.huge then
-      errors.fail("internal", p.trace, "train: the feature '%s' is no finite number", features.rows[n].name)
+      errors.fail("internal", p.trace, "train: the feature '%s' is not a finite number", features.rows[n].name)
     end
   end
   return values
@@ -36,15 +36,14 @@ local function numbers_of(p)
   return p.features
 end
 
--- Seconds that a score begins with.
+-- The seconds that a score starts from.
 local function expected(p)
   p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
   return p.expected
 end
 
--- What trees learn, by objective. xgboost: its name for that. score: of a prediction, which they begin with; label: what they
--- should end with, of a point of an audit whose best time and usual error are known; weights: one for each point of so many, or
--- one for all of a group.
+-- What the trees learn, by objective. xgboost: its name for the objective. score: the start value of a prediction; label: the
+-- target value of a point, given the best time and the usual error of its audit; weights: one per point, or one per group.
 local OBJECTIVES = {
   times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off
@@ -62,8 +61,8 @@ local function about_group(points)
   return {best = best, off = off}
 end
 
--- Rows of groups: {features, labels, groups, margins, weights}. A group is a list of points of one computation; all weigh the same,
--- however many points they have, but for one that counts as so many.
+-- Rows of groups: {features, labels, groups, margins, weights}. A group is a list of points of one computation. All groups have the
+-- same weight, whatever their size, except for one with a given weight.
 local function rows_of(groups, o)
   local out, objective = {features = {}, labels = {}, groups = {}, margins = {}, weights = {}}, OBJECTIVES[o.objective]
   for g, points in ipairs(groups) do
@@ -79,7 +78,7 @@ local function rows_of(groups, o)
   return out
 end
 
--- groups.own: the one that is of the computation itself, where there is one.
+-- groups.own: the group of the computation itself, if there is one.
 local function fit(groups, o)
   local r = rows_of(groups, o)
   local model = core.learn(r.features, r.labels, r.groups,
@@ -94,10 +93,10 @@ local function scores(model, points)
   return core.learner_scores(model, list, margins)
 end
 
---- Scores of points of an audit: higher is faster.
+--- Scores of the points of an audit: higher is faster.
 function learn.scores(model, points) return scores(model, points) end
 
--- ---- held out
+-- ---- held-out figures
 
 local function negative(list)
   local out = {}
@@ -119,14 +118,14 @@ local function predicted_tau(points)
   return statistics.tau(guess, measured(points))
 end
 
--- So many of the points, by a seed, and the others.
+-- Splits off n points, chosen by a seed, from the others.
 local function parted(points, n, seed)
   local order = rng.new(seed):shuffle(table.move(points, 1, #points, 1, {}))
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- What it would be worth for a computation that it has not seen, or of which it has seen a few schedules. One of the same name, of
--- other sizes, is not another.
+-- The value of a model for a computation that it has not seen, or of which it has seen a few schedules. Audits of the same name and
+-- other sizes count as the same computation.
 local function held_out(groups, names, at, o)
   local others = {}
   for g, points in ipairs(groups) do if names[g] ~= names[at] then others[#others + 1] = points end end
@@ -161,7 +160,7 @@ local function options_of(given)
   for key, usual in pairs(USUAL[o.objective]) do o[key] = named[key] ~= nil and named[key] or usual end
   for _, key in ipairs {"columns", "sample", "rate"} do
     if type(o[key]) ~= "number" or not (o[key] > 0 and o[key] <= 1) then
-      errors.fail("range", nil, "train: %s is a share above 0, up to 1, not %s", key, tostring(o[key]))
+      errors.fail("range", nil, "train: %s: expected a number above 0, at most 1, got %s", key, tostring(o[key]))
     end
   end
   o.held_out, o.own = named.held_out ~= false, named.own
@@ -171,14 +170,14 @@ end
 local function check_audit(n, a)
   if type(a) == "table" and type(a.points) == "table" and type(a.points[1]) == "table" and a.points[1].schedule then return a end
   errors.fail("invalid", "nw.cost.train{nw.cost.audit{kernel = \"gemm\"}, nw.cost.audit{kernel = \"blur\"}}",
-    "train: number %d is no audit", n)
+    "train: argument %d is not an audit", n)
 end
 
--- The audit of the computation that the model is made for, which is among the others.
+-- The audit of the model's own computation, which is one of the audits.
 local function own_of(given, own)
   if own == nil then return nil end
   for _, a in ipairs(given) do if a == own then return a.points end end
-  errors.fail("invalid", "nw.cost.train{a, b, own = b}", "train: own is none of the audits")
+  errors.fail("invalid", "nw.cost.train{a, b, own = b}", "train: own is not one of the audits")
 end
 
 local function train(given)
@@ -200,8 +199,7 @@ end
 
 -- ---- files
 
--- FNV-1a, 64 bits: a file that was damaged is told from one that is not. Whoever wants to can make one that fits, so the trees
--- themselves are checked as well.
+-- FNV-1a, 64 bits, detects damaged files. It does not protect against forged files, so the trees are checked too.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -221,7 +219,7 @@ local function are_all(list, kind)
   return true
 end
 
--- Of what was held out: {kernel, schedules, analytic, ...}, as held_out makes it.
+-- Checks held-out figures: {kernel, schedules, analytic, ...}, as held_out makes them.
 local function is_row(row)
   if type(row) ~= "table" or type(row.kernel) ~= "string" or math.type(row.schedules) ~= "integer" then return false end
   for key, v in pairs(row) do if key ~= "kernel" and type(v) ~= "number" then return false end end
@@ -237,12 +235,12 @@ local function is_saved(m)
   return m.sum == sum_of(m.trees)
 end
 
--- Rows of this library's features must be those that the model was trained on.
+-- The features of this library must be those that the model was trained on.
 local function check_features(m, path)
   local own = features.names()
   for n = 1, math.max(#own, #m.features) do
     if own[n] ~= m.features[n] then
-      errors.fail("invalid", "train it anew", "load: %s was trained on other features: number %d is '%s', not '%s'", path, n,
+      errors.fail("invalid", "train it again", "load: %s was trained on other features: number %d is '%s', not '%s'", path, n,
         tostring(m.features[n]), tostring(own[n]))
     end
   end
@@ -251,17 +249,17 @@ end
 local function load_model(path)
   local ok, m = pcall(json.decode, core.read_file("load: path", errors.expect("load: path", path, "string")))
   if not ok or not is_saved(m) then
-    errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was changed", path)
+    errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was edited", path)
   end
   check_features(m, path)
   local problem = trees.problem(m.trees, #m.features, OBJECTIVES[m.objective].xgboost)
-  if problem then errors.fail("parse", "train it anew", "load: %s does not hold trees that can be used: %s", path, problem) end
+  if problem then errors.fail("parse", "train it again", "load: the trees in %s cannot be used: %s", path, problem) end
   local model = core.learner_read(m.trees)
   about[model] = {objective = m.objective, features = m.features, kernels = m.kernels, held_out = m.held_out, machine = m.machine}
   return model
 end
 
--- ---- what is said of it
+-- ---- text
 
 local function cell(v) return v and ("%.3f"):format(v) or "-" end
 
@@ -279,7 +277,7 @@ local function text_of(model)
   local a, lines = about[model], {}
   lines[1] = ("a model of %d features, trained on %s"):format(#a.features, table.concat(a.kernels, ", "))
   if #a.held_out == 0 then return lines[1] end
-  lines[2] = "Kendall's tau of what was held out:"
+  lines[2] = "Kendall's tau of each held-out audit:"
   for _, row in ipairs {HEAD, table.unpack(cells_of(model).rows)} do
     local parts = {}
     for n, text in ipairs(row) do parts[n] = (n == 1 and "%-10s" or "%" .. #HEAD[n] .. "s"):format(text) end
@@ -293,14 +291,14 @@ LEARNER.__cells = cells_of
 
 local function is_model(value) return debug.getmetatable(value) == LEARNER end
 
---- Raises unless it is a model.
+--- Raises an error unless the value is a model.
 function learn.check(what, value)
   if is_model(value) then return value end
   errors.fail("invalid", "nw.cost.train{...} and nw.cost.load(path) make them", "%s: expected a model, got %s", what,
     core.type_name(value))
 end
 
--- As audits do: no feature tells conflicts from other misses, and not to tell them is quicker.
+-- As in audits: no feature distinguishes conflict misses, and it is faster without.
 local function quick_cost(what, s, o)
   return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false,
     feed = "full"}
@@ -314,7 +312,7 @@ local function predict(model, s, options)
   return core.learner_scores(model, {values}, {margin_of(features.expected(values, c.seconds), about[model].objective)})[1]
 end
 
---- What a score says of a time, without a unit: twice as long is twice as much, for a model's own measure of that.
+--- A time without a unit from a score: twice the time is twice the value.
 function learn.relative(model, score)
   local known = about[model]
   return math.exp(-score / OBJECTIVES[known and known.objective or "pairs"].trust)
@@ -330,24 +328,24 @@ function learn.install(nw)
   local define, method = rows.definer(nw.cost, "cost"), rows.definer(rows.methods "learner", "learner")
 
   define("train", "(audits: table): nw.learner",
-    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. Gradient-boosted trees (XGBoost, one "
-    .. "thread) over the rows of nw.cost.features(). Only schedules of one audit are compared. A score begins with what s:cost "
-    .. "and a simulation of the compiled code say, so the trees learn where these are wrong. It prints Kendall's tau of what "
-    .. "was held out, by audit: of the cost "
-    .. "model alone, of a "
-    .. "model that learned from the audits of other computations only, and of one that saw 64 of its schedules, on the rest. "
-    .. "objective = 'times' (reg:squarederror): the trees add up to measured / predicted, as a logarithm, less the mean of the "
-    .. "audit; 'pairs' (rank:pairwise): the order of speeds relative to the best of the audit; docs/cost.md says which is better. "
-    .. "own: one of the audits, that of the computation the model is for: it weighs as ten others. rounds (120; 60 of pairs), "
-    .. "depth (4; 3), rate (0.08), forest (trees of a round, averaged: 4; 1), least (weight of a leaf: 5; 1), "
-    .. "columns (0.3; 0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those "
-    .. "figures out.", train)
+    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, "
+    .. "one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the "
+    .. "predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these. It prints "
+    .. "Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and "
+    .. "of a model that also saw 64 of its schedules, measured on the rest. objective = 'times' (reg:squarederror): the trees "
+    .. "learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they "
+    .. "learn the order of speeds relative to the best of the audit. docs/cost.md compares the two. own: the audit of the "
+    .. "computation that the model is for; it has ten times the weight of another. rounds (120; 60 for pairs), depth (4; 3), "
+    .. "rate (0.08), forest (trees per round, averaged: 4; 1), least (minimum weight of a leaf: 5; 1), columns (0.3; 0.5) and "
+    .. "sample (0.8): shares of features and rows that each tree sees; seed; held_out = false skips the figures of held-out "
+    .. "audits.", train)
 
-  define("load", "(path: string): nw.learner", "A model that model:save wrote; of the same features, or it is refused.", load_model)
+  define("load", "(path: string): nw.learner", "Reads a model that model:save wrote. A model with other features than this "
+    .. "version's is refused.", load_model)
 
   define("features", "(s?: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer}): table",
-    "What a learned model is told of a schedule: a list of {name, unit, doc}, with value where a schedule is given, which is "
-    .. "compiled for that: what this host's compiler made of it is among them.",
+    "The features of a schedule that a learned model sees: a list of {name, unit, doc}, with value if a schedule is given. The "
+    .. "schedule is compiled for this, since some features describe the code that this host's compiler made.",
     function(s, options)
       local list = describe()
       if s == nil then return list end
@@ -361,8 +359,8 @@ function learn.install(nw)
 
   method("predict", "(self: nw.learner, s: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, "
     .. "threads?: integer}): number",
-    "A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time. The "
-    .. "schedule is priced and compiled, not run.", predict)
+    "A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a "
+    .. "time. The schedule is priced and compiled, not run.", predict)
 
   method("held_out", "(self: nw.learner): table[]",
     "Kendall's tau by audit: kernel, schedules, analytic (the cost model), transfer (learned from the others), with_64 and "

@@ -1,5 +1,5 @@
---- A sample: random legal schedules of a computation with measured times, kept in a file so that what was once measured serves
---- any number of predictors, and a run that was stopped goes on.
+--- Samples: random legal schedules of a computation with measured times, kept in a file. A sample can serve any number of
+--- predictors, and an interrupted run continues from its file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,11 +8,11 @@ local times = require "nestwright.measure.times"
 
 local sample = {}
 
-sample.SLOWEST = 20 -- times as long as the best: what takes longer is no part of a sample
-local ROUNDS = 7 -- times that each is measured, in turn
-local SAVED = 5 -- seconds between two times that the file is written
-local MOST_DRAWN = 40 -- schedules drawn for each that is wanted, at most
-local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- seconds that a first run may take
+sample.SLOWEST = 20 -- times as slow as the best: slower schedules are not part of a sample
+local ROUNDS = 7 -- measurements of each schedule, in turn
+local SAVED = 5 -- seconds between two writes of the file
+local MOST_DRAWN = 40 -- the largest number of drawn schedules per kept one
+local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- limits of a first run in seconds
 local CLOSE = {rtol = 1e-4, atol = 1e-4}
 
 -- ---- files
@@ -24,7 +24,7 @@ local function text_of(m)
   return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
 end
 
---- Writes a sample; the file is whole at any moment. quick: it is not waited for until it is on the disk.
+--- Writes a sample; the file is complete at any moment. quick: does not wait until it is on the disk.
 function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
 
 local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
@@ -58,11 +58,11 @@ function sample.load(path)
   return m
 end
 
--- ---- what is in it
+-- ---- contents
 
 local function naive(outputs) return core.schedule(outputs) end
 
---- Does it belong to this computation?
+--- True if the sample belongs to this computation.
 function sample.check(m, outputs)
   if m.computation == core.schedule_print(naive(outputs), 0) then return m end
   errors.fail("invalid", "name another file", "audit: the sample in the file is of another computation: %s",
@@ -75,7 +75,7 @@ function sample.best(m)
   return best
 end
 
---- Entries within so many times the best, and how many others there are.
+--- The entries within `times` of the best, and the number of the others.
 function sample.kept(m)
   local most, kept = sample.SLOWEST * sample.best(m), {}
   for _, entry in ipairs(m.entries) do
@@ -84,13 +84,14 @@ function sample.kept(m)
   return kept, #m.entries - #kept
 end
 
--- Is each that is kept measured to the end?
+-- True if all kept entries are fully measured.
 local function are_measured(m)
   for _, entry in ipairs((sample.kept(m))) do if entry.rounds < ROUNDS then return false end end
   return true
 end
 
--- Are there as many as asked for? o.counts, where given, says of an entry whether it is one of them: asked when all might be.
+-- True if there are enough entries. o.counts, if given, decides whether an entry counts; it is called only when all might be
+-- enough.
 local function enough(m, o)
   local kept, n = sample.kept(m), 0
   if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
@@ -100,7 +101,7 @@ end
 
 local function is_complete(m, o) return are_measured(m) and enough(m, o) end
 
---- The schedule of an entry, every step judged anew.
+--- The schedule of an entry; every step is judged again.
 function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
 
 -- ---- measuring
@@ -110,7 +111,7 @@ local function new(o)
     threads = o.threads, machine = times.machine(), rounds = ROUNDS, entries = {}}
 end
 
--- Arguments, and the results that a naive program gives for them.
+-- The arguments, and the results of the naive program on them.
 local function prepare(run)
   local s = naive(run.o.outputs)
   run.arguments = require "nestwright.inside".sized_arrays(s, {})
@@ -119,13 +120,13 @@ local function prepare(run)
   s:build {threads = 1}(table.unpack(run.want))
 end
 
--- Wrong code is the worst there is: a sample with it is none.
+-- Wrong code is the worst possible bug, so it ends the sample.
 local function check_results(run, entry)
   local first = #run.arguments - run.results + 1
   for n = first, #run.arguments do
     if not run.nw.allclose(run.arguments[n], run.want[n], CLOSE) then
       errors.fail("invalid", entry.trace,
-        "audit: a schedule computes something else than the naive program: a defect of the library")
+        "audit: a schedule computes other results than the naive program: this is a bug in the library")
     end
   end
 end
@@ -134,7 +135,7 @@ local function clear_results(run)
   for n = #run.arguments - run.results + 1, #run.arguments do run.arguments[n]:fill(-1) end
 end
 
--- The value of f, or nothing where it is refused for a reason that the entry keeps.
+-- The result of f, or nothing if it is refused for a reason that the entry keeps.
 local function attempt(entry, f, ...)
   local ok, value = pcall(f, ...)
   if ok then return value end
@@ -146,7 +147,7 @@ local function build(run, entry, s)
   return attempt(entry, s.build, s, {threads = run.o.threads, cache = false})
 end
 
--- The first run: is it right, and is it worth measuring? Kernels of those that are stay.
+-- The first run: checks the results and whether the schedule is fast enough. Its kernel is kept if so.
 local function try(run, entry, s)
   local kernel = build(run, entry, s)
   if not kernel then return nil end
@@ -167,7 +168,7 @@ local function save_now_and_then(run)
   end
 end
 
--- Draws until there are enough; those of a file come first, in the order in which they were drawn.
+-- Draws until there are enough entries; those of a file come first, in the order in which they were drawn.
 local function gather(run)
   local from = run.sampler
   while not enough(run.m, run.o) and run.at < MOST_DRAWN * run.o.schedules do
@@ -183,19 +184,20 @@ local function gather(run)
   end
 end
 
--- Programs that were drawn for the file before: what is not measured to the end is built again.
+-- Rebuilds the programs of the file that are not fully measured.
 local function take_up(run)
   for _, entry in ipairs(run.m.entries) do
     local s = run.sampler:next()
     if not s or s:trace "json" ~= entry.trace then
-      errors.fail("invalid", "name another file", "audit: the file was made by another sampler, or with another seed")
+      errors.fail("invalid", "name another file",
+        "audit: the file was made by another version of the sampler, or with another seed")
     end
     run.at = run.at + 1
     if entry.seconds and entry.rounds < ROUNDS then try(run, entry, s) end
   end
 end
 
--- Beside the least time, that of every other round: what two measurements differ by is told from these.
+-- Records the least time, and that of every other round, from which the noise of measurements is estimated.
 local function measure_once(run, entry)
   local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
   if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end
@@ -204,14 +206,14 @@ local function measure_once(run, entry)
   entry.rounds = entry.rounds + 1
 end
 
--- What seemed too slow may be within bounds after all, where the best is not as good as its first run said.
+-- Entries that seemed too slow may count if the best is slower than its first run said.
 local function has_kernel(run, entry)
   run.kernel[entry] = run.kernel[entry] or build(run, entry, sample.schedule(entry, run.o.outputs))
-  if not run.kernel[entry] then entry.seconds = nil end -- it is refused now
+  if not run.kernel[entry] then entry.seconds = nil end -- it is now refused
   return run.kernel[entry] ~= nil
 end
 
--- Round after round, each in turn; what turns out too slow is left.
+-- Measures round by round, in turn; skips entries that turn out to be too slow.
 local function measure(run)
   for round = 1, ROUNDS do
     local kept = sample.kept(run.m)
@@ -228,28 +230,28 @@ end
 
 local function run_all(run)
   take_up(run)
-  repeat -- the best may have become better, and others too slow for it
+  repeat -- the best may have become faster, which makes others too slow
     local before = run.at
     gather(run)
     measure(run)
   until is_complete(run.m, run.o) or run.at == before and are_measured(run.m)
 end
 
--- What was measured is kept, whatever happens.
+-- Keeps the measurements in any case.
 local function finish(run, problem)
   core.tell_progress()
   local stopped = errors.is_error(problem) and problem.code == "interrupt"
   local path = run.o.file or stopped and #run.m.entries > 0 and core.temp_dir() .. "/sample.json"
   if path then sample.save(run.m, path) end
   if stopped and path then
-    errors.fail("interrupt", ("file = %q goes on from there"):format(path), "audit: stopped; %d schedules are in %s",
+    errors.fail("interrupt", ("file = %q continues from there"):format(path), "audit: stopped; %d schedules are in %s",
       #run.m.entries, path)
   end
   if problem then error(problem, 0) end
 end
 
---- o: outputs, name, schedules, seed, threads, file, counts. A sample with at least so many schedules within SLOWEST of the best,
---- where there are so many; with counts(entry), so many of which it is true.
+--- o: outputs, name, schedules, seed, threads, file, counts. Returns a sample with at least `schedules` entries within SLOWEST of
+--- the best, if there are so many; with counts(entry), entries for which it is true.
 function sample.measure(nw, o)
   local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
   if is_complete(m, o) then return m end

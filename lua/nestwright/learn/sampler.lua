@@ -1,5 +1,5 @@
---- Random legal schedules of a computation: what people do, in random order and with random numbers. Each step is offered to
---- the judge; what it refuses is left out.
+--- Draws random legal schedules of a computation: the usual steps, in random order and with random numbers. The judge decides on
+--- each step; refused ones are skipped.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rng = require "nestwright.measure.rng"
@@ -10,15 +10,15 @@ sampler.__index = sampler
 -- Some divide usual sizes, some do not.
 local FACTORS = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 16, 24, 32, 32, 48, 64, 64, 100, 128, 256}
 local SMALL = {2, 3, 4, 4, 5, 6, 8, 8, 12, 16}
-local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- of loops that become vectors
+local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- iterations of loops that become vectors
 local TAILS = {"guard", "guard", "cut", "cut", "cut", "shift"}
-local LONGEST = 64 -- iterations of a loop that may be unrolled or become one vector
-local UNROLLED = 128 -- copies of a body that unrolling makes of one stage at most
-local TRIES = 60 -- programs that are drawn before there is said to be no new one
+local LONGEST = 64 -- the most iterations of a loop that may be unrolled or become one vector
+local UNROLLED = 128 -- the most copies of one stage's body that unrolling makes
+local TRIES = 60 -- programs drawn before giving up on finding a new one
 
--- ---- one schedule in the making: {r, s}
+-- ---- one schedule in progress: {r, s}
 
--- Takes a step if it is legal; its results, or nothing.
+-- Takes a step if it is legal; returns its results, or nothing.
 local function offer(d, name, ...)
   local results = table.pack(pcall(d.s[name], d.s, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
@@ -32,20 +32,20 @@ local function names_of(list)
   return out
 end
 
--- The row of the nest that is of this kind and called so.
+-- The row of the nest of this kind and name.
 local function node_of(d, kind, name)
   for _, node in ipairs(core.outline(d.s)) do
     if node.kind == kind and node.name == name then return node end
   end
 end
 
--- Iterations of a loop, where they are constant.
+-- The iterations of a loop, if constant.
 local function extent_of(d, loop)
   local node = node_of(d, "loop", loop)
   return node and node.extent
 end
 
--- The loops of a stage that no other stage stands in, outermost first.
+-- The loops of a stage that contain no other stage, outermost first.
 local function own_loops(d, stage)
   local others = {}
   for _, other in ipairs(names_of(d.s:stages())) do
@@ -60,13 +60,13 @@ local function own_loops(d, stage)
   return own
 end
 
--- The last axis of a stage that is no reduction: along it lie neighbours in memory, as a rule.
+-- The last axis of a stage that is not a reduction; it is usually contiguous in memory.
 local function last_axis(d, stage)
   local node = node_of(d, "stage", stage)
   return node and node.axis
 end
 
--- Is this loop a part of that axis? Parts are named after what they are parts of.
+-- True if this loop is a part of that axis. Parts are named after their origin.
 local function is_part(loop, axis)
   if not axis or loop:sub(1, #axis) ~= axis then return false end
   return #loop == #axis or loop:sub(#axis + 1, #axis + 1):find "[_.]" ~= nil
@@ -82,9 +82,9 @@ local function place(d, stage)
   if d.r:chance(0.6) then offer(d, "set_scope", stage, "local") end
 end
 
--- ---- cutting loops up, and their order
+-- ---- splitting and order of loops
 
--- A loop's parts, outermost first: {outer, inner}, or the loop alone.
+-- The parts of a loop, outermost first: {outer, inner}, or the loop alone.
 local function parted(d, loop, factors)
   local extent = extent_of(d, loop)
   if not extent or extent < 4 or d.r:chance(0.3) then return {loop} end
@@ -97,7 +97,7 @@ local function parted(d, loop, factors)
   return again
 end
 
--- Outer parts come first, in any order; then inner ones, most of the time with the last axis' last.
+-- Outer parts come first, in any order; then inner ones, usually with that of the last axis last.
 local function order_of(d, parts, axis)
   local outer, inner, last = {}, {}, nil
   for _, list in ipairs(parts) do
@@ -125,7 +125,7 @@ local function tile(d, stage, loops)
   if #order > 1 then offer(d, "reorder", table.unpack(order)) end
 end
 
--- ---- vectors and copies of bodies
+-- ---- vectors and unrolling
 
 local function vectorize(d, stage, own)
   local axis, list = last_axis(d, stage), {}
@@ -142,7 +142,7 @@ local function vectorize(d, stage, own)
   end
 end
 
--- From the inside out, as long as not too many copies come of it.
+-- From the inside out, while the number of copies stays small.
 local function unroll(d, stage)
   local own, copies = own_loops(d, stage), 1
   for n = #own, 1, -1 do
@@ -160,7 +160,7 @@ end
 
 -- ---- storage
 
--- A block of results that is added up in a buffer of its own, and the loops of that block.
+-- Accumulates a block of results in its own buffer; returns the loops of that block.
 local function block(d, stage)
   local own = own_loops(d, stage)
   if #own < 2 then return nil end
@@ -177,7 +177,7 @@ local function block(d, stage)
   return made.name
 end
 
--- Panels of the last index, as packed copies of matrices have them.
+-- Panels of the last index, as in packed copies of matrices.
 local function panels(rank, width)
   if rank == 1 then return nil end
   if rank == 2 then return function(a, b) return b // width, a, b % width end end
@@ -199,7 +199,7 @@ local function copy(d, reader)
   mark(d, made.name)
 end
 
--- ---- what else there is
+-- ---- other steps
 
 local wild = {}
 
@@ -264,7 +264,7 @@ function sampler.new(outputs, seed)
   return setmetatable({outputs = outputs, r = rng.new(seed), seen = {}, drawn = 0}, sampler)
 end
 
---- One more schedule, whose program was not there before; nothing when there seems to be no other.
+--- The next schedule whose program is new, or nil if there seems to be no other.
 function sampler:next()
   for _ = 1, TRIES do
     local s = draw(self)

@@ -1,18 +1,18 @@
---- The trees of a learned model, as XGBoost writes them in JSON. Its reader trusts them: an index that leads out of a tree is
---- followed when the model is asked. So all that it would follow is looked at before it sees a text that comes from a file.
+--- Checks the trees of a learned model, in XGBoost's JSON. XGBoost does not check indices: an index outside of a tree is followed
+--- when the model is used. So everything that it follows is checked before it reads a text from a file.
 local json = require "nestwright.show.json"
 
 local trees = {}
 
 local MOST_BYTES = 256 << 20
-local NOWHERE, NOBODY = -1, 2147483647 -- no child; no parent, or what is split by where a node was taken out
+local NOWHERE, NOBODY = -1, 2147483647 -- no child; no parent, or the split index of a removed node
 
 -- ---- pieces
 
 local function wrong(...) error({why = (...):format(select(2, ...))}, 0) end
 local function check(holds, ...) if not holds then wrong(...) end end
 
--- An object with these fields and no others; what a field holds is checked by its function.
+-- An object with exactly these fields; the function of each field checks its value.
 local function object(name, value, fields)
   check(type(value) == "table", "%s is missing", name)
   for key in pairs(value) do check(fields[key], "%s has '%s', which this library does not know", name, tostring(key)) end
@@ -20,7 +20,7 @@ local function object(name, value, fields)
 end
 
 local function any(name, value)
-  check(type(value) == "string" and #value <= 40 and value:find "^[%w_.:+%[%]-]*$", "%s is no number or name", name)
+  check(type(value) == "string" and #value <= 40 and value:find "^[%w_.:+%[%]-]*$", "%s is not a number or a name", name)
 end
 
 local function optional(of) return function(name, value) if value ~= nil then of(name, value) end end end
@@ -39,11 +39,11 @@ local function counted(least, most)
 end
 local function exactly(n) return counted(n, n) end
 
--- A list of n numbers of that type, math.type; XGBoost takes an integer for no float.
+-- A list of n numbers of this math.type; XGBoost does not accept an integer for a float.
 local function list(n, kind)
   return function(name, value)
-    check(type(value) == "table" and #value == n, "%s has not %d entries", name, n)
-    for _, v in ipairs(value) do check(math.type(v) == kind, "%s has an entry that is no %s", name, kind) end
+    check(type(value) == "table" and #value == n, "%s does not have %d entries", name, n)
+    for _, v in ipairs(value) do check(math.type(v) == kind, "%s has an entry that is not of type %s", name, kind) end
   end
 end
 
@@ -56,18 +56,18 @@ end
 
 -- ---- a tree
 
--- From the root every node is met once; one that is split has two children and a feature. Returns how many were met.
+-- Walks from the root: every node is reached once, and a split node has two children and a feature. Returns the number of nodes.
 local function walk(name, t, n, features)
   local met, waiting, count = {}, {0}, 0
   while #waiting > 0 do
     local at = table.remove(waiting)
-    check(at >= 0 and at < n and not met[at], "%s: node %d is met twice, or is not there", name, at)
+    check(at >= 0 and at < n and not met[at], "%s: node %d is reached twice, or does not exist", name, at)
     met[at], count = true, count + 1
     local left, right = t.left_children[at + 1], t.right_children[at + 1]
     check((left == NOWHERE) == (right == NOWHERE), "%s: node %d has one child", name, at)
     if left ~= NOWHERE then
       local feature = t.split_indices[at + 1]
-      check(feature < features, "%s: node %d is split by feature %d of %d", name, at, feature, features)
+      check(feature < features, "%s: node %d is split by feature %d, but there are %d", name, at, feature, features)
       check(t.parents[left + 1] == at and t.parents[right + 1] == at, "%s: a child of node %d has another parent", name, at)
       waiting[#waiting + 1], waiting[#waiting + 2] = left, right
     end
@@ -75,7 +75,7 @@ local function walk(name, t, n, features)
   return count
 end
 
--- The child lies inside the tree when it is looked up, so `walk` may ask for its parent.
+-- Children are inside of the tree when they are looked up, so `walk` may look up their parents.
 local function tree(name, t, id, features)
   check(type(t) == "table" and type(t.tree_param) == "table", "%s is missing", name)
   counted(1, 1 << 24)(name .. ".num_nodes", t.tree_param.num_nodes)
@@ -110,7 +110,7 @@ local function model(features)
   end
 end
 
--- ---- the whole
+-- ---- the model
 
 local function named(expected) return function(name, value) check(value == expected, "%s is not '%s'", name, expected) end end
 
@@ -130,10 +130,10 @@ local function learner(features, objective)
   end
 end
 
---- nil where the text is a model of so many features for that objective of XGBoost's; else what is wrong with it.
+--- Returns nil if the text is a model with this number of features for this objective of XGBoost, else what is wrong with it.
 function trees.problem(text, features, objective)
   if #text > MOST_BYTES then return ("it has more than %d MB"):format(MOST_BYTES >> 20) end
-  if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- to XGBoost that is another format
+  if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- XGBoost would read another format
   local read, value = pcall(json.decode, text)
   if not read then return value end
   local ok, problem = pcall(object, "model", value, {learner = learner(features, objective), version = list(3, "integer")})

@@ -1,12 +1,12 @@
---- Assembly for people: each block of instructions says which loops it is in, outermost first. LLVM's own remarks say it
---- with labels and depths, over many lines; here they are read and put into one.
+--- Readable assembly: each block of instructions has a comment with its loops, outermost first. LLVM's remarks give this by labels
+--- and depths, over many lines; this combines them into one.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
 -- Comments begin with # on x86, with // on Arm.
 local function is_arm(text) return text:find "\n%s*// " ~= nil end
 
--- What a line says of the block that starts there, or of the one that has begun.
+-- The remarks of a line about the block that starts there, or that has started.
 local function label_of(line) return line:match "^%.L(BB%d+_%d+):" or line:match "^# %%bb%.(%d+):" end
 
 local REMARKS = {"Parent Loop BB", "Child Loop BB", "Loop Header: Depth=", "in Loop: Header=BB"}
@@ -18,7 +18,7 @@ local function is_remark(line)
   return false
 end
 
--- Which loops there are: by the label of their header, {name, parent}; and the header each block is in.
+-- The loops, by the label of their header: {name, parent}; and the header of each block.
 local function read_loops(lines)
   local loops, within = {}, {}
   local label, block, parent
@@ -48,7 +48,7 @@ local function nest(loops, label)
   return table.concat(names, " > ")
 end
 
---- The text with one remark a block: `.LBB0_3:  # in i_o > j_o > k`; whatever its instruction set, remarks begin with #.
+--- The text with one comment per block: `.LBB0_3:  # in i_o > j_o > k`; comments begin with # for all instruction sets.
 local function with_loops(text)
   local lines, out = {}, {}
   if is_arm(text) then text = text:gsub("// ", "# ") end
@@ -65,17 +65,17 @@ local function with_loops(text)
   return table.concat(out, "\n")
 end
 
--- The same as it is shown, with the comments of its instruction set.
+-- The same as shown, with the comments of its instruction set.
 local function shown(text)
   local remarked = with_loops(text)
   return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked
 end
 
--- The assembly of a kernel, for those that read it back: they know the instructions of one instruction set.
+-- The assembly of a kernel, for code that parses the instructions of one instruction set.
 local function of_x86_64(what, kernel)
   local target = core.kernel_target(kernel)
   if not target.here and target.machine.isa ~= "x86_64" then
-    errors.fail("limit", nil, "%s: the assembly of x86_64 is read, not that of %s", what, target.name)
+    errors.fail("limit", nil, "%s: only assembly of x86_64 can be read, not that of %s", what, target.name)
   end
   return core.kernel_text(kernel, "asm")
 end

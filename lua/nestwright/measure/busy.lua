@@ -1,4 +1,4 @@
---- Who was busy when: timelines, and the busy and idle time of a kernel's threads, measured.
+--- Timelines, and the measured busy and idle time of a kernel's threads.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -12,7 +12,7 @@ local seconds = written.seconds
 
 -- ---- one run
 
--- Of one thread: seconds in parts of loops, seconds that it waited inside of loops, and rounds it ran.
+-- For one thread: seconds in parts of loops, seconds of waiting inside of loops, and its iterations.
 local function thread_of(log, t, within)
   local r = {thread = t, busy = 0, cpu = 0, rounds = 0, parts = 0}
   for _, s in ipairs(log.spans) do
@@ -25,7 +25,7 @@ local function thread_of(log, t, within)
   return r
 end
 
--- Loops of one name are told apart by their numbers.
+-- Loops of the same name are distinguished by numbers.
 local function loop_names(log)
   local out, seen = {}, {}
   for n, name in ipairs(log.loops) do
@@ -35,7 +35,7 @@ local function loop_names(log)
   return out
 end
 
--- Of one loop: seconds from its first thread's start to its last one's end, and the part of them, over all threads, that is idle.
+-- For one loop: seconds from its first thread's start to its last thread's end, and the idle fraction over all threads.
 local function loops_of(log)
   local out = {}
   for n, name in ipairs(loop_names(log)) do out[n] = {loop = name, within = 0, busy = 0} end
@@ -57,7 +57,7 @@ local function look(log)
   return run
 end
 
--- ---- several, and the one that is shown
+-- ---- several runs, and the one that is shown
 
 local function by_seconds(a, b) return a.seconds < b.seconds end
 
@@ -72,8 +72,8 @@ local function measured(kernel, arrays, o)
   table.sort(runs, by_seconds)
   for n, run in ipairs(runs) do
     if run.log.lost > 0 then
-      errors.fail("limit", "chunks of more rounds: s:pragma(loop, \"chunk\", n)",
-        "busy: the loops have too many parts; %d were lost", run.log.lost)
+      errors.fail("limit", "make larger chunks: s:pragma(loop, \"chunk\", n)",
+        "busy: the loops have too many parts; %d were not recorded", run.log.lost)
     end
     idle[n] = run.idle
   end
@@ -81,11 +81,11 @@ local function measured(kernel, arrays, o)
   return shown, {min = runs[1].seconds, median = runs[(#runs + 1) // 2].seconds, low = quartile(idle, 1), high = quartile(idle, 3)}
 end
 
--- ---- what is told of it
+-- ---- reports
 
 local function rounds_text(s) return s.first == s.last and ("%d"):format(s.first) or ("%d-%d"):format(s.first, s.last) end
 
--- The calling thread alone runs what is outside of parallel loops.
+-- Outside of parallel loops only the calling thread runs.
 local function serial_records(log, out)
   local at = 0
   for n = 1, #log.regions + 1 do
@@ -114,7 +114,7 @@ end
 
 local function percent(share) return ("%.1f %%"):format(100 * share) end
 
--- Time in which other processes had a thread's core counts as busy: it is said.
+-- The largest fraction of busy time in which other processes used a thread's core; it is reported.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do
@@ -123,25 +123,25 @@ local function taken(threads)
   return most
 end
 
--- idle: how idle time in parallel loops is told.
+-- idle: the words about idle time in parallel loops.
 local function summary(r, idle)
   local this, other = r.fastest and "fastest" or "median", r.fastest and "median" or "fastest"
   local out = ("%s run of %d: %s (%s %s); %s (middle half of the runs: %s to %s)"):format(this, r.reps, seconds(r.seconds), other,
     seconds(r[other == "median" and "median" or "min"]), idle, percent(r.idle_low), percent(r.idle_high))
   if r.taken > 0.1 then
-    out = out .. ("; other processes had the core of a thread for up to %.0f %% of what counts as busy"):format(100 * r.taken)
+    out = out .. ("; other processes used the core of a thread for up to %.0f %% of its busy time"):format(100 * r.taken)
   end
   return out
 end
 
 local function text_of(r)
-  local out = {("%-10s %10s %10s %8s %8s %6s"):format("", "busy", "idle", "", "rounds", "parts")}
+  local out = {("%-10s %10s %10s %8s %10s %6s"):format("", "busy", "idle", "", "iterations", "parts")}
   for _, t in ipairs(r.threads) do
-    out[#out + 1] = ("%-10s %10s %10s %8s %8d %6d"):format("thread " .. t.thread, seconds(t.busy), seconds(t.idle),
+    out[#out + 1] = ("%-10s %10s %10s %8s %10d %6d"):format("thread " .. t.thread, seconds(t.busy), seconds(t.idle),
       r.within > 0 and percent(t.idle / r.within) or "", t.rounds, t.parts)
   end
   for _, l in ipairs(r.loops) do
-    out[#out + 1] = ("loop %s takes %s, of which threads are idle %s"):format(l.loop, seconds(l.within), percent(l.idle))
+    out[#out + 1] = ("loop %s takes %s; threads are idle %s of it"):format(l.loop, seconds(l.within), percent(l.idle))
   end
   out[#out + 1] = summary(r, ("threads are idle %s of the time in parallel loops"):format(percent(r.idle)))
   return table.concat(out, "\n")
@@ -161,7 +161,7 @@ local function busy(what, kernel, ...)
   local o = errors.options(what, options, {"reps", "fastest"})
   local reps = o.reps == nil and RUNS or o.reps
   if math.type(reps) ~= "integer" or reps < 1 or reps > 10000 then
-    errors.fail("range", nil, "%s: reps is a number of runs from 1 to 10000, not %s", what, tostring(reps))
+    errors.fail("range", nil, "%s: reps: expected a number from 1 to 10000, got %s", what, tostring(reps))
   end
   local arrays = inside.kernel_arrays(what, kernel, given)
   if #core.kernel_log(kernel, arrays).loops == 0 then
@@ -174,7 +174,7 @@ local function busy(what, kernel, ...)
   return report.new(r, text_of(r), {cells = cells_of(r)})
 end
 
--- A thread that got nothing has a lane as well; idle is what f:busy says, which outside of parallel loops is nothing.
+-- A thread without work has a lane too. Idle time is that of f:busy, which does not count time outside of parallel loops.
 local function drawn(r, title)
   local small = summary(r, "idle: of the time in parallel loops") .. ". " .. r.machine
     .. "; wall clock, read before and after each part of a loop."
@@ -187,7 +187,7 @@ local function drawn(r, title)
     lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
 end
 
--- The options of both kinds, from a list of arguments whose last may be options.
+-- The options from a list of arguments whose last may be options, for both methods.
 local function split(...)
   local given, options = inside.split_options(...)
   options = options or {}
@@ -205,12 +205,13 @@ return function(nw)
   rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, "
     .. "[string]: any}[], options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, "
     .. "lanes?: nw.label[], from?: number, to?: number, small?: nw.label}): nw.plot",
-    "Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the "
-    .. "records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in "
-    .. "per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go "
-    .. "from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the "
-    .. "numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. "
-    .. "small: print at the foot, as where the records are from.",
+    "Draws a timeline: one lane per thread or stage, one bar per record, from its start to its end in seconds, with its label "
+    .. "where it fits and one fill per kind. Lanes appear in the order of `lanes` (lanes without records included), then in the "
+    .. "order of the records. Idle time is the time without a bar; its percentage stands at the right. Where bars are too narrow "
+    .. "to be distinguished, their height shows how much of the time they fill. arrows go from the end of a record to the start "
+    .. "of a record that depends on it; a record is given by its number or by itself. unit: the unit of the numbers if it is not "
+    .. "'s', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: "
+    .. "text at the foot, for example the origin of the records.",
     function(records, options)
       local o = errors.options("timeline", options, {"arrows", "title", "unit", "lanes", "from", "to", "small"})
       for _, name in ipairs {"title", "unit", "small"} do
@@ -226,23 +227,24 @@ return function(nw)
     end)
 
   kernel_method("busy", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean}): nw.report",
-    "Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. "
-    .. "The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in "
-    .. "parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by "
-    .. "its own clock), rounds, parts; loops: of each within and idle, in the order in which they begin; and records for "
-    .. "nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle "
-    .. "half).",
+    "Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The "
+    .. "answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within "
+    .. "(parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU "
+    .. "time of the thread), rounds (iterations), parts; loops: within and idle of each, in the order in which they start; and "
+    .. "records for nw.timeline, with the first and last iteration of each part. Over all runs: min, median, idle_low and "
+    .. "idle_high (the middle half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",
-    "Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.",
+    "Draws what kernel:busy measures: which thread ran which iterations of the parallel loops when, and how long threads were "
+    .. "idle.",
     function(kernel, ...)
       local title, given = split(...)
       return drawn(busy("timeline", kernel, table.unpack(given, 1, given.n + 1)), title)
     end)
 
   schedule_method("timeline", "(self: nw.schedule, ...: nw.array|table): nw.plot",
-    "Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may be the "
+    "Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may hold "
     .. "options of build and of kernel:timeline.",
     function(s, ...)
       local given, options = inside.split_options(...)

@@ -1,4 +1,4 @@
---- What was measured of this machine, kept in a file of its own for each kind of cpu, so that it is measured once.
+--- Measurements of this machine, kept in a file per kind of CPU, so that each is measured once.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,16 +8,16 @@ local written = require "nestwright.show.written"
 
 local calibration = {}
 
-local FORMAT = 1 -- of the file
-local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- that must be this host's
+local FORMAT = 1 -- version of the file
+local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- these must equal the host's
 
-local kept_at -- the file that holds it
-local known -- what this process measured or read; false: looked, and there is none
+local kept_at -- the file that it was read from or written to
+local known -- the calibration that this process measured or read; false: looked for, and there is none
 local why_not -- why there is none
 
 -- ---- the file
 
---- Where the figures of this host are kept; nil, and why: there is no place for them.
+--- The file for the figures of this host; or nil and the reason if there is no place for it.
 function calibration.path()
   local h = core.machine_host()
   local key = ("%s %d cores"):format(h.cpu, h.cores):lower():gsub("[^%w]+", "-")
@@ -33,18 +33,18 @@ local function of_this_host(t)
 end
 
 local function check(t)
-  if type(t) ~= "table" or type(t.figures) ~= "table" or type(t.when) ~= "string" then return nil, "it is no calibration" end
-  if t.format ~= FORMAT then return nil, "it is of another version of this library" end
+  if type(t) ~= "table" or type(t.figures) ~= "table" or type(t.when) ~= "string" then return nil, "it is not a calibration" end
+  if t.format ~= FORMAT then return nil, "it was written by another version of this library" end
   local ours, why = of_this_host(t)
   if not ours then return nil, why end
   for path, value in pairs(t.figures) do
     local good = type(path) == "string" and type(value) == "number" and value >= 0 and value < math.huge
-    if not good then return nil, "a figure in it is no number" end
+    if not good then return nil, "a figure in it is not a number" end
   end
   return t
 end
 
---- The calibration in a file; nil and why, where it is not one of this host; nil alone where there is none.
+--- Reads a calibration of this host from a file; nil and the reason if it is not one; nil alone if there is no file.
 function calibration.read(path)
   if not path then return nil end
   local text, unreadable = core.read_own(path)
@@ -55,15 +55,15 @@ function calibration.read(path)
   return good, why and ("%s: %s"):format(path:match "[^/]*$", why)
 end
 
--- A file that is not ours to read is not ours to replace either.
+-- A file that we must not read must not be replaced either.
 local function is_foreign(path)
   local text, why = core.read_own(path)
   return not text and why
 end
 
---- Writes a calibration. nil and why, where that fails.
+--- Writes a calibration; returns nil and the reason on failure.
 function calibration.write(path, t)
-  if not path then return nil, "there is no home" end
+  if not path then return nil, "there is no home directory" end
   local foreign = is_foreign(path)
   if foreign then return nil, foreign end
   local ok, problem = pcall(core.write_file, nil, path, json.encode(t) .. "\n", {private = true})
@@ -71,9 +71,9 @@ function calibration.write(path, t)
   return nil, problem.message
 end
 
--- ---- what is known
+-- ---- the calibration of this host
 
---- The calibration of this host, {figures, when}, or nil and why there is none.
+--- The calibration of this host, {figures, when}, or nil and the reason.
 function calibration.known()
   if known == nil then
     local path, why, absent = calibration.path()
@@ -88,10 +88,10 @@ function calibration.known()
   return known or nil, why_not
 end
 
---- Forgets it, as when it cannot be used: until it is measured again.
+--- Forgets the calibration, for example when it cannot be used, until it is measured again.
 function calibration.forget(why) known, why_not = false, why end
 
---- Measures this machine. It takes seconds, and who waits sees how far it is.
+--- Measures this machine. This takes seconds, and reports progress.
 function calibration.measure()
   local h = core.machine_host()
   local t = {format = FORMAT, when = os.date "%Y-%m-%d %H:%M", figures = core.calibrate()}
@@ -100,13 +100,13 @@ function calibration.measure()
   return t
 end
 
---- What nw.roofs measured with so many threads and was kept, or nil.
+--- The roofs for this number of threads that nw.roofs has kept, or nil.
 function calibration.roofs(threads)
   local t = calibration.known()
   return t and type(t.roofs) == "table" and t.roofs[tostring(threads)] or nil
 end
 
---- Keeps it with the rest, where that is kept.
+--- Keeps roofs with the calibration, if that is kept.
 function calibration.keep_roofs(threads, roofs)
   if not calibration.known() or not kept_at then return end
   known.roofs = type(known.roofs) == "table" and known.roofs or {}
@@ -133,11 +133,11 @@ end
 
 function calibration.install(nw)
   rows.define(nw, "nw", "calibrate", "(options?: {keep?: boolean}): nw.report",
-    "Measures this machine for nw.machine(): clock, instructions per cycle and latencies by class and width, functions such as "
-    .. "exp, accesses that cross lines, branches, gathers; latency and bytes per cycle of each cache, how much of the last can "
-    .. "be counted on, memory; what threads cost. About two seconds; each figure is the least of several short turns, in cycles "
-    .. "of the clock at that moment. Kept in a file of the state directory (keep = false: for this session only), which later "
-    .. "sessions read. The answer has machine, seconds, file, figures. x86-64 only.", calibrate)
+    "Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such "
+    .. "as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the "
+    .. "last cache, and memory; the cost of threads. It takes about two seconds. Each figure is the minimum of several short "
+    .. "runs, in cycles of the clock at that moment. The result is kept in a file of the state directory, which later sessions "
+    .. "read (keep = false: for this session only). The answer has machine, seconds, file, figures. x86-64 only.", calibrate)
 end
 
 return calibration

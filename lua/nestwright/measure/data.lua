@@ -1,4 +1,4 @@
---- Data in memory: made from Lua tables, random, zeros, files; compared and shown.
+--- Arrays: made from Lua tables, random, zeros, files; compared and shown.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
@@ -8,7 +8,7 @@ local rows = require "nestwright.language.rows"
 local function shape_of(value)
   local shape, seen = {}, {}
   while type(value) == "table" do
-    if seen[value] then errors.fail("invalid", nil, "tensor: values: the table is an entry of itself, %d deep", #shape) end
+    if seen[value] then errors.fail("invalid", nil, "tensor: values: the table contains itself at depth %d", #shape) end
     seen[value], shape[#shape + 1] = true, #value
     value = value[1]
   end
@@ -28,12 +28,13 @@ local function flatten(value, shape, depth, path, flat)
   end
   if type(value) ~= "table" or #value ~= shape[depth] then
     local got = type(value) == "table" and ("has %d entries"):format(#value) or "is " .. core.type_name(value)
-    errors.fail("invalid", nil, "tensor: values: ragged: %s %s, the first of its kind has %d", where(path), got, shape[depth])
+    errors.fail("invalid", nil, "tensor: values: ragged: %s %s, but the first one at this depth has %d", where(path), got,
+      shape[depth])
   end
   for key in next, value do
     if math.type(key) ~= "integer" or key < 1 or key > #value then
       guard.refuse_key("tensor: values: " .. where(path), "key", key, {},
-        key == "dtype" and "dtype is an argument of its own: (values, dtype)" or "it is a list")
+        key == "dtype" and "dtype is a separate argument: (values, dtype)" or "a list has only the keys 1 to n")
     end
   end
   for n = 1, shape[depth] do
@@ -53,11 +54,11 @@ local function from_table(value, dtype)
   return core.array(shape, dtype or type(flat[1]) == "boolean" and "bool" or "f32"):fill_list(flat)
 end
 
--- ---- showing
+-- ---- printing
 
 local EDGE = 3
 
--- Which positions of a dimension are shown: all when few, else both ends with a gap (0) between.
+-- The positions of a dimension that are shown: all if there are few, else both ends with a gap (0) between.
 local function shown(n)
   local at = {}
   if n <= 2 * EDGE + 1 then
@@ -105,7 +106,7 @@ end
 
 local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
 
--- For a table: its first matrix with the numbers of rows and columns.
+-- For an HTML table: the first matrix, with the numbers of rows and columns.
 local function cells(array)
   local shape = array:shape()
   local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1
@@ -144,20 +145,20 @@ return function(nw)
   core.classes.array.__len = function(array) return array:shape()[1] or 0 end
 
   define("tensor", "(values: table|number|boolean, dtype?: string): nw.array",
-    "Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.",
+    "An array with the values and the shape of nested Lua tables. The dtype is f32 by default, bool for true and false.",
     function(values, dtype) return from_table(values, dtype) end)
 
-  define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "Zeros; f32 unless said.",
+  define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "An array of zeros; f32 by default.",
     function(shape, dtype) return core.array(shape, dtype or "f32") end)
 
   define("full", "(shape: integer|integer[], value: number|boolean, dtype?: string): nw.array",
-    "Every element the same; f32 unless said.",
+    "An array with one value in all elements; f32 by default.",
     function(shape, value, dtype) return core.array(shape, dtype or "f32"):fill(value) end)
 
   define("random", "(shape: integer|integer[], dtype?: string|{seed?: integer, lo?: number, hi?: number}, "
     .. "options?: {seed?: integer, lo?: number, hi?: number}): nw.array",
-    "Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed "
-    .. "gives the same data; without one each call differs.",
+    "An array of random elements: floats between lo and hi (0 and 1 by default), or integers lo..hi (0..9). The same seed gives "
+    .. "the same data; without a seed each call gives other data.",
     function(shape, dtype, options)
       if type(dtype) == "table" then dtype, options = nil, dtype end
       local o = errors.options("random", options, {"seed", "lo", "hi"})
@@ -174,8 +175,8 @@ return function(nw)
     function(array, path) return check_array("save", array):save(path) end)
 
   define("allclose", "(a: nw.array, b: nw.array, options?: {rtol?: number, atol?: number}): boolean, number, integer?",
-    "Whether |a - b| <= atol + rtol*|b| everywhere (1e-8, 1e-5 unless said; NaN equals NaN); then the largest difference, and "
-    .. "the place of the first element outside, in row-major order from 1.",
+    "True if |a - b| <= atol + rtol*|b| everywhere (atol 1e-8 and rtol 1e-5 by default; NaN equals NaN); then the largest "
+    .. "difference, and the position of the first element that differs, in row-major order from 1.",
     function(a, b, options)
       local o = errors.options("allclose", options, {"rtol", "atol"})
       return core.array_allclose(check_array("allclose", a), check_array("allclose", b), o.rtol or 1e-5, o.atol or 1e-8)

@@ -1,11 +1,11 @@
---- What the compiler made of a schedule: instructions read off the assembly, by what they keep busy, as often as they run. Of x86,
---- whose names are known here; of other processors only the number of instructions is.
+--- Counts the compiled instructions of a schedule, read from the assembly, by the resource they use, weighted by executions. Only
+--- x86 instructions are classified; for other CPUs only their number is known.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 
 local emitted = {}
 
--- What an instruction is, by patterns of its name: the first that fits.
+-- The class of an instruction, by patterns of its name; the first match counts.
 local KINDS = {
   {"gathers", "gather"}, {"scatters", "scatter"}, {"branches", "^j", "^call", "^ret"}, {"masks", "^k"},
   {"moves", "^v?mov", "^lea", "^push", "^pop", "^v?p?broadcast"},
@@ -16,7 +16,7 @@ local KINDS = {
   {"vector integers", "^v"}, {"choices", "^cmov", "^set"}, {"integers", ""},
 }
 
-local known = {} -- kinds of names
+local known = {} -- kinds by name
 
 local function kind_of(name)
   if known[name] then return known[name] end
@@ -30,17 +30,17 @@ local function kind_of(name)
   end
 end
 
--- 1 to 4: of one number, of 16, 32 and 64 bytes.
+-- The width class, 1 to 4: one number, or 16, 32 or 64 bytes.
 local function width_of(name, operands)
   if operands:find("%zmm", 1, true) then return 4 end
   if operands:find("%ymm", 1, true) then return 3 end
   return operands:find("%xmm", 1, true) and not name:find "s[sd]$" and 2 or 1
 end
 
--- Of a gather or scatter whose widest register is so wide: of four bytes, and half as many where indices take eight.
+-- Lanes of a gather or scatter with a register of this width: of four bytes each; half as many if indices have eight bytes.
 local function lanes_of(name, width) return (name:find "erq" and 1 or 2) * 2 ^ (width - 1) end
 
---- An instruction {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}; nothing where a line is none.
+--- The instruction of a line, {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}, or nil.
 function emitted.instruction(line)
   local name, operands = line:match "^\t(%l%w*)%s*([^#]*)"
   if not name then return nil end
@@ -55,8 +55,8 @@ function emitted.instruction(line)
   return i
 end
 
---- Blocks {loop (the loops around, outermost first, as text), times, lines} of assembly with loops, in order. What stands in a loop
---- of the cost record is taken to run in each of its rounds.
+--- Blocks {loop (the loops around, outermost first, as text), times, lines} of assembly with loops, in order. A block inside a loop
+--- of the cost record is assumed to run in each of its iterations.
 function emitted.blocks(text, loops)
   local times, out = {}, {{times = 1, lines = {}}}
   for _, loop in ipairs(loops) do
@@ -85,7 +85,7 @@ local function add_instruction(t, i)
   if i.store and i.width < 3 then add(t, "narrow stores", 1) end
 end
 
--- Cycles of an instruction on what it needs most of, by a machine's fields, and where.
+-- Cycles of an instruction on its busiest resource, by a machine's fields, added to that resource.
 local CLASS = {arithmetic = "fma", division = "div", shuffles = "shuffle", masks = "shuffle", ["vector integers"] = "int"}
 
 local function rate_of(machine, class, width) return math.max(0.05, machine[("ops.%s.per_cycle[%d]"):format(class, width)] or 1) end
@@ -101,7 +101,7 @@ local function add_cycles(t, i, machine)
   if i.store then add(t, "store", (i.lanes or 1) / rate_of(machine, "store", width)) end
 end
 
--- Loops {times, counts, cycles}: the blocks of each together, a round.
+-- Loops {times, counts, cycles}: the sums over their blocks, per iteration.
 local function loops_of(blocks, machine)
   local by, list = {}, {}
   for _, block in ipairs(blocks) do
@@ -122,8 +122,8 @@ local function loops_of(blocks, machine)
   return list
 end
 
---- Of assembly with loops, with those of a cost record, by the fields of a machine: counts (executed instructions by what they
---- are), cycles (by what is kept busy, if all else were free), and together (of each loop those of what is busiest, added up).
+--- Counts over assembly with loops, with the loops of a cost record and the fields of a machine: counts (executed instructions by
+--- kind), cycles (of each resource if it were the only limit), and together (the busiest resource of each loop, summed).
 function emitted.count(text, loops, machine)
   local out = {counts = {}, cycles = {}, together = 0}
   for _, loop in ipairs(loops_of(emitted.blocks(text, loops), machine)) do
@@ -138,8 +138,8 @@ function emitted.count(text, loops, machine)
   return out
 end
 
---- The same of a schedule, compiled for this host; and what that code takes with all data in the first cache, by a simulation
---- (core/cost/asm/code_simulate.c), by the record of a machine whose fields these are: simulated.
+--- The same for a schedule, compiled for this host, and simulated: the time of that code with all data in the first cache,
+--- simulated (core/cost/asm/code_simulate.c) for a machine record with these fields.
 function emitted.of(s, loops, machine, fields)
   local text = assembly.of_x86_64("emitted", s:build {threads = 1})
   local out = emitted.count(assembly.with_loops(text), loops, fields)

@@ -1,4 +1,4 @@
---- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
+--- Experiments: one measurement per combination of parameters, kept in a file so that an interrupted sweep can continue.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -13,10 +13,10 @@ local sweep_methods = {}
 
 -- ---- one point
 
--- Sets a column, of which there may be only one value.
+-- Sets a column; a second value for it is an error.
 local function put(row, name, value)
   if row[name] ~= nil and row[name] ~= value then
-    errors.fail("invalid", "give one of them another name", "sweep: what run returns has two values for the column '%s'", name)
+    errors.fail("invalid", "rename one of them", "sweep: the result of run has two values for the column '%s'", name)
   end
   row[name] = value
 end
@@ -28,7 +28,7 @@ local function time_columns(t)
     unsafe = t.unsafe}
 end
 
--- Of a time record under a name: its minimum, and what a plot needs beside it.
+-- The columns of a named time record: its minimum, and what a plot needs beside it.
 local function put_time(row, name, t)
   local q1, q3 = times.half(t)
   put(row, name, t.min)
@@ -42,8 +42,8 @@ end
 local function check_result(name, value)
   local kind = type(value)
   if kind == "number" or kind == "string" or kind == "boolean" then return value end
-  errors.fail("invalid", "return what you want of it: {seconds = t.median}",
-    "sweep: the column '%s' that run returns is %s: a column is a number, a text, a boolean, or a time", name,
+  errors.fail("invalid", "return a value of it: {seconds = t.median}",
+    "sweep: the column '%s' that run returns is %s; expected a number, a text, a boolean or a time", name,
     core.type_name(value))
 end
 
@@ -52,8 +52,8 @@ local function column_name(key)
   return tostring(key)
 end
 
--- What a run returned, as plain columns. A time record gives its minimum, median, quartiles and spread. The point itself may be
--- among it: run = function(p) p.seconds = 2 return p end.
+-- Converts the result of run to plain columns. A time record gives its minimum, median, quartiles and spread. The result may
+-- include the point itself: run = function(p) p.seconds = 2 return p end.
 local function flatten(value, point)
   local row = {}
   if value == nil then return row end
@@ -71,7 +71,7 @@ local function flatten(value, point)
   return row
 end
 
--- A refused point is a result; an interrupt and a broken script are not.
+-- A refusal is a result of a point; an interrupt or an error in the script is not.
 local function run_point(o, point)
   local copy = {}
   for k, v in pairs(point) do copy[k] = v end
@@ -81,15 +81,15 @@ local function run_point(o, point)
   return {error = value.message}
 end
 
--- The row with its point, under whose names there may be no other values; but the threads of a time give way to a parameter of
--- that name.
+-- The row with its point. Results must not have the names of parameters, except for the threads of a time record, which are dropped
+-- then.
 local function row_of(o, point)
   local row, is_time = run_point(o, point)
   for name, value in pairs(point) do
     local own = row[name]
     if own ~= nil and not (is_time and name == "threads") then
       errors.fail("invalid", "give the column or the parameter another name",
-        "sweep: run returns %s in the column '%s', which is the parameter '%s'",
+        "sweep: run returns %s in the column '%s', which is also the parameter '%s'",
         written.shortened(points.key_of(own), 60), name, name)
     end
     row[name] = value
@@ -97,7 +97,7 @@ local function row_of(o, point)
   return row
 end
 
--- The columns that hold seconds, and those that hold a share of them: what time records became.
+-- The columns that hold seconds, and those that hold fractions of them, as made from time records.
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do
@@ -117,7 +117,7 @@ local function cell(value, kind)
   return value == nil and "" or points.form_of(value)
 end
 
--- What the table leaves to the files: where the times come from, and the rest of what a plot needs.
+-- Columns that only the files show: the machine of the times, and other data for plots.
 local function is_shown(name, all)
   local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
   return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
@@ -156,18 +156,18 @@ local function to_string(list)
   return table.concat(out, "\n")
 end
 
--- Two files of one name would be one file that is neither.
+-- csv and json must not be the same file.
 local function check_files(o)
   for _, kind in ipairs {"csv", "json"} do
     if o[kind] ~= nil then errors.expect("sweep: " .. kind, o[kind], "string") end
   end
   if o.keep ~= nil then errors.expect("sweep: keep", o.keep, "boolean") end
   if o.csv and o.csv == o.json then
-    errors.fail("invalid", "name two files, or leave one out", "sweep: csv and json are both %s", o.csv)
+    errors.fail("invalid", "name two files, or omit one", "sweep: csv and json are both %s", o.csv)
   end
 end
 
--- The rows of all points; those that are kept in a file are counted in `progress`.
+-- Runs all points; counts those kept in a file in `progress`.
 local function measure(o, plan, progress)
   local rows_of, files = {}, results.open(o, plan.names, plan.lists)
   for n, point in points.each(plan.names, plan.lists, plan.count) do
@@ -183,16 +183,16 @@ local function measure(o, plan, progress)
   return rows_of
 end
 
--- What ended it says nothing about the points that are done.
+-- Reports the finished points when memory runs out.
 local function fail_for_memory(o, plan, progress, why)
   collectgarbage()
   local path = o.csv and o.json and o.csv .. " and " .. o.json or o.csv or o.json
   if not path then
-    errors.fail("memory", "give csv or json, so that what is done is kept; or fewer values",
-      "%s; %d of %d points were done, and they are lost, since they were in no file", why, progress.kept, plan.count)
+    errors.fail("memory", "give csv or json to keep finished points, or give fewer values",
+      "%s; %d of %d points were finished, and are lost because there was no file", why, progress.kept, plan.count)
   end
-  errors.fail("memory", "call it again where there is more memory, or with fewer values: what is in the file is not run again",
-    "%s; the first %d of %d points are done and are in %s", why, progress.kept, plan.count, path)
+  errors.fail("memory", "call it again with more memory or fewer values; points in the file are not run again",
+    "%s; the first %d of %d points are finished, and are in %s", why, progress.kept, plan.count, path)
 end
 
 local function sweep(options)
@@ -215,13 +215,13 @@ end
 rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
   .. "value?: string, style?: string, where?: table, log?: string, unit?: nw.label, "
   .. "best?: string|boolean, title?: nw.label}): nw.plot",
-  "Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the "
-  .. "axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each "
-  .. "value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are "
-  .. "left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from "
-  .. "it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is "
-  .. "shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for "
-  .. "powers of two and for values far apart. unit: of the column; 's' for seconds.",
+  "Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by "
+  .. "default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of "
+  .. "another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining "
+  .. "parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values not distinguishable "
+  .. "from it, are marked (best: 'min', the default for times, 'max' or false; per curve, or, with several columns, at each x). "
+  .. "Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default "
+  .. "they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.",
   function(list, options)
     return require "nestwright.plots.sweep".make(list, errors.options("plot", options,
       {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))
@@ -230,9 +230,9 @@ rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: str
 return function(nw)
   rows.define(nw, "nw", "sweep",
     "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",
-    "Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv "
-    .. "or json the rows are kept in a file after every point, and points already there are not run again. Points in the file "
-    .. "that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these "
-    .. "parameters is refused. A value is a number, a text, a boolean or a list of these, a result a number, a text, a boolean or "
-    .. "a time. A point that is refused gets an error column.", sweep)
+    "Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or "
+    .. "json, rows are written to a file after every point, and points already in the file are not run again. Points in the file "
+    .. "that this sweep does not have are kept, unless keep = false. A file that is not the result of a sweep over these "
+    .. "parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a "
+    .. "text, a boolean or a time. A refused point gets an error column.", sweep)
 end

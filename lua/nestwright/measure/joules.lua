@@ -1,4 +1,4 @@
---- Energy that the processor itself counts while something runs.
+--- Energy counted by the CPU itself while something runs.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
@@ -7,13 +7,13 @@ local written = require "nestwright.show.written"
 
 local joules = {}
 
-local LEAST = 0.2 -- seconds of runs: counters are brought up to date every millisecond
+local LEAST = 0.2 -- seconds of runs; the counters are updated every millisecond
 
 -- Joules of packages and of memory since `before`.
 local function used(before, root)
   local package, memory = 0, nil
   local now = core.energy_zones(root)
-  if #now ~= #before then errors.fail("io", nil, "joules: a counter of energy went away") end
+  if #now ~= #before then errors.fail("io", nil, "joules: an energy counter disappeared") end
   for n, zone in ipairs(now) do
     local more = core.energy_used(before[n], zone)
     if zone.name == "dram" then memory = (memory or 0) + more else package = package + more end
@@ -23,12 +23,12 @@ end
 
 local function text_of(r)
   local memory = r.memory and (", %s of memory"):format(written.quantity(r.memory, "J")) or ""
-  return ("%s of the package%s a run, %s, %s; all that ran on the package is counted"):format(
+  return ("%s of the CPU package%s per run, %s, %s; other processes are included"):format(
     r.joules < 1 and ("%.3g mJ"):format(1e3 * r.joules) or written.quantity(r.joules, "J"), memory, written.plural(r.runs, "run"),
     written.quantity(r.watts, "W"))
 end
 
---- Runs f until enough time has gone by, and says what a run took.
+--- Runs f until enough time has passed; returns the energy of one run.
 function joules.of(f, least, root)
   local before, start, runs = core.energy_zones(root), core.now(), 0
   repeat
@@ -44,10 +44,10 @@ end
 
 function joules.install(nw)
   rows.define(nw, "nw", "joules", "(f: fun(), options?: {least?: number, root?: string}): nw.report",
-    "Energy of a call of f, measured: what the counters of the processor (RAPL, by the kernel's powercap) say of its packages "
-    .. "and of their memory, over calls of f for `least` seconds (0.2). All that runs meanwhile is counted. The answer has "
-    .. "joules, memory (joules; nil where it is not counted), seconds, runs, watts. An error where the machine has no counters "
-    .. "or the user may not read them. root: the folder of the counters, /sys/class/powercap.",
+    "Measures the energy of a call of f with the energy counters of the CPU (RAPL, through the kernel's powercap): its packages "
+    .. "and their memory. f is called for `least` seconds (0.2). The energy of other processes is included. The answer has "
+    .. "joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the machine has no counters, "
+    .. "or if the user may not read them. root: the folder of the counters, /sys/class/powercap.",
     function(f, options)
       local o = errors.options("joules", options, {"least", "root"})
       errors.expect("joules", f, "function")

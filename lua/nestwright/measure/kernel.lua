@@ -1,4 +1,4 @@
---- Running: kernels, the two slow ways to run, and times as records.
+--- Running schedules: kernels, the interpreter, the evaluation of definitions, and times.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -26,7 +26,7 @@ end
 
 -- ---- sizes
 
--- Sizes named in the inputs' shapes, from data.
+-- The values of the sizes named in the inputs' shapes, from data.
 local function bind_sizes(inputs, arrays)
   local sizes = {}
   for n, input in ipairs(inputs) do
@@ -38,7 +38,7 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
--- The arguments of a run of a schedule, or of the definition of outputs: inputs as given, then outputs, given or made.
+-- The arguments of a run of a schedule, or of the definition of outputs: the given inputs, then outputs, given or new.
 local function complete(what, of, arrays)
   local signature = inside.signature(of)
   local nin, nout = #signature.inputs, #signature.outputs
@@ -90,7 +90,7 @@ local function dispatching(s, o)
   return core.kernel_dispatch(kernels)
 end
 
--- Random inputs of a schedule, and its outputs, at these values of its sizes.
+-- Random inputs of a schedule, and its outputs, for these values of its sizes.
 local function sized_arrays(s, values)
   local signature, arrays = inside.signature(s, values), {}
   for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input) end
@@ -124,7 +124,7 @@ local function time_kernel(kernel, ...)
   local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
   local warmup = o.warmup == nil and 1 or o.warmup
   if math.type(warmup) ~= "integer" or warmup < 0 then
-    errors.fail("range", nil, "time: warmup is a number of runs, not %s", tostring(warmup))
+    errors.fail("range", nil, "time: warmup: expected a number of runs, got %s", tostring(warmup))
   end
   local args = kernel_arrays("time", kernel, given)
   for _ = 1, warmup do kernel(table.unpack(args)) end
@@ -147,7 +147,7 @@ local function entries_of(list)
   return found
 end
 
--- Kernels with their arguments, each run once; and the entries they are of.
+-- Kernels with their arguments, after one run of each, and their entries.
 local function runs_of(found, given)
   local runs, of = {}, {}
   for _, entry in ipairs(found) do
@@ -165,7 +165,8 @@ local function compare(list, ...)
   local found, out = entries_of(list), {}
   local runs, of = runs_of(found, list.args or {...})
   if #found < 2 or #runs == 0 then
-    errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}, or one and times measured elsewhere")
+    errors.fail("invalid", nil,
+      "compare: expected at least two kernels, as in nw.compare{f, g}, or one kernel and times measured elsewhere")
   end
   local rounds = list.rounds or 20
   for n, t in ipairs(core.kernel_compare(runs, rounds)) do
@@ -191,11 +192,11 @@ return function(nw)
   schedule_method("build",
     "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], "
     .. "target?: string|table|nw.machine|nw.target}): nw.kernel",
-    "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
-    .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
-    .. "first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it "
-    .. "assumes nothing that the others do not. target: the schedule's own; code for another is refused, s:retarget(t) makes a "
-    .. "schedule for it. Code for a processor that is not this host's is not run: f:show \"asm\" and f:export are what it is for.",
+    "Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills "
+    .. "c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the "
+    .. "first version whose facts hold for its sizes, found by a decision tree; if none holds it runs the last one, which may "
+    .. "assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) "
+    .. "makes a schedule for it. Code for another CPU than this host's is not run; use f:show \"asm\" and f:export.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
       target.check(s, o.target)
@@ -206,7 +207,7 @@ return function(nw)
     end)
 
   schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
-    "Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.",
+    "Builds and times the schedule; without inputs, on random ones. The last argument may hold options of build and time.",
     function(s, ...)
       local given, options = split_options(...)
       local o = errors.options("time", options, {"threads", "opt", "cache", "reps", "min_seconds", "warmup"})
@@ -220,8 +221,8 @@ return function(nw)
     .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
 
   kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
-    "The kernel's code: 'lowered', 'llvm', 'asm' or 'c'; 'versions': which of several "
-    .. "a call runs, as the tree of questions about its sizes.",
+    "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': which of its versions a call runs, as a decision "
+    .. "tree over its sizes.",
     function(kernel, what)
       what = what or "lowered"
       if not KERNEL_VIEWS[what] then
@@ -241,13 +242,13 @@ return function(nw)
   end
 
   define("compare", "(kernels: table, ...: nw.array): nw.comparison",
-    "Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
-    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the one that the others are "
-    .. "compared with, the first unless said. A peer's times, measured elsewhere, are a table of numbers: {median = 0.0012, "
-    .. "samples = {...}}. Those whose middle halves of times overlap are not distinguishable.", compare)
+    "Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
+    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the kernel that the others are "
+    .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
+    .. "= {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.", compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
-    "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
+    "Evaluates the definition element by element, without a schedule. This is slow; it is the reference for all other results.",
     function(outputs, arguments)
       outputs = outputs_list("evaluate: outputs", outputs)
       local args, made = complete("evaluate", outputs, errors.expect("evaluate: arguments", arguments, "table"))
@@ -257,8 +258,8 @@ return function(nw)
 
   define("interpret",
     "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",
-    "Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. "
-    .. "steps: after so many executed statements it gives up with a limit error.",
+    "Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also "
+    .. "the one that is compiled. steps: after this many executed statements the run ends with a limit error.",
     function(s, arguments, options)
       local o = errors.options("interpret", options, {"lowered", "steps"})
       local args, made = complete("interpret", s, errors.expect("interpret: arguments", arguments, "table"))

@@ -1,4 +1,4 @@
---- A second opinion on the core: llvm-mca on the instructions of the innermost loop, as they were compiled for this host.
+--- A second estimate for the core: llvm-mca on the instructions of the innermost loop, compiled for this host.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -8,7 +8,7 @@ local mca = {}
 local PROGRAMS = {"llvm-mca-19", "llvm-mca"}
 local ROUNDS = 200
 
--- The loops of assembly: {name, depth, lines}; each from its label to the branch back to it.
+-- The loops of assembly, {name, depth, lines}, each from its label to the branch back to it.
 local function loops_of(asm)
   local loops, open = {}, {}
   for line in asm:gmatch "[^\n]+" do
@@ -29,7 +29,7 @@ local function loops_of(asm)
   return loops
 end
 
--- The deepest; of equals the longest.
+-- The deepest loop; of equals the longest.
 local function innermost(loops)
   local best
   for _, loop in ipairs(loops) do
@@ -48,7 +48,7 @@ end
 
 local function absent(why) return {text = "llvm-mca: " .. why} end
 
---- What it says of a schedule: {loop, cycles (an iteration), instructions, text}; only text where it cannot say.
+--- The report on a schedule: {loop, cycles (per iteration), instructions, text}; only text if there is none.
 function mca.of(s)
   local loop = innermost(loops_of(assembly.of_x86_64("mca", s:build {threads = 1})))
   if not loop then return absent "the compiled code has no loop" end
@@ -56,7 +56,7 @@ function mca.of(s)
   if not out then return absent "not installed here, or it does not know an instruction (Debian: apt install llvm-19)" end
   local cycles = tonumber(out:match "Total Cycles:%s+(%d+)")
   local bound = tonumber(out:match "Block RThroughput:%s+([%d.]+)")
-  if not cycles then return absent "its answer was not understood" end
+  if not cycles then return absent "its output could not be read" end
   local m = {loop = loop.name, cycles = cycles / ROUNDS, throughput = bound, instructions = #loop.lines}
   m.text = ("llvm-mca: %.2f cycles an iteration of %s, %d instructions; %.2f by throughput alone"):format(m.cycles,
     m.loop or "the innermost loop", m.instructions, bound or m.cycles)

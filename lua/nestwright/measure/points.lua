@@ -1,5 +1,5 @@
---- The points of a sweep: which values a parameter may have, when two of them are the same, and all combinations, one after the
---- other. They are never listed.
+--- The points of a sweep: valid values of parameters, equality of values, and all combinations, generated one after the other
+--- instead of as a list.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -7,8 +7,8 @@ local written = require "nestwright.show.written"
 
 local points = {}
 
-local DEEPEST = 16 -- lists in lists
-local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- of memory, at least: a row with a few results, and what each parameter adds
+local DEEPEST = 16 -- the deepest nesting of lists
+local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- bytes of memory per row with a few results, and per parameter, at least
 
 -- ---- one value
 
@@ -21,21 +21,21 @@ local function plain(value)
   return copy
 end
 
---- A text that two values share if they are the same: 8 and 8.0 are, 1 and "1" are not.
+--- A key of a value: equal values have the same key. 8 and 8.0 are equal, 1 and "1" are not.
 function points.key_of(value)
   if value == math.huge or value == -math.huge then return written.number(value) end
   return json.encode(plain(value))
 end
 
---- A value as a CSV file has it, which does not tell the text "1" from the number.
+--- A key of a value in a CSV file, which does not distinguish the text "1" from the number.
 function points.form_of(value) return type(value) == "string" and value or points.key_of(value) end
 
--- The same as it was written when numbers had 14 digits.
+-- The same as files had it when numbers had 14 digits.
 local function old_form_of(value)
   return type(value) == "number" and tostring(value) or points.form_of(value)
 end
 
---- The value of a field of a CSV file: a number only where numbers are written so, now or earlier.
+--- The value of a CSV field: a number only if numbers are or were written this way.
 function points.value_of(field)
   if field == "true" then return true end
   if field == "false" then return false end
@@ -52,34 +52,34 @@ local function joined(point, names, text_of)
   return table.concat(parts, ",")
 end
 
---- A text that is the same for two points if they are the same.
+--- A key of a point: equal points have the same key.
 function points.key(point, names) return joined(point, names, points.key_of) end
 
---- A text that is the same for two points if their fields in a CSV file are.
+--- A key of a point by its fields in a CSV file.
 function points.form(point, names) return joined(point, names, points.form_of) end
 
---- The same of files whose numbers have 14 digits.
+--- The same for files whose numbers have 14 digits.
 function points.old_form(point, names) return joined(point, names, old_form_of) end
 
---- The same of the fields themselves.
+--- The same for the fields themselves.
 function points.form_of_fields(fields, names) return joined(fields, names, tostring) end
 
---- A point as an error names it.
+--- The text of a point for errors.
 function points.shown(point, names)
   local parts = {}
   for n, name in ipairs(names) do parts[n] = name .. "=" .. written.shortened(points.key_of(point[name]), 60) end
   return table.concat(parts, ", ")
 end
 
--- ---- what may be a parameter
+-- ---- checks of parameters
 
-local LOOK_UP = "give names, and look up in run what they stand for: params = {how = {\"plain\", \"tiled\"}}"
+local LOOK_UP = "give names, and look up their values in run: params = {how = {\"plain\", \"tiled\"}}"
 
 local function check_number(what, value, in_file)
-  if value ~= value then errors.fail("invalid", "leave it out", "%s is not a number (NaN), and no point has such a value", what) end
+  if value ~= value then errors.fail("invalid", "remove it", "%s is NaN, which cannot be the value of a point", what) end
   if in_file and (value == math.huge or value == -math.huge) then
-    errors.fail("invalid", "give a large number, or a text such as \"inf\"; or leave csv and json out",
-      "%s is infinite, which JSON has no number for: the point would not be found again in a file", what)
+    errors.fail("invalid", "give a large number, or a text such as \"inf\"; or omit csv and json",
+      "%s is infinite: JSON has no such number, so a file could not hold the point", what)
   end
 end
 
@@ -88,7 +88,7 @@ local function check_value(what, value, in_file, depth)
   if kind == "number" then return check_number(what, value, in_file) end
   if kind == "string" or kind == "boolean" then return end
   if kind ~= "table" or getmetatable(value) then
-    errors.fail("invalid", LOOK_UP, "%s is %s: a value is a number, a text, a boolean, or a list of these", what,
+    errors.fail("invalid", LOOK_UP, "%s is %s; expected a number, a text, a boolean or a list of these", what,
       core.type_name(value))
   end
   if depth == DEEPEST then errors.fail("invalid", nil, "%s is nested deeper than %d lists", what, DEEPEST) end
@@ -96,7 +96,7 @@ local function check_value(what, value, in_file, depth)
     local of_list = math.type(key) == "integer" and key >= 1 and key <= #value
     if not of_list and (type(key) ~= "string" or #value > 0) then
       errors.fail("invalid", "give a list without gaps, or a table whose keys are all texts",
-        "%s is neither a list nor a table by name", what)
+        "%s is neither a list nor a table with string keys", what)
     end
     check_value(what, item, in_file, depth + 1)
   end
@@ -104,14 +104,14 @@ end
 
 local function check_name(name)
   if type(name) ~= "string" then
-    errors.fail("invalid", "params = {n = {1, 2}}", "sweep: params: the name of a parameter is a text, got %s",
+    errors.fail("invalid", "params = {n = {1, 2}}", "sweep: params: the name of a parameter must be a text, got %s",
       core.type_name(name))
   end
   errors.label("sweep: params: name", name)
   if name == "" then errors.fail("invalid", "params = {n = {1, 2}}", "sweep: params: the name of a parameter is empty") end
   if name == "error" then
     errors.fail("invalid", "give the parameter another name",
-      "sweep: params.error: the column 'error' says why a point was refused")
+      "sweep: params.error: the name is reserved for the column of errors")
   end
 end
 
@@ -130,7 +130,7 @@ local function check_list(name, list, in_file)
   end
 end
 
---- The values of a parameter by what is written for them in CSV, where two of them may not look alike.
+--- The values of a parameter by their CSV text; two values with the same text are an error.
 function points.by_form(name, list, in_csv)
   local values = {}
   for _, value in ipairs(list) do
@@ -138,16 +138,17 @@ function points.by_form(name, list, in_csv)
     local other = values[form]
     if other == nil then values[form] = value end
     if in_csv and other ~= nil and points.key_of(other) ~= points.key_of(value) then
-      errors.fail("invalid", "leave one of them out, or keep the points in json alone",
-        "sweep: params.%s: %s and %s are two points, and the same in a CSV file", name, points.key_of(other), points.key_of(value))
+      errors.fail("invalid", "omit one of them, or keep the points in json only",
+        "sweep: params.%s: %s and %s are two points, but look the same in a CSV file", name, points.key_of(other),
+        points.key_of(value))
     end
   end
   return values
 end
 
--- ---- all of them
+-- ---- all points
 
--- How many: false where 64 bits do not hold the number.
+-- The number of points, or false if it does not fit 64 bits.
 local function count(lists)
   local n = 1
   for _, list in ipairs(lists) do if #list == 0 then return 0 end end
@@ -158,21 +159,21 @@ local function count(lists)
   return n
 end
 
--- Each row is kept in memory, so there may be no more of them than it has room for.
+-- All rows stay in memory, so there must be room for them.
 local function check_room(names, lists, n)
   local parts = {}
   for k, name in ipairs(names) do parts[k] = ("%s (%s)"):format(name, written.plural(#lists[k], "value")) end
   local what = ("sweep: params %s"):format(table.concat(parts, ", "))
-  local hint = "give fewer values, or run several sweeps, one after the other, with one file"
+  local hint = "give fewer values, or run several sweeps with one file"
   if not n then errors.fail("limit", hint, "%s make more than %d points", what, math.maxinteger) end
   local bytes, left = n * (ROW_BYTES + PARAMETER_BYTES * #names + 0.0), core.memory_left()
   if bytes <= left then return end
-  errors.fail("memory", hint, "%s make %d points: a row of each takes %s of memory, and there is %s", what, n,
+  errors.fail("memory", hint, "%s make %d points: their rows take %s of memory, but only %s is available", what, n,
     written.bytes(bytes), written.bytes(left))
 end
 
---- The names of the parameters in the order of the alphabet, their lists in that order, and how many points there are. in_file:
---- the points are to be found again in a file.
+--- The names of the parameters in alphabetical order, their lists in that order, and the number of points. in_file: points must be
+--- recognizable in a file.
 function points.of(params, in_file)
   errors.expect("sweep: params", params, "table")
   local names, lists = {}, {}
@@ -191,7 +192,7 @@ function points.of(params, in_file)
   return names, lists, n
 end
 
---- Every combination with its number, the last parameter fastest.
+--- Iterates over all combinations with their numbers; the last parameter varies fastest.
 function points.each(names, lists, count_of_all)
   local at, number = {}, 0
   for k = 1, #names do at[k] = 1 end

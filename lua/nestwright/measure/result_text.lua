@@ -1,4 +1,4 @@
---- Rows of results as text, CSV and JSON, and back.
+--- Reads and writes rows of results as CSV and JSON.
 local json = require "nestwright.show.json"
 local points = require "nestwright.measure.points"
 local written = require "nestwright.show.written"
@@ -7,10 +7,10 @@ local result_text = {}
 
 local raw = setmetatable({}, {__mode = "k"})
 
---- Of rows from CSV: each field as it stands in the file.
+--- For rows from CSV: each field as written in the file.
 result_text.raw = raw
 
--- The keys of a table as texts, in the order of the alphabet.
+-- The keys of a table as texts, in alphabetical order.
 local function sorted_keys(t)
   local keys = {}
   for key in pairs(t) do keys[#keys + 1] = tostring(key) end
@@ -22,7 +22,7 @@ end
 
 local NOT_FINITE = {inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0}
 
---- What a field of CSV looks like: a number, a boolean or a text.
+--- The value of a CSV field by its form: a number, a boolean or a text.
 function result_text.typed(text)
   if text == "" then return nil end
   if text == "true" then return true end
@@ -30,14 +30,14 @@ function result_text.typed(text)
   return NOT_FINITE[text] or tonumber(text) or text
 end
 
---- A result as a field. A whole float keeps its point: it is a float when it is read.
+--- Writes a result as a field. A whole float keeps its point, so that it is read as a float.
 function result_text.text_of(value)
   if math.type(value) ~= "float" then return tostring(value) end
   local text = written.number(value)
   return text:find "^-?%d+$" and text .. ".0" or text
 end
 
--- A field that begins with a quote, and the place after it; nothing where the quote is not closed.
+-- Reads a quoted field and the position after it; nothing if the quote is not closed.
 local function quoted_field(text, at)
   local from = at + 1
   while true do
@@ -50,7 +50,8 @@ local function quoted_field(text, at)
   end
 end
 
--- The fields of all records, blank lines left out, and whether the last line is whole. nil and the record that is none.
+-- The fields of all records without blank lines, and whether the last line is complete; nil and the record number if one is
+-- invalid.
 local function parse_csv(text)
   local records, record = {}, {}
   local at = text:find "^\239\187\191" and 4 or 1
@@ -72,7 +73,7 @@ local function parse_csv(text)
     if not separator then return records, false end
     at = stop + #separator
   end
-  if #record > 0 then -- a comma is the last thing in the file
+  if #record > 0 then -- the file ends with a comma
     record[#record + 1] = ""
     records[#records + 1] = record
     return records, false
@@ -103,8 +104,8 @@ local function row_of(head, record)
   return row
 end
 
--- The rows of a text, the one of them that was cut short, and its columns; nil and why it has none. Of a line that was cut
--- within the parameters nothing is known.
+-- The rows of a text, the row that was cut short, and its columns; or nil and the reason. A line cut within the parameters is
+-- dropped.
 local function read_csv(text, names)
   local records, whole = parse_csv(text)
   if not records then return nil, ("record %d is not CSV"):format(whole) end
@@ -119,14 +120,14 @@ local function read_csv(text, names)
   for n, record in ipairs(records) do
     local last = n == #records and not whole
     if #record > #head or #record < #head and not last then
-      return nil, ("record %d has %d fields, and its head has %d"):format(n + 1, #record, #head)
+      return nil, ("record %d has %d fields, but the header has %d"):format(n + 1, #record, #head)
     end
     rows[n] = row_of(head, record)
   end
   return rows, not whole and rows[#rows] or nil, head
 end
 
---- The columns of rows: the parameters, those of a file, and what else the rows have.
+--- The columns of rows: the parameters, the columns of a file, and any other columns of the rows.
 function result_text.columns_of(rows, names, head)
   local columns, seen = {}, {}
   local function add(list)
@@ -140,7 +141,7 @@ function result_text.columns_of(rows, names, head)
   return columns
 end
 
--- What was read is written as it was.
+-- Fields that were read are written unchanged.
 local function field_of(row, name, is_parameter)
   local value = row[name]
   if value == nil then return "" end
@@ -148,13 +149,13 @@ local function field_of(row, name, is_parameter)
   return written.csv(as_read and result_text.typed(as_read) == value and as_read or text)
 end
 
--- A line of one empty field would be a blank one.
+-- A line with one empty field would look blank.
 local function line_of(cells)
   local line = table.concat(cells, ",")
   return line == "" and '""' or line
 end
 
--- A name that begins with a mark of the order of bytes has another one before it, which is not part of it.
+-- A first name that begins with a byte order mark gets another one before it, which is not part of the name.
 local function to_csv(rows, names, columns_there)
   local columns, lines, head = result_text.columns_of(rows, names, columns_there), {}, {}
   for n, name in ipairs(columns) do head[n] = written.csv(name) end
@@ -205,7 +206,7 @@ local function to_json(rows)
   return "[\n" .. table.concat(lines, ",\n") .. "\n]\n"
 end
 
---- The kinds of files: how the rows of a text are read, and how rows are written.
+--- The file formats: how to read the rows of a text, and how to write rows.
 result_text.kinds = {csv = {read = read_csv, write = to_csv}, json = {read = read_json, write = to_json}}
 
 return result_text

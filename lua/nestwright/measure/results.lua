@@ -1,4 +1,4 @@
---- The files of sweeps. What is in a file is kept: rows of other sweeps stay, and a file that is something else is refused.
+--- The files of sweeps. Contents are preserved: rows of other sweeps stay, and a file with other contents is refused.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local points = require "nestwright.measure.points"
@@ -25,8 +25,7 @@ local function same(a, b)
   return true
 end
 
--- The column in which a row of CSV says something else than the same one of JSON, whose values are not texts only. Numbers once
--- had 14 digits in CSV.
+-- The column in which a row of CSV contradicts the same row of JSON, whose values have types. Numbers in CSV once had 14 digits.
 local function difference(self, fields, row)
   for name, field in pairs(fields) do
     local value = row[name]
@@ -37,7 +36,7 @@ local function difference(self, fields, row)
   end
 end
 
--- What a file says of a row that is known from another one.
+-- Merges the row of a file with the same row from another file.
 local function add_to(self, path, known, row)
   local fields = raw[row]
   local column = fields and not self.open and difference(self, fields, known)
@@ -48,8 +47,8 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- A field of CSV has no type: it stands for the point of this sweep that is written so, else for one that JSON has, else for
--- what it looks like.
+-- A CSV field has no type. It stands for the point of this sweep that is written this way, else for one that JSON has, else for the
+-- value that it looks like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end
@@ -63,11 +62,11 @@ local function give_values(self, row)
 end
 
 local function fail_alike(path, a, b, names)
-  errors.fail("invalid", "name another file for json, or leave csv out",
-    "sweep: %s has the point %s, and a CSV file cannot tell it from %s", path, points.shown(a, names), points.shown(b, names))
+  errors.fail("invalid", "name another file for json, or omit csv",
+    "sweep: %s has the point %s, which a CSV file cannot distinguish from %s", path, points.shown(a, names), points.shown(b, names))
 end
 
--- Points that are different in JSON, and would be the same in the CSV file beside it, are refused.
+-- Refuses points that differ in JSON but are the same in the CSV file.
 local function check_alike(self, path, row, form)
   local own, other = {}, self.by_form[form]
   for name, values in pairs(self.values) do own[name] = values[points.form_of(row[name])] end
@@ -78,7 +77,7 @@ local function check_alike(self, path, row, form)
   end
 end
 
--- The row of JSON whose point a row of CSV is with 14 digits, as they once were written.
+-- The row of JSON with the point of a CSV row of 14 digits, an older format.
 local function of_old_form(self, row)
   local known = not self.open and self.by_old_form[points.form_of_fields(raw[row], self.names)]
   if not known or difference(self, raw[row], known) then return nil end
@@ -94,8 +93,8 @@ local function note_forms(self, path, row)
   if old ~= form and not raw[row] then self.by_old_form[old] = self.by_old_form[old] == nil and row or false end
 end
 
--- Each row once. Rows that differ in more than the parameters are of a sweep over more of them; but 8 and 8.0 were two points of
--- CSV once, so that both may be in an old file.
+-- Keeps each row once. Rows that differ in more than the parameters come from a sweep over more parameters; but 8 and 8.0 were once
+-- two points in CSV, so an old file may have both.
 local function take(self, path, rows, cut)
   local own = {}
   for _, row in ipairs(rows) do
@@ -123,7 +122,7 @@ local function take(self, path, rows, cut)
   end
 end
 
--- Reads what is in a file, if it is not what this sweep has left there.
+-- Reads a file, unless it is as this sweep has left it.
 local function look(self, kind)
   local path = self.path[kind]
   local stamp = core.file_stamp(path)
@@ -142,8 +141,7 @@ local function look_at_all(self)
   end
 end
 
---- The files of a sweep over the parameters of these names, each with its list of values, with what is in them. o: csv, json,
---- keep.
+--- The files of a sweep over these parameters, each with its list of values, and their contents. o: csv, json, keep.
 function results.open(o, names, lists)
   local self = setmetatable({names = names, path = {csv = o.csv, json = o.json}, keep = o.keep ~= false, rows = {}, by_key = {},
     by_form = {}, by_old_form = {}, values = {}, is_parameter = {}, has = {}, new = {}, cut = {}, twin = {}, stamp = {}, text = {}},
@@ -157,7 +155,7 @@ function results.open(o, names, lists)
   return self
 end
 
---- The row of a point, where there is one.
+--- The row of a point, or nil.
 function files:done(point)
   local row = self.by_key[points.key(point, self.names)]
   if not row or self.cut[row] then return nil end
@@ -165,7 +163,7 @@ function files:done(point)
   return row
 end
 
---- Keeps the row of a point.
+--- Stores the row of a point.
 function files:add(row)
   local key = points.key(row, self.names)
   local before = self.by_key[key]
@@ -179,7 +177,7 @@ local function is_wanted(self, row)
   return true
 end
 
--- Without those that this sweep does not have, where they are not to be kept.
+-- The rows without those that this sweep does not have, if they are not kept.
 local function to_write(self, kind)
   local rows = {}
   for _, row in ipairs(self.rows) do
@@ -188,8 +186,7 @@ local function to_write(self, kind)
   return rows
 end
 
---- Writes the files that are not as they should be; what others have added to them meanwhile stays. last: until it is on the
---- disk.
+--- Writes the files that are out of date; rows that others have added meanwhile stay. last: waits until they are on the disk.
 function files:write(last)
   look_at_all(self)
   for _, kind in ipairs {"csv", "json"} do

@@ -1,4 +1,4 @@
---- A small generator of our own, so that a seed gives the same draws on every machine and Lua version.
+--- A small random number generator, so that a seed gives the same numbers on every machine and Lua version.
 local rng = {}
 rng.__index = rng
 

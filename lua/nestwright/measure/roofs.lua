@@ -1,4 +1,4 @@
---- What this machine can do at most, measured: multiply-adds a second, and bytes a second from each cache and from memory.
+--- The measured limits of this machine: multiply-adds per second, and bytes per second from each cache and from memory.
 local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -10,12 +10,12 @@ local written = require "nestwright.show.written"
 local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
-local PEAKS = 3 -- times that the peak is measured
-local MOST = 1 << 30 -- bytes that stand for memory, where twice the last cache is not more
+local PEAKS = 3 -- measurements of the peak
+local MOST = 1 << 30 -- bytes that count as memory, if larger than twice the last cache
 
 -- ---- measuring
 
--- The best of the samples, their median, and how far the middle half reaches over it.
+-- The best sample, the median, and the interquartile range over the median.
 local function summary(samples)
   table.sort(samples)
   local n = #samples
@@ -31,7 +31,7 @@ local function peak(threads, dtype, step)
   return summary(samples)
 end
 
--- The fastest of STREAM's loops over so many bytes.
+-- The fastest of STREAM's loops over this many bytes.
 local function bandwidth(name, bytes, threads, step)
   local best
   for _, loop in ipairs(LOOPS) do
@@ -43,7 +43,7 @@ local function bandwidth(name, bytes, threads, step)
   return best
 end
 
--- Over half as much, and half of that, where there is no room for more.
+-- Tries half the bytes, and half of that, if there is not enough memory.
 local function bandwidth_that_fits(size, threads, step)
   local over = size.over
   while true do
@@ -54,8 +54,8 @@ local function bandwidth_that_fits(size, threads, step)
   end
 end
 
--- Half of what the threads' caches of a level hold together; for memory four times the last level, but no more than a
--- gigabyte where that is twice as much as well.
+-- Half of the threads' combined caches of a level; for memory four times the last level, but at most one gigabyte if that is more
+-- than twice the last level.
 local function sizes(threads)
   local out, last = {}, 0
   for n, cache in ipairs(core.machine_caches()) do
@@ -77,10 +77,10 @@ local function measured(threads, list, step)
   return out
 end
 
--- It takes seconds, and who waits sees how far it is.
+-- Takes seconds, and reports progress.
 local function measure(threads)
   local list, done, since = sizes(threads), 0, core.now()
-  local what, all = ("measuring what %d thread%s can do at most"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
+  local what, all = ("measuring the roofs of %d thread%s"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
   local function step()
     core.tell_progress(what, math.min(done / all, 1), since)
     done = done + 1
@@ -91,10 +91,10 @@ local function measure(threads)
   return got
 end
 
--- ---- reading
+-- ---- reports
 
 local function text_of(r)
-  local out = {("of %d thread%s, %s"):format(r.threads, r.threads == 1 and "" or "s", r.machine)}
+  local out = {("%d thread%s, %s"):format(r.threads, r.threads == 1 and "" or "s", r.machine)}
   local line = "%-8s %14s  spread %5.1f %%  %s"
   out[2] = line:format("peak", written.quantity(r.peak.best, "flop/s"), 100 * r.peak.spread,
     "f32 multiply-adds, two operations each")
@@ -106,9 +106,9 @@ local function text_of(r)
   return table.concat(out, "\n")
 end
 
-local known = {} -- by threads, for as long as the process lives
+local known = {} -- by number of threads, for the life of the process
 
--- Those that are kept with the calibration of this machine; nil where there are none that can be read.
+-- The roofs kept with the calibration of this machine, or nil if none can be read.
 local function kept(threads)
   local r = calibration.roofs(threads)
   local ok, text = pcall(text_of, r or {})
@@ -121,7 +121,7 @@ local function measured_now(threads)
   return report.new(r, text_of(r))
 end
 
---- Those of so many threads, measured once a process, or once for all where nw.calibrate keeps a file.
+--- The roofs for this number of threads, measured once per process, or once for all if nw.calibrate keeps a file.
 function roofs.of(threads, fresh)
   if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
   return known[threads]
@@ -130,7 +130,7 @@ end
 local function threads_of(what, value)
   if value == nil then return times.cores() end
   if math.type(value) == "integer" and value >= 1 and value <= 1024 then return value end
-  errors.fail("range", nil, "%s: threads is a number from 1 to 1024, not %s", what, tostring(value))
+  errors.fail("range", nil, "%s: threads must be a number from 1 to 1024, not %s", what, tostring(value))
 end
 
 local function loop_of(value)
@@ -142,9 +142,9 @@ function roofs.install(nw)
   local define = rows.definer(nw, "nw")
 
   define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
-    "Bytes a second that a loop over so many bytes of memory reads and writes on this machine: the best of a dozen samples, "
-    .. "then all of them. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), of STREAM, which counts the bytes that the "
-    .. "loop names. threads: one unless said; each has a part of its own.",
+    "The bytes per second that a loop over `bytes` of memory reads and writes on this machine: the best of a dozen samples, then "
+    .. "all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in "
+    .. "the loop. threads: 1 by default; each thread has its own part of the memory.",
     function(bytes, options)
       local o = errors.options("bandwidth", options, {"loop", "threads"})
       if math.type(bytes) ~= "integer" or bytes < 1 then
@@ -155,11 +155,11 @@ function roofs.install(nw)
     end)
 
   define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
-    "What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and "
-    .. "for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times "
-    .. "the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and "
-    .. "levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a "
-    .. "process, or once for all and kept beside what nw.calibrate keeps, and again with fresh = true.",
+    "Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, "
+    .. "the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last "
+    .. "cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: "
+    .. "records with best, median and spread; levels also have name, loop and over (bytes). It takes seconds. It is measured "
+    .. "once per process, or kept next to the results of nw.calibrate, and measured again with fresh = true.",
     function(options)
       local o = errors.options("roofs", options, {"threads", "fresh"})
       return roofs.of(threads_of("roofs", o.threads), o.fresh)

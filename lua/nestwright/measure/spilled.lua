@@ -1,16 +1,16 @@
---- Registers that the compiler stored and loads again, read off the code it emitted: LLVM remarks on each.
+--- Register spills of the compiled code, which LLVM marks with comments.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 
 local spilled = {}
 
--- Of numbers and vectors; others hold addresses and counters.
+-- True for vector registers; others hold addresses and counters.
 local function is_vector(line) return line:find "%%[xyz]mm%d" ~= nil or line:find "%f[%w][qvz]%d+%f[%W]" ~= nil end
 
 local function is_spill(line) return line:find("Spill", 1, true) ~= nil or line:find("Reload", 1, true) ~= nil end
 
---- Of assembly with loops: how often vectors and others are stored and loaded again in a run, with the loops of a cost record.
+--- Counts executed spills of vector registers and of others in assembly with loops, with the loops of a cost record.
 function spilled.count(text, loops)
   local vectors, others = 0, 0
   for _, block in ipairs(emitted.blocks(text, loops)) do
@@ -22,7 +22,7 @@ function spilled.count(text, loops)
   return vectors, others
 end
 
---- The same of a kernel.
+--- The same for a kernel.
 function spilled.of(kernel, loops) return spilled.count(assembly.with_loops(core.kernel_text(kernel, "asm")), loops) end
 
 return spilled

@@ -1,7 +1,7 @@
---- How well one list of numbers foretells another: plain functions of two lists of equal length, in any order.
+--- How well one list of numbers predicts another: functions of two lists of equal length, in any order.
 local statistics = {}
 
---- Ranks from 1, those of equal numbers being their mean.
+--- Ranks from 1; equal numbers get their mean rank.
 function statistics.ranks(list)
   local order, ranks = {}, {}
   for n = 1, #list do order[n] = n end
@@ -31,8 +31,8 @@ function statistics.pairs_of(a, b)
   return p
 end
 
---- Kendall's tau-b: from -1 to 1; nothing where one list has but one value. Ties count for nothing above the line, and make the
---- line below shorter (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
+--- Kendall's tau-b: from -1 to 1; nil if one list has only one value. Ties do not count in the numerator and reduce the denominator
+--- (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
 function statistics.tau(a, b)
   local p = statistics.pairs_of(a, b)
   local differ = p.same + p.opposite
@@ -55,12 +55,12 @@ local function correlation(a, b)
   if aa > 0 and bb > 0 then return ab / math.sqrt(aa * bb) end
 end
 
---- Spearman's rho: the correlation of the ranks. Nothing where one list has but one value.
+--- Spearman's rho: the correlation of the ranks; nil if one list has only one value.
 function statistics.spearman(a, b)
   if #a > 1 then return correlation(statistics.ranks(a), statistics.ranks(b)) end
 end
 
---- The share of pairs that differ in `truth` whose order `guess` says right; a pair that it calls equal counts half.
+--- The share of pairs with different values in `truth` whose order `guess` predicts; a pair with equal guesses counts half.
 function statistics.pairwise(guess, truth)
   local p = statistics.pairs_of(guess, truth)
   local all = p.same + p.opposite + p.equal_a
@@ -81,7 +81,7 @@ function statistics.median_error(guess, truth)
   return statistics.median(errors)
 end
 
---- Of times: how much longer the best of the k that are guessed best takes than the best of all: 0 when it is among them.
+--- For times: how much longer the best of the k lowest guesses takes than the best of all; 0 if it is among them.
 function statistics.regret(guess, truth, k)
   local order, best, found = {}, math.huge, math.huge
   for n = 1, #guess do order[n], best = n, math.min(best, truth[n]) end
@@ -90,7 +90,7 @@ function statistics.regret(guess, truth, k)
   if #order > 0 then return found / best - 1 end
 end
 
---- The two lists where truth is among its lowest share, ties with the last one included.
+--- Both lists restricted to the lowest share of truth, including ties with the last one.
 function statistics.lowest(guess, truth, share)
   local sorted = table.move(truth, 1, #truth, 1, {})
   table.sort(sorted)

@@ -1,4 +1,4 @@
---- Times as records, and what may be said of several: how many times as fast, or not distinguishable.
+--- Time records, and comparisons of several: speed-ups, or not distinguishable.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -15,7 +15,7 @@ local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" o
 local time_methods = {}
 local time_meta = {__name = "nestwright.time", __index = time_methods}
 
--- Of numbers measured elsewhere one may be missing.
+-- Numbers measured elsewhere may lack some fields.
 local function min_text(t) return t.min and seconds(t.min) or "unknown" end
 local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
@@ -33,13 +33,13 @@ function time_meta.__cells(t)
 end
 
 local cpu
---- What is measured here is measured on this.
+--- The machine of measurements made here.
 function times.machine()
   cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
   return cpu
 end
 
---- Logical cores that this process may use.
+--- The number of logical cores that this process may use.
 function times.cores() return math.tointeger(core.machine_text():match "(%d+) cores?,") or 1 end
 
 times.made = 0 -- records so far
@@ -61,19 +61,19 @@ local function sorted_copy(samples)
   return sorted
 end
 
---- Of numbers in order or not: the ends of the middle half.
+--- The ends of the middle half of numbers in any order.
 function times.quartiles(samples)
   local sorted = sorted_copy(samples)
   local n = #sorted
   return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
 end
 
---- The middle half of a record's times, or nothing where it is not known: one time alone has no spread.
+--- The middle half of a record's times, or nil if unknown: a single time has no spread.
 function times.half(t)
   if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end
 
---- Two are told apart when the middle halves of their times do not overlap; nil where one of these is not known.
+--- True if two records are distinguishable: the middle halves of their times do not overlap. nil if one of these is unknown.
 function times.distinguishable(a, b)
   local alo, ahi = times.half(a)
   local blo, bhi = times.half(b)
@@ -81,7 +81,7 @@ function times.distinguishable(a, b)
   return ahi < blo or bhi < alo
 end
 
---- A table as people write it; what is more than that has ways of its own to be read.
+--- Raises an error unless the value is a plain table without a metatable.
 function times.plain(what, value)
   if type(value) == "table" and getmetatable(value) == nil then return value end
   errors.fail("invalid", nil, "%s: expected a table, got %s", what,
@@ -94,15 +94,15 @@ local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machin
 
 local function positive(what, v)
   if type(v) == "number" and v > 0 and v < math.huge then return v end
-  errors.fail("invalid", nil, "%s: %s is no time: seconds, above 0", what, tostring(v))
+  errors.fail("invalid", nil, "%s: %s is not a time: expected seconds, above 0", what, tostring(v))
 end
 
 local function number_or_none(what, v, least)
   if v == nil or type(v) == "number" and v >= least and v < math.huge then return v end
-  errors.fail("invalid", nil, "%s: expected a number from %d on, got %s", what, least, core.type_name(v))
+  errors.fail("invalid", nil, "%s: expected a number of at least %d, got %s", what, least, core.type_name(v))
 end
 
--- The fields as they are given, each of its kind.
+-- Checks the fields of a given record.
 local function check_fields(what, t)
   for _, name in ipairs {"min", "median"} do if t[name] ~= nil then positive(what .. ": " .. name, t[name]) end end
   for _, name in ipairs {"spread", "reps"} do number_or_none(what .. ": " .. name, t[name], 0) end
@@ -120,7 +120,7 @@ local function summarise(t)
   t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
 end
 
---- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
+--- A record of given numbers: {min, median, samples}, at least one of them, in seconds.
 function times.given(what, value)
   if times.is_record(value) then return value end
   local o, t = errors.options(what, times.plain(what, value), FIELDS), {elsewhere = true}
@@ -128,7 +128,7 @@ function times.given(what, value)
   check_fields(what, t)
   if t.samples and #t.samples > 0 then summarise(t) end
   if not t.min and not t.median then
-    errors.fail("invalid", "as in {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: has neither min nor median nor samples",
+    errors.fail("invalid", "for example {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: min, median or samples is required",
       what)
   end
   t.median, t.fastest_alone = t.median or t.min, not t.median or nil
@@ -140,8 +140,8 @@ end
 local comparison_methods = {}
 local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
 
---- Entries of {f, g, name = h} with their labels: those of the list first, then by name. `options`: keys that are none. what: whose
---- argument the list is.
+--- Entries of {f, g, name = h} with their labels: those of the list first, then by name. options: keys that are not entries. what:
+--- the argument, for errors.
 function times.entries(what, list, options)
   local found, names = {}, {}
   for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
@@ -155,7 +155,7 @@ function times.entries(what, list, options)
   return found
 end
 
---- What is said of a time against another where the spread of one of them is not known.
+--- The verdict if the spread of one of two times is unknown.
 times.UNKNOWN = "no verdict: spread unknown"
 
 local function verdict(t, base)
@@ -175,7 +175,7 @@ local function name_of(list, base)
   errors.fail("invalid", nil, "base: there is no '%s'", tostring(base))
 end
 
--- The first that was measured is what the others are compared with.
+-- By default the first measured entry is the base.
 local function judge(list)
   for _, t in ipairs(list) do
     if not t.refused then list.base = t break end
@@ -183,8 +183,8 @@ local function judge(list)
   for _, t in ipairs(list) do t.verdict = verdict(t, list.base) end
 end
 
---- Makes a comparison of records with labels. fields: rounds (in turn; none: measured apart), base (the label of the one that
---- stands first), style (of its plot).
+--- Makes a comparison of labelled records. fields: rounds (nil: measured separately), base (the label of the base), style (of its
+--- plot).
 function times.comparison(list, fields)
   if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
   judge(list)
@@ -192,7 +192,7 @@ function times.comparison(list, fields)
   return setmetatable(list, comparison_meta)
 end
 
-local LABEL = 60 -- characters of a label in a table
+local LABEL = 60 -- the most characters of a label in a table
 
 local function line_of(t, width)
   local label = written.shortened(t.label, LABEL)
@@ -204,7 +204,7 @@ local function line_of(t, width)
 end
 
 local function how_text(c)
-  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn"
+  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured separately"
   return ("%s, %s"):format(how, c.machine or "unknown machine")
 end
 
@@ -228,20 +228,20 @@ function comparison_meta.__tostring(c)
 end
 
 rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
-  "Billions of operations a second, by the fastest run. flop: the operations of one run, 2*M*N*K of a matrix product.",
+  "Billions of operations per second in the fastest run. flop: the operations of one run, 2*M*N*K for a matrix product.",
   function(t, flop) return errors.expect("gflops: flop", flop, "number") / (t.min or t.median) / 1e9 end)
 
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
-  "Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; "
-  .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', "
-  .. "a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable "
-  .. "from the first are hatched; brackets join those that are not distinguishable from each other.",
+  "Draws the times, one row each, in the given order: the median, the middle half and the fastest. style: 'bars', from zero; "
+  .. "'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first; 'steps', a curve as for "
+  .. "s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times not "
+  .. "distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.",
   function(c, options)
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)
 
---- The record of an entry, or of its numbers, under its label: a copy, so that what is said of it here does not change it.
+--- The labelled record of an entry or of its numbers; a copy, so that the comparison does not change it.
 function times.labelled(what, entry)
   local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
   for key, value in pairs(given) do t[key] = value end
@@ -250,7 +250,7 @@ function times.labelled(what, entry)
 end
 
 rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: nw.label}): nw.plot",
-  "Draws the time as a comparison of one: nw.timings of several says more.",
+  "Draws the time as a comparison with one entry; nw.timings draws several.",
   function(t, options)
     local name = t.label or t.what or "time"
     return times.comparison({times.labelled("plot", {label = name, value = t})}, {}):plot(options)
@@ -261,17 +261,17 @@ local function timings(list)
   local named, out = type(list.base) == "string", {}
   for n, entry in ipairs(times.entries("timings: times", list, {base = named})) do out[n] = times.labelled("timings", entry) end
   if #out == 0 then
-    errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
+    errors.fail("invalid", "for example nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
   end
   return times.comparison(out, {base = named and list.base or nil})
 end
 
 function times.install(nw)
   rows.define(nw, "nw", "timings", "(times: table): nw.comparison",
-    "Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}. "
-    .. "An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "
-    .. "\"...\"}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, "
-    .. "by nw.compare, is compared better.", timings)
+    "Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}. An "
+    .. "entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = "
+    .. "{...}, machine = \"...\"}. base: the entry that the others are compared with, by default the first. Prefer nw.compare, "
+    .. "which measures in turn.", timings)
 end
 
 return times

@@ -1,4 +1,4 @@
---- Versions of a schedule, measured in turn: what each step was worth.
+--- Measures the versions of a schedule in turn: the effect of each step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -10,12 +10,12 @@ local written = require "nestwright.show.written"
 
 local versions = {}
 
-local LIMIT = 2 -- seconds that one run may take, unless said
-local TOTAL = 10 -- seconds that all rounds together may take, where not fewer than LEAST
+local LIMIT = 2 -- seconds per run, by default
+local TOTAL = 10 -- seconds for all rounds, unless that gives fewer than LEAST
 local LEAST, USUAL = 5, 20 -- rounds
-local MOST = 60 -- programs that are measured in turn
+local MOST = 60 -- the most programs that are measured in turn
 
---- Calls f(version) with the schedule at each of these versions, and leaves it where it was.
+--- Calls f(version) with the schedule at each of these versions, then restores its version.
 function versions.each(s, list, f)
   returning.always(s, function()
     for _, version in ipairs(list) do
@@ -27,13 +27,13 @@ end
 
 -- ---- measuring
 
--- The reason why a program is not measured; an interrupt is none, and what is no error of the library is a defect.
+-- The reason why a program is not measured. Interrupts and internal errors are raised again.
 local function reason(problem)
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
   return problem.message
 end
 
--- Seconds of one run, or nothing and the reason why there are none.
+-- Seconds of one run, or nil and the reason.
 local function once(p, limit)
   local ok, got = pcall(core.kernel_once, p.kernel, p.arguments, limit)
   if ok then return got end
@@ -45,11 +45,12 @@ local function rounds_of(seconds)
   return math.max(LEAST, math.min(USUAL, math.floor(TOTAL / seconds)))
 end
 
---- Measures programs in turn. list: {label, kernel and arguments, or refused (why there is none)}; o: limit, rounds. A list of
---- records in the same order, those refused with the reason, and the rounds.
+--- Measures programs in turn. list: {label, kernel and arguments, or refused (the reason)}; o: limit, rounds. Returns records in
+--- the same order, refused ones with the reason, and the number of rounds.
 function versions.measure(what, list, o)
   if #list > MOST then
-    errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs; %d are measured at most", what, #list, MOST)
+    errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs are too many: at most %d are measured", what,
+      #list, MOST)
   end
   local limit, runs, at, out, total, since = o.limit or LIMIT, {}, {}, {}, 0, core.now()
   for n, p in ipairs(list) do
@@ -61,7 +62,7 @@ function versions.measure(what, list, o)
   end
   core.tell_progress()
   if #runs == 0 then
-    errors.fail("limit", nil, "%s: none could be measured: %s", what, out[1] and out[1].refused or "there are none")
+    errors.fail("limit", nil, "%s: no program could be measured: %s", what, out[1] and out[1].refused or "there are none")
   end
   local rounds = o.rounds or rounds_of(total)
   for k, t in ipairs(core.kernel_compare(runs, rounds)) do
@@ -71,7 +72,7 @@ function versions.measure(what, list, o)
   return out, rounds
 end
 
---- A kernel of the schedule as it is, or nothing and the reason why it cannot be built.
+--- A kernel of the current version, or nil and the reason why it cannot be built.
 function versions.build(s, o)
   local ok, kernel = pcall(s.build, s, {threads = o.threads, opt = o.opt})
   if ok then return kernel end
@@ -85,13 +86,13 @@ local OPTIONS = {"threads", "opt", "limit", "rounds", "versions", "sizes"}
 function versions.check(what, options, more)
   local o = errors.options(what, options, table.move(more or {}, 1, #(more or {}), #OPTIONS + 1, {table.unpack(OPTIONS)}))
   if o.limit and not (type(o.limit) == "number" and o.limit > 0 and o.limit <= 1e6) then
-    errors.fail("range", nil, "%s: limit is seconds that one run may take, not %s", what, tostring(o.limit))
+    errors.fail("range", nil, "%s: limit: expected seconds per run, got %s", what, tostring(o.limit))
   end
   times.plain(what .. ": sizes", o.sizes or {})
   return o
 end
 
---- Rows of the log that are asked for, all unless o.versions lists some.
+--- The rows of the log to measure: all, unless o.versions lists some.
 function versions.line(what, s, o)
   local line, at = s:log(), {}
   if not o.versions then return table.move(line, 1, #line, 1, {}) end
@@ -104,16 +105,16 @@ function versions.line(what, s, o)
   return out
 end
 
---- How a row of the log reads.
+--- The label of a row of the log.
 function versions.label(entry) return entry.step or "the naive program" end
 
---- What a kernel of the schedule is measured on: arrays as given, or random ones of the shapes that the sizes make.
+--- The arguments of a kernel: given arrays, or random ones of the shapes for these sizes.
 function versions.arguments(what, s, kernel, given, o)
   if #given == 0 then given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {})) end
   return inside.kernel_arrays(what, kernel, given)
 end
 
---- Times of the rows of a log. given: arrays, or none.
+--- Times of rows of the log. given: arrays, or none.
 function versions.times(what, s, line, given, o)
   local list, numbers, arguments = {}, {}, nil
   for n, entry in ipairs(line) do numbers[n] = entry.version end
@@ -131,11 +132,11 @@ end
 
 function versions.install()
   rows.define(rows.methods "schedule", "schedule", "time_steps", "(self: nw.schedule, ...: nw.array|table): nw.comparison",
-    "Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. "
-    .. "Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), "
-    .. "slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where "
-    .. "they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them; sizes: values of symbolic "
-    .. "sizes, {N = 64}, for random inputs. Its plot is a curve.",
+    "Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each "
+    .. "step. Without inputs, on random ones. The last argument may hold options: threads, opt; limit: seconds that one run may "
+    .. "take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, "
+    .. "fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: "
+    .. "values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.",
     function(s, ...)
       local given, options = inside.split_options(...)
       local o = versions.check("time_steps", options)

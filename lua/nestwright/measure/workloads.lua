@@ -1,5 +1,4 @@
---- Computations that predictions are held against, by name: of such sizes that a run takes between a tenth of a millisecond
---- and some tens.
+--- Computations for audits, by name, with sizes such that one run takes from a tenth of a millisecond to some tens of milliseconds.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -26,7 +25,7 @@ function make.conv1d(n, taps)
   return nw.compute({n + taps - 1}, function(i) return nw.sum(P(i + taps - 1 - t) * W(t), t) end, "C")
 end
 
---- Each channel with a 3x3 kernel of its own, padded to the same size.
+--- Depthwise convolution: each channel with its own 3x3 kernel, padded to the same size.
 function make.depthwise(c, h, w)
   local nw = library()
   local A, K = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "K")
@@ -46,7 +45,7 @@ function make.blur(h, w)
   return nw.compute({h, w}, function(y, x) return mean(X(y, x), X(y + 1, x), X(y + 2, x)) end, "Y")
 end
 
---- A layer of a network: each output adds up a row of A and a row of W.
+--- A fully connected layer: each output sums the product of a row of A and a row of W.
 function make.dense(m, n, depth)
   local nw = library()
   local A, W = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({n, depth}, "f32", "W")
@@ -55,7 +54,7 @@ function make.dense(m, n, depth)
   return nw.compute({m, n}, function(i, j) return nw.max(S(i, j) + b(j), 0) end, "R")
 end
 
---- Each of o outputs adds up 3x3 windows of all c inputs; no padding.
+--- A convolution: each of o outputs sums 3x3 windows of all c inputs, without padding.
 function make.conv2d(o, c, h, w)
   local nw = library()
   local A, K = nw.placeholder({c, h + 2, w + 2}, "f32", "A"), nw.placeholder({o, c, 3, 3}, "f32", "K")
@@ -63,7 +62,7 @@ function make.conv2d(o, c, h, w)
   return nw.compute({o, h, w}, function(f, y, x) return nw.sum(A(q, y + dy, x + dx) * K(f, q, dy, dx), {q, dy, dx}) end, "F")
 end
 
---- The largest of each 3x3 window, padded with zeros, two apart.
+--- Max pooling: the largest of each 3x3 window, padded with zeros, stride 2.
 function make.pool(c, h, w)
   local nw = library()
   local A = nw.placeholder({c, 2 * h, 2 * w}, "f32", "A")
@@ -74,7 +73,7 @@ function make.pool(c, h, w)
   return nw.compute({c, h, w}, function(ch, y, x) return nw.max(P(ch, 2 * y + dy, 2 * x + dx), {dy, dx}) end, "M")
 end
 
---- How steep an image is: differences along rows and along columns, and the length of both.
+--- The gradient of an image: differences along rows and columns, and their magnitude.
 function make.sobel(h, w)
   local nw = library()
   local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
@@ -99,14 +98,14 @@ function make.heat(d, h, w)
   end, "U")
 end
 
---- B turned about its diagonal, and added to A.
+--- B transposed, plus A.
 function make.transpose(n)
   local nw = library()
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
   return nw.compute({n, n}, function(i, j) return A(i, j) + B(j, i) end, "T")
 end
 
---- Rows less their mean.
+--- Rows minus their mean.
 function make.center(m, n)
   local nw = library()
   local A, k = nw.placeholder({m, n}, "f32", "A"), nw.reduce_axis(n, "k")
@@ -114,7 +113,7 @@ function make.center(m, n)
   return nw.compute({m, n}, function(i, j) return A(i, j) - S(i) * nw.f32(1 / n) end, "N")
 end
 
--- What is computed where no sizes are said.
+-- The default sizes.
 local SIZES = {gemm = {480, 480, 480}, conv1d = {131072, 64}, depthwise = {256, 56, 56}, blur = {1080, 960},
   dense = {128, 192, 256}, conv2d = {32, 16, 28, 28}, pool = {64, 56, 56}, sobel = {480, 640}, heat = {48, 64, 96},
   transpose = {640}, center = {512, 768}}
@@ -124,11 +123,11 @@ for name in pairs(make) do list[#list + 1] = name end
 table.sort(list)
 workloads.list, workloads.names = list, table.concat(list, ", ")
 
---- The computation of that name, of its usual sizes unless others follow.
+--- The computation of this name, with its default sizes unless others are given.
 function workloads.make(what, name, ...)
   if make[name] then return make[name](table.unpack(select("#", ...) > 0 and {...} or SIZES[name])) end
   local near = core.nearest(name, list)
-  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "there are " .. workloads.names,
+  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "known computations: " .. workloads.names,
     "%s: there is no computation named '%s'", what, name)
 end
 

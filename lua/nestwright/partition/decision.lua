@@ -1,13 +1,13 @@
---- A small decision tree over sizes: which of several ways is best where. Of all trees that ask whether a size is below a value
---- the cheapest, by dynamic programming over the shapes that a box of sizes holds: figures by weight, and a price for each leaf,
---- so that a further question has to be worth its while.
+--- A small decision tree over sizes that selects the best of several alternatives. Among all trees that compare a size with a value
+--- it finds the cheapest, by dynamic programming over the shapes inside a box of sizes: weighted figures plus a price per leaf, so
+--- that each split must pay off.
 local decision = {}
 
-local MOST_VALUES = {64, 16, 6} -- at which a tree of so many sizes may ask; more sizes: 3
+local MOST_VALUES = {64, 16, 6} -- split values for trees of one, two or three sizes; with more sizes: 3
 
--- ---- where it may ask
+-- ---- split values
 
--- The values of a size that occur, in order; where these are many, evenly chosen ones.
+-- The values of a size that occur, in order; if there are many, an evenly spaced selection.
 local function values_of(name, shapes, most)
   local seen, all, out = {}, {}, {}
   for _, shape in ipairs(shapes) do
@@ -20,7 +20,7 @@ local function values_of(name, shapes, most)
   return out
 end
 
--- Which of these shapes have the size below a value.
+-- The shapes whose size is below a value.
 local function parted(x, members, name, value)
   local below, others = {}, {}
   for _, n in ipairs(members) do
@@ -62,8 +62,8 @@ local function best_of(x, members)
   return best
 end
 
---- The tree over the sizes that are named, for shapes as distribution.of lists them. ways: each has figures, one for each shape,
---- and price, of a leaf. A node is {size, below, yes, no}, a leaf {way}; both have a cost.
+--- The tree over the named sizes, for shapes as listed by distribution.of. ways: each has figures, one per shape, and price, per
+--- leaf. A node is {size, below, yes, no}, a leaf {way}; both have a cost.
 function decision.tree(names, shapes, ways)
   local x = {names = names, shapes = shapes, ways = ways, values = {}, known = {}}
   for _, name in ipairs(names) do x.values[name] = values_of(name, shapes, MOST_VALUES[#names] or 3) end
@@ -91,10 +91,10 @@ local function add_leaves(node, at, out)
   return add_leaves(node.no, side(node, at, ("%s >= %d"):format(node.size, node.below)), out)
 end
 
---- Its leaves in order: {way, facts, below}, the last by size, where the facts set such a bound.
+--- The leaves in order: {way, facts, below}, where below is the bound of the size, if the facts set one.
 function decision.leaves(node) return add_leaves(node, {facts = {}, below = {}}, {}) end
 
---- The way that is chosen for sizes.
+--- The alternative chosen for given sizes.
 function decision.way(node, values)
   while not node.way do node = values[node.size] < node.below and node.yes or node.no end
   return node.way

@@ -1,4 +1,4 @@
---- A dispatch table over sizes: for each box of them the strategy that is best there, all in one kernel.
+--- A dispatch table over sizes: for each box of sizes its best strategy, all in one kernel.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -6,10 +6,10 @@ local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
 local strategies = require "nestwright.partition.strategies"
 
-local WORTH = 0.005 -- of all that is spent, which a further leaf has to save
-local DEARER = 4 -- times, from one price of code to the next
+local WORTH = 0.005 -- the fraction of the total cost that a further leaf must save
+local DEARER = 4 -- the factor between successive prices of code
 
--- What is to be small, for each shape.
+-- The figure to minimize, for each shape.
 local function figures_of(c, row)
   local seconds, out = c.cost == "measured" and row.measured or row.predicted, {}
   for n in ipairs(c.sizes) do
@@ -21,7 +21,8 @@ local function figures_of(c, row)
   return out
 end
 
--- The rows that a leaf may take. Of small code the price is all; else so much of the least that one row alone would spend.
+-- The rows that a leaf may take, with their prices. When minimizing code, the price is the only cost; otherwise it is a fraction of
+-- the best single row's cost.
 local function ways_of(c, list)
   local ways, least, weights = {}, math.huge, 0
   for _, shape in ipairs(c.sizes) do weights = weights + shape.weight end
@@ -47,7 +48,7 @@ local function price(c, ways, least, of_code)
   end
 end
 
--- Versions of the schedule under what a leaf knows. What stands last has to hold for all sizes.
+-- Versions of the schedule under the facts of each leaf. The last one must hold for all sizes.
 local function add_versions(c, row, facts, is_last, out, tell)
   local s = c.schedule
   local function applied(known)
@@ -81,7 +82,7 @@ local function code_bytes(c, versions, since)
   return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
 end
 
--- The cheapest tree whose code fits: where it does not, code has a price, and a higher one, until one leaf is left.
+-- The cheapest tree whose code fits. If it does not fit, code gets a price, which is raised until one leaf is left.
 local function fitting(c, ways, least)
   local of_code, since = 0, core.now()
   while true do
@@ -104,11 +105,12 @@ local function ranges_of(c, ways, leaves)
   return out
 end
 
---- {versions, ranges, tree} of a ranked table: versions of the schedule for s:build, of which the first whose facts hold is run.
+--- {versions, ranges, tree} of a ranked table. versions: versions of the schedule for s:build, which runs the first whose facts
+--- hold.
 return function(c, list)
   if #c.varied == 0 then
-    errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or take the best for this one, list:build(1)",
-      "dispatch: there is one size that strategies were tried for, and a dispatch table chooses by the size")
+    errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or build the best strategy for this one, list:build(1)",
+      "dispatch: strategies were tried for only one size, so there is nothing to choose by size")
   end
   local ways, least = ways_of(c, list)
   local tree, leaves, versions = fitting(c, ways, least)

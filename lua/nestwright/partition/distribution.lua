@@ -1,4 +1,4 @@
---- The shapes that a kernel is called with, and how often each: values of its sizes, of which one or several vary.
+--- The distribution of shapes that a kernel is called with: values of its sizes, of which one or several vary, and weights.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -7,39 +7,39 @@ local distribution = {}
 
 local MOST = 64 -- shapes
 
---- Raises where values are given for what is no size.
+--- Raises an error for names that are not sizes.
 function distribution.check_names(what, names, given)
   local known = {weights = true}
   for _, name in ipairs(names) do known[name] = true end
   for name in pairs(given) do
     if type(name) == "string" and not known[name] then
-      errors.fail("invalid", "its sizes: " .. table.concat(names, ", "), "%s: sizes: there is no size %s", what, name)
+      errors.fail("invalid", "known sizes: " .. table.concat(names, ", "), "%s: sizes: there is no size %s", what, name)
     end
   end
 end
 
 local function check_count(what, n)
-  if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: %d shapes; 1 to %d can be asked for", what, n, MOST) end
+  if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: %d shapes; give 1 to %d", what, n, MOST) end
 end
 
--- So many weights; 1 each unless said.
+-- The weights; 1 each by default.
 local function weights_for(what, weights, n)
   local out = {}
   for i = 1, n do out[i] = 1 end
   if weights == nil then return out end
   for i, w in ipairs(errors.expect(what .. ": weights", weights, "table")) do
     if type(w) ~= "number" or not (w >= 0 and w < math.huge) then
-      errors.fail("range", nil, "%s: weights[%d] is no number of at least 0", what, i)
+      errors.fail("range", nil, "%s: weights[%d] is not a number of at least 0", what, i)
     end
     out[i] = w
   end
   if #weights == n then return out end
-  errors.fail("range", nil, "%s: weights: %d of them, for %d values", what, #weights, n)
+  errors.fail("range", nil, "%s: weights: got %d for %d values", what, #weights, n)
 end
 
 local function value_of(what, value, name)
   local v = value ~= nil and sizes.whole(what, value, name)
-  if v and v < 0 then errors.fail("range", nil, "%s: sizes: %s = %d: it is at least 0", what, name, v) end
+  if v and v < 0 then errors.fail("range", nil, "%s: sizes: %s = %d is less than 0", what, name, v) end
   if v then return v end
   errors.fail("invalid", ("{sizes = {%s = {1, 7, 64}}}"):format(name), "%s: the size %s has no values", what, name)
 end
@@ -58,16 +58,17 @@ local function listed(what, names, given)
   return list
 end
 
--- ---- {M = {1, 7}, N = {8, 64}}: each with each
+-- ---- {M = {1, 7}, N = {8, 64}}: all combinations
 
--- The weights of one size's values: by name where several vary, a list will do where one does.
+-- The weights of one size's values: by name if several sizes vary; a list is enough if one does.
 local function weights_of(what, given, name, varied)
   local w = given.weights
   if w == nil then return nil end
   errors.expect(what .. ": weights", w, "table")
   if #w == 0 then return w[name] end
   if #varied == 1 then return varied[1] == name and w or nil end
-  errors.fail("invalid", "weights = {M = {1, 2}, N = {3, 1}}", "%s: weights: a list is for one size that varies, and there are %d",
+  errors.fail("invalid", "weights = {M = {1, 2}, N = {3, 1}}",
+    "%s: weights: a list needs exactly one size that varies, but there are %d",
     what, #varied)
 end
 
@@ -88,7 +89,7 @@ local function times(what, list, name, given, varied)
   return out
 end
 
--- Sizes with several values; where none has, those that are given as lists.
+-- The sizes with several values; if there are none, those given as lists.
 local function several_of(names, given)
   for least = 2, 1, -1 do
     local out = {}
@@ -108,7 +109,7 @@ local function combined(what, names, given)
   return list
 end
 
--- ---- both
+-- ---- both forms
 
 local function varied_in(names, list)
   local out = {}
@@ -120,8 +121,8 @@ local function varied_in(names, list)
   return out
 end
 
---- A list of {values, weight} for the sizes of a schedule, and the names of those that vary. given: values by name, single ones or
---- lists, each with each; or a list of shapes.
+--- A list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: values by name, single ones
+--- or lists to be combined; or a list of shapes.
 function distribution.of(what, s, given)
   local names = core.program_sizes(s)
   given = errors.expect(what .. ": sizes", given or {}, "table")
@@ -134,7 +135,7 @@ function distribution.of(what, s, given)
   return list, varied_in(names, list)
 end
 
---- The mean of figures, one for each shape, by weight.
+--- The weighted mean of figures, one per shape.
 function distribution.mean(list, figures)
   local sum, weights = 0, 0
   for n, shape in ipairs(list) do

@@ -1,4 +1,4 @@
---- A table of microkernels: how long each tile of a loop takes on this machine, measured once and kept in a file.
+--- Tables of microkernels: the time of each tile of a loop on this machine, measured once and kept in a file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -12,26 +12,26 @@ local written = require "nestwright.show.written"
 
 local microkernels = {}
 
-local FORMAT = 1 -- of the file
-local MANY = 5 -- tiles in a row, of which the later ones tell what another one takes
-local ROUNDS, TURNS = 5, 5 -- times that each is measured in its turn, and how often its turn comes
+local FORMAT = 1 -- version of the file
+local MANY = 5 -- tiles in a row; the later ones give the time of each further tile
+local ROUNDS, TURNS = 5, 5 -- measurements per turn, and number of turns
 
 -- ---- the file
 
-local told -- that nothing is kept
+local told -- a note that nothing can be kept was shown
 local function tell(why)
-  if why and not told then io.stderr:write("nestwright: kernels' times are not kept: ", why, "\n") end
+  if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
 end
 
--- Where they are kept; nothing where there is no place for them.
+-- The file of the times, or nil if there is no place for it.
 local function path_of()
   local path, why = core.state_file(("microkernels-%s.json"):format(core.machine_host().cpu:lower():gsub("[^%w]+", "-")))
   tell(why)
   return path
 end
 
--- What is kept, and whether the file may be written: not where it is not ours. What is damaged counts as nothing.
+-- The kept times, and whether the file may be written, which requires that it is ours. A damaged file counts as empty.
 local function read_all(path)
   if not path then return {}, false end
   local text, why = core.read_own(path)
@@ -41,7 +41,7 @@ local function read_all(path)
   return good and t.kernels or {}, not why
 end
 
--- With what another session has kept meanwhile.
+-- Merges the times that another session has kept meanwhile.
 local function write_all(path, all)
   local kept, ours = read_all(path)
   if not ours then return end
@@ -59,14 +59,14 @@ end
 
 -- ---- measuring
 
--- The only size that says how many rounds a loop has, and the others' values.
+-- The name of the size that is the extent of the loop, and the values of the other sizes.
 local function size_of(what, s, loop, given)
   local name = loop.extent
   local known = {}
   for _, size in ipairs(core.program_sizes(s)) do known[size] = true end
   if not known[name] then
-    errors.fail("invalid", "make it one, M = nw.size \"M\"; or rank by {cost = \"model\"} or {cost = \"measured\"}",
-      "%s: %s has %s rounds; to time kernels the loop is run for several numbers of rounds, so that number has to be a size",
+    errors.fail("invalid", "make the extent symbolic, M = nw.size \"M\"; or rank by {cost = \"model\"} or {cost = \"measured\"}",
+      "%s: %s has %s iterations; to time kernels, the number of iterations must be a symbolic size",
       what, loop.name, name)
   end
   local others = {}
@@ -81,14 +81,14 @@ local function seconds_of(s, kernel, name, others, rounds)
   return core.kernel_time(kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002).min
 end
 
--- The text of a program is long: a number made of it stands for it (FNV-1a, 64 bits).
+-- A hash of the text of a program, as a short key (FNV-1a, 64 bits).
 local function hashed(text)
   local h = 0xcbf29ce484222325
   for n = 1, #text do h = (h ~ text:byte(n)) * 0x100000001b3 end
   return ("%016x"):format(h)
 end
 
--- The schedule with one tile of a kernel, from its version `base` on; shared: inside the loops that o.around makes.
+-- The schedule with one tile of a kernel, from its version `base` on. shared: inside the loops that o.around makes.
 local function tiled(run, k, tail, shared)
   local s = run.schedule
   s:checkout(run.base)
@@ -107,7 +107,7 @@ local function others_text(others)
   return table.concat(list, ",")
 end
 
--- What is measured of a kernel: programs, each with the rounds it is run for. All are measured in turn, and again in turn.
+-- The programs to measure for a kernel, each with the numbers of iterations to run. All are measured in turn, several times.
 local function new_entry(run, k, field, ...)
   local s = run.schedule
   local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
@@ -121,7 +121,7 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- A strategy of whole tiles only: its one case; nil where it is refused.
+-- The only case of a strategy of whole tiles; nil if it is refused.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)
@@ -130,7 +130,7 @@ local function beyond(run, kernels, strategy)
   return ok and #cases == 1 and cases[1] or nil
 end
 
--- The last tile lacks a round.
+-- The last tile lacks an iteration.
 local function add_beyond(run, kernels, list)
   for _, strategy in ipairs {"pad", "predicate"} do
     local case = beyond(run, kernels, strategy)
@@ -160,7 +160,7 @@ local function measure_once(run, entry)
   end
 end
 
--- What disturbs one turn of a shared machine hardly disturbs all.
+-- Measures in several turns: a disturbance on a shared machine rarely hits all of them.
 local function measure_all(run, list)
   local since = core.now()
   for turn = 1, TURNS do
@@ -176,7 +176,7 @@ local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad
 
 local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
 
--- Copies of the kernels with what was measured.
+-- Copies of the kernels with their measured times.
 local function with_seconds(run, kernels, list)
   local of = {}
   for n, k in ipairs(kernels) do of[k] = setmetatable({unsafe = run.marks[k].unsafe}, {__index = kernels[n]}) end
@@ -192,8 +192,9 @@ local function with_seconds(run, kernels, list)
   return strategies.sort(out)
 end
 
---- Measures kernels on a loop of a schedule whose rounds are a size: copies of them with seconds = {first, more, guarded}, of one
---- tile alone, each that follows, and one that lacks a round and asks; seconds_inside: the same inside of o.around's loops.
+--- Measures kernels on a loop whose extent is a symbolic size. Returns copies with seconds = {first, more, guarded}: of a single
+--- tile, of each following tile, and of a guarded tile that lacks an iteration; seconds_inside: the same inside of o.around's
+--- loops.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
@@ -213,7 +214,7 @@ end
 
 local function id_of(k) return k.rows .. strategies.name_of(k) end
 
--- By what is kept of kernels that were measured: the mean of a field's times, by weight.
+-- The weighted mean of a field's times over measured kernels.
 local function mean_times(parts, id, field)
   local sum, weights
   for _, part in ipairs(parts) do
@@ -234,8 +235,8 @@ local function with_mean(k, parts, key_of)
   return setmetatable(out, {__index = k})
 end
 
---- Measures kernels at each of the values that the other sizes have in a list of shapes: copies with the mean times, by the weights
---- of the shapes, and at(values), the kernel with those at one shape.
+--- Measures kernels for each combination of the other sizes in a list of shapes. Returns copies with the weighted mean times, and
+--- at(values), the kernel with the times at one shape.
 function microkernels.over(what, s, loop, kernels, around, shapes)
   local parts, known = {}, {}
   local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end
@@ -267,7 +268,7 @@ local function line_of(k)
 end
 
 local function text_of(list)
-  local lines = {HEAD:format("rows", "kernel", "one tile", "each more", "guarded", "a row of more", "shared", "each more")}
+  local lines = {HEAD:format("rows", "kernel", "first tile", "next tile", "guarded", "time per row", "shared", "next tile")}
   for n, k in ipairs(list) do lines[n + 1] = line_of(k) end
   return table.concat(lines, "\n")
 end

@@ -1,6 +1,6 @@
---- Whole tiles only, also where the last one goes beyond the end of an output: it is computed in a temporary that has room for
---- them, and what exists is copied out. Rounds that do not exist read the last row of what is read once more, so that all tiles
---- are alike; nobody looks at what they make.
+--- Computes whole tiles only, even if the last one goes beyond the end of an output: it is computed in a larger temporary, and the
+--- existing elements are copied out. Iterations that do not exist read the last row of the inputs again, so all tiles are the same;
+--- their results are not used.
 local errors = require "nestwright.language.errors"
 
 local padded = {}
@@ -8,22 +8,22 @@ local padded = {}
 local LANES = 16
 local MOST_COPIES = 8
 
--- The stage that is done in a loop.
+-- The stage that is computed in a loop.
 local function stage_in(s, loop)
   for _, stage in ipairs(s:stages()) do
     for _, l in ipairs(stage:loops()) do if l.name == loop.name then return stage end end
   end
 end
 
--- The loop of a stage that stands for one of another: its name, or its name and a number.
+-- The loop of a stage that corresponds to a loop of another: same name, or same name with a number.
 local function like(s, stage, name)
   for _, loop in ipairs(s:loops(stage)) do
     if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end
   end
-  errors.fail("invalid", nil, "partition: no tile of %s goes beyond its end: it is none of the computation's own loops", name)
+  errors.fail("invalid", nil, "partition: no tile of %s may go beyond its end: it is not a loop of the computation itself", name)
 end
 
--- The innermost loop of a copy as vectors, where it can be.
+-- Vectorizes the innermost loop of a copy, if possible.
 local function in_lanes(s, stage)
   local loops = s:loops(stage)
   local last = loops[#loops]
@@ -32,7 +32,7 @@ local function in_lanes(s, stage)
   if not n or n > 1 then s:vectorize(last) end
 end
 
--- What a stage reads, copied with its last row repeated up to whole tiles.
+-- Copies an input of a stage, with its last row repeated up to whole tiles.
 local function copy_of(s, stage, tensor, extent, rows)
   local copy = s:cache_read(tensor, "global", {stage})
   for _, loop in ipairs(s:loops(copy)) do
@@ -41,7 +41,7 @@ local function copy_of(s, stage, tensor, extent, rows)
   return copy
 end
 
--- Splits a loop into whole tiles; what it would read beyond the end is copied first.
+-- Splits a loop into whole tiles; copies what it would read beyond the end first.
 local function split(s, stage, loop, rows)
   local copies, made = {}, {}
   for _ = 0, MOST_COPIES do
@@ -54,8 +54,8 @@ local function split(s, stage, loop, rows)
   errors.fail("limit", nil, "partition: %s reads more than %d tensors beyond the end", loop.name, MOST_COPIES)
 end
 
---- Tiles a loop so. copied: what is read is copied to where there is room; else it is read where it lies, the last row for all
---- behind it. Returns the loops over tiles and inside of one, and the stage that copies the results out.
+--- Tiles a loop this way. copied: the inputs are copied to a padded buffer; otherwise they are read in place, with the last row for
+--- all rows after it. Returns the loop over tiles, the loop inside of one, and the stage that copies the results out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name
@@ -67,7 +67,7 @@ function padded.tile(s, loop, rows, copied)
   return outer, inner, name
 end
 
---- Copies out what exists: beside the tile that computes it where that can be (near), or all of it behind.
+--- Copies out the existing elements: next to the tile that computes them if possible (near), or all at the end.
 function padded.copy_out(s, name, outer, near)
   local ok, problem = true, nil
   if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end

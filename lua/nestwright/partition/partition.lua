@@ -1,4 +1,5 @@
---- Loops whose rounds no tile divides: the rows of s:partition_auto, nw.microkernels and nw.partition.
+--- Partitioning of loops whose extent is not a multiple of any tile: the rows of s:partition_auto, nw.microkernels and
+--- nw.partition.
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
 local errors = require "nestwright.language.errors"
@@ -17,7 +18,7 @@ local function measure(options)
   return microkernels.table_of(microkernels.measure("microkernels", s, loop, kernels, o))
 end
 
--- ---- what is left of conditions, and what others do
+-- ---- counting conditions, and a baseline
 
 local function conditions(s, loop)
   local bodies = lowered.of(caches.check_schedule("conditions", s)).bodies
@@ -28,11 +29,11 @@ local function conditions(s, loop)
     if body.name == name then n = (n or 0) + lowered.conditions(body) - body.conditions end
   end
   if n then return n end
-  errors.fail("invalid", "s:show \"lowered\" has their names", "conditions: there is no loop %s in the lowered program", name)
+  errors.fail("invalid", "s:show \"lowered\" lists its loops", "conditions: there is no loop %s in the lowered program", name)
 end
 
--- One interval of one variable, found after scheduling: the loop over the tiles is cut where their conditions end, which lowering
--- does by itself; the rounds of the last tile ask one by one. A constant loop is left alone unless it is asked for.
+-- One interval of one variable, found after scheduling: lowering cuts the loop over the tiles where their conditions end, and the
+-- last tile checks each iteration. A loop of constant extent is not cut by default.
 local function tvm_like(s, loop, kernel, options)
   local o = errors.options("tvm_like", options, {"partition_const_loop"})
   caches.check_schedule("tvm_like", s)
@@ -58,64 +59,62 @@ return {install = function(nw)
     .. "cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, "
     .. "sizes?: table, measure?: boolean, "
     .. "machine?: any, threads?: integer, across?: string}): nw.ranking",
-    "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
-    .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
-    .. "piece:loop \"k\" is its copy of the loop k, piece:loops() all around it. name tells kernels "
-    .. "of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). "
-    .. "around: a function of the schedule that makes loops around `loop` inside "
-    .. "which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: "
-    .. names_text()
-    .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "
-    .. "model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = "
-    .. "{1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a "
-    .. "list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is "
-    .. "ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the "
-    .. "pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, "
-    .. "predicted and measured "
-    .. "(by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, "
-    .. "figure, unsafe (steps were not judged), intrinsics (tiles that the model prices as the loops they stand for), or refused "
-    .. "and hint. Methods: take, build and dispatch; nw.help(list) says more. "
-    .. "The schedule stays as it was; what was tried are versions of it.", partition_auto)
+    "Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = "
+    .. "function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and "
+    .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name "
+    .. "distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: "
+    .. "a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a "
+    .. "kernel then schedules a piece there. Strategies: " .. names_text() .. ". cost: 'kernels' (measured times of the tiles, "
+    .. "nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, "
+    .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
+    .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, "
+    .. "{{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked "
+    .. "last. measure = true: also times each. threads: 1 by default; with more, across says how the threads share the pieces, "
+    .. "as `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and "
+    .. "measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, "
+    .. "figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they "
+    .. "replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule does not change; "
+    .. "the tried programs are versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
-    "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: one "
-    .. "that s:show \"lowered\" has, by its name or as a loop of s.", conditions)
+    "The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops; 0 in a main "
+    .. "piece. loop: a loop of s:show \"lowered\", by its name, or a loop of s.", conditions)
 
   rows.define(nw.partition, "partition", "parallel",
     "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
-    "Runs pieces that follow each other in threads; loops: their outermost loops, in order, the main piece first. how = 'fused', "
-    .. "unless said: s:create_fused_loop makes one loop of them, whose rounds, the larger ones first, threads take when they are "
-    .. "done with the last one, so that no thread waits while there is a tail. 'apart': each is a parallel loop, and all threads "
-    .. "wait for the last one behind each. The parallel loops.", together)
+    "Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = "
+    .. "'fused' (the default): s:create_fused_loop makes one loop of them. Threads take its iterations one by one, the larger "
+    .. "ones first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all "
+    .. "threads wait at its end. Returns the parallel loops.", together)
 
   rows.define(nw.partition, "partition", "pipeline",
     "(s: nw.schedule, loop: nw.loop|string, options?: {machine?: any, sizes?: table}): nw.report",
-    "A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles "
-    .. "from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and "
-    .. "epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), "
-    .. "alone (the parts one after the other), prologue, epilogue.", pipeline.report)
+    "Describes a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine, by the cost model: interval, the "
+    .. "cycles from the start of one iteration to the start of the next, and what limits it; the parts of an iteration; cycles "
+    .. "of prologue and epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds (iterations), parts "
+    .. "(loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.", pipeline.report)
 
   rows.define(nw.partition, "partition", "pipelined",
     "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
-    "Pipelines a loop from a machine's latencies: takes the step that fetches a tensor ahead of its use (tensor: s:prefetch), or "
-    .. "computes a stage ahead that stands in the loop (stage: s:double_buffer), by as many rounds as it takes until all is "
-    .. "there: ceil(latency / interval). interval: the cycles of a round by the model; latency: of the farthest level or memory "
-    .. "that a tenth of the lines come from, by the model, as the record has it; of a stage, and the cycles that it takes. Fields: "
-    .. "ahead (rounds; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds, prologue "
-    .. "and epilogue (cycles), limited (there are not rounds enough). sizes: values of symbolic sizes.", pipelined)
+    "Pipelines a loop according to a machine's latencies. It takes the step that fetches a tensor before its use (tensor: "
+    .. "s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency "
+    .. "/ interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, "
+    .. "from which at least a tenth of the lines come; for a stage, plus the cycles to compute it. Fields: ahead (the distance; "
+    .. "0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds (iterations), prologue "
+    .. "and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.", pipelined)
 
   rows.define(nw.partition, "partition", "tvm_like",
     "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",
-    "Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, scheduled "
-    .. "by the kernel, and one interval without guards cut out afterwards, where the extent is no constant or partition_const_loop "
-    .. "is true. To be measured against.", tvm_like)
+    "Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, "
+    .. "scheduled by the kernel. If the extent is not constant, or partition_const_loop is true, one interval without guards is "
+    .. "cut out afterwards. It serves as a baseline for measurements.", tvm_like)
 
   rows.define(nw, "nw", "microkernels",
     "(options: {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, "
     .. "again?: boolean}): nw.report",
-    "Measures tiles of a loop whose rounds are a size, and keeps the times in $XDG_STATE_HOME/nestwright: kernels as "
-    .. "s:partition_auto takes them, with seconds (first: of one tile; more: of each that follows; guarded: of one that lacks a "
-    .. "round and asks) and seconds_inside, in the loops that around makes. One thread; the least of several turns. again = true "
-    .. "measures what is known.", measure)
+    "Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as "
+    .. "s:partition_auto takes them. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a "
+    .. "tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. One thread; the "
+    .. "minimum of several runs. again = true: measures again.", measure)
 end}

@@ -1,5 +1,5 @@
---- What is asked of s:partition_auto and nw.microkernels, checked before anything is tried: a mistake in a call is an error of the
---- call, and no row of the table.
+--- Checks the options of s:partition_auto and nw.microkernels before anything is tried, so that a mistake is an error of the call,
+--- not a row of the table.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local distribution = require "nestwright.partition.distribution"
@@ -23,7 +23,7 @@ local function one_of(what, value, known)
   local names = {}
   for name in pairs(known) do names[#names + 1] = name end
   table.sort(names)
-  errors.fail("invalid", nil, "%s: %s: '%s' is none of %s", AUTO, what, tostring(value), table.concat(names, ", "))
+  errors.fail("invalid", nil, "%s: %s: '%s' is not one of %s", AUTO, what, tostring(value), table.concat(names, ", "))
 end
 
 local function flag(what, name, value)
@@ -44,7 +44,7 @@ local function code_limit(value)
     type(value) == "number" and tostring(value) or core.type_name(value))
 end
 
--- Names of strategies: one, a list, or all there are.
+-- The names of strategies: one, a list, or all.
 local function names_of(given)
   local names = {}
   if given == nil then
@@ -53,15 +53,15 @@ local function names_of(given)
   end
   if type(given) == "string" then given = {given} end
   for n, name in ipairs(errors.expect(AUTO .. ": strategies", given, "table")) do names[n] = strategies.row(AUTO, name)[1] end
-  if #names == 0 then errors.fail("invalid", "{\"cut\", \"shift\"}, or leave it out for all", "%s: strategies is empty", AUTO) end
+  if #names == 0 then errors.fail("invalid", "{\"cut\", \"shift\"}, or omit it for all", "%s: strategies is empty", AUTO) end
   return names
 end
 
--- A model, or what predicts as one does.
+-- A model, or an object with the method predict.
 local function model_of(cost, model)
   if cost ~= "learned" then return model end
   if model == nil then
-    errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "%s: there is no learned model", AUTO)
+    errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "%s: model: expected a learned model", AUTO)
   end
   if type(model) == "table" and type(model.predict) == "function" then return model end
   return learn.check(AUTO .. ": model", model)
@@ -69,17 +69,17 @@ end
 
 local function check_threads(c, o)
   if c.threads == 1 and o.across then
-    errors.fail("invalid", "{threads = 2, across = \"fused\"}", "%s: across: one thread shares nothing out", AUTO)
+    errors.fail("invalid", "{threads = 2, across = \"fused\"}", "%s: across needs more than one thread", AUTO)
   end
   if c.threads > 1 then c.across = strategies.how(AUTO .. ": across", o.across or "fused") end
   if c.threads > 1 and c.cost == "kernels" then
-    errors.fail("invalid", "{cost = \"model\"}", "%s: the times of the kernels are those of one thread", AUTO)
+    errors.fail("invalid", "{cost = \"model\"}", "%s: cost = 'kernels' has times for one thread only", AUTO)
   end
 end
 
--- ---- all of them
+-- ---- all options
 
---- The checked choice of s:partition_auto: its options, schedule, names of strategies, sizes (shapes) and varied (names).
+--- The checked options of s:partition_auto, with its schedule, names of strategies, sizes (shapes) and varied (names).
 function choice.of(s, options)
   local o = errors.options(AUTO, errors.expect(AUTO, options, "table"), OPTIONS)
   caches.check_schedule(AUTO, s)
@@ -99,7 +99,7 @@ function choice.of(s, options)
   return c
 end
 
---- The checked options of nw.microkernels; its schedule, loop and kernels.
+--- The checked options of nw.microkernels, with its schedule, loop and kernels.
 function choice.of_microkernels(options)
   local what = "microkernels"
   local o = errors.options(what, errors.expect(what, options, "table"),

@@ -1,4 +1,4 @@
---- nw.partition.pipeline: a loop whose rounds overlap: prologue, steady state and epilogue, and the interval between rounds.
+--- nw.partition.pipeline: describes a loop with overlapping iterations: prologue, steady state, epilogue and interval.
 local caches = require "nestwright.cost.caches"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
@@ -10,10 +10,10 @@ local pipeline = {}
 
 local function place_of(what, loops, name)
   for n, loop in ipairs(loops) do if loop.name == name then return n end end
-  errors.fail("invalid", "s:show \"lowered\" has their names", "%s: there is no loop %s in the lowered program", what, name)
+  errors.fail("invalid", "s:show \"lowered\" lists its loops", "%s: there is no loop %s in the lowered program", what, name)
 end
 
--- The loops right inside of the one at `at`: what a round consists of, in cycles a round.
+-- The loops directly inside of the loop at `at`, with their cycles per iteration.
 local function parts_of(loops, at)
   local parts, around = {}, loops[at]
   for n = at + 1, #loops do
@@ -26,7 +26,7 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Cycles of the loops beside it whose names say what they are: k.pre before the loop, and what was cut off its end behind it.
+-- Cycles of the neighbouring loops with certain names: k.pre before the loop, and parts cut off its end after it.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do
@@ -46,24 +46,24 @@ local function whole(n) return written.count(math.floor(n + 0.5)) end
 local function text_of(p)
   local lines = {
     ("%-14s %10s cycles"):format("prologue", whole(p.prologue)),
-    ("%-14s %10s cycles: %d rounds, one each %s cycles (%s)"):format("steady state", whole(p.interval * p.rounds), p.rounds,
+    ("%-14s %10s cycles: %d iterations, one every %s cycles (%s)"):format("steady state", whole(p.interval * p.rounds), p.rounds,
       whole(p.interval), p.bottleneck),
     ("%-14s %10s cycles"):format("epilogue", whole(p.epilogue)),
-    "a round:",
+    "one iteration:",
   }
   for _, part in ipairs(p.parts) do
     lines[#lines + 1] = ("  %-12s %10s cycles  %s"):format(part.loop, whole(part.cycles), part.bottleneck)
   end
-  lines[#lines + 1] = ("one after the other these take %s cycles"):format(whole(p.alone))
+  lines[#lines + 1] = ("without overlap these take %s cycles"):format(whole(p.alone))
   return table.concat(lines, "\n")
 end
 
---- What the record of costs c says of the loop of a name: interval, rounds, bottleneck, parts, alone, prologue, epilogue.
+--- Extracts the loop of a name from the cost record c: interval, rounds, bottleneck, parts, alone, prologue, epilogue.
 function pipeline.of(what, c, name)
   local at = place_of(what, c.loops, name)
   local steady = c.loops[at]
   if steady.times == 0 then
-    errors.fail("range", "Ask for larger sizes.", "%s: the loop %s has no rounds: there is no steady state", what, name)
+    errors.fail("range", "give larger sizes", "%s: the loop %s has no iterations, so there is no steady state", what, name)
   end
   local p = {loop = name, rounds = steady.times // steady.entered, bottleneck = steady.bottleneck}
   p.times, p.interval, p.parts = steady.times, steady.cycles / steady.times, parts_of(c.loops, at)

@@ -1,8 +1,7 @@
---- nw.partition.pipelined: what the rounds of a loop wait for is asked for, or computed, so many rounds ahead that it is there.
----
---- Software pipelining with the interval of the model: what takes L cycles and is used in a loop whose rounds begin every II
---- cycles begins ceil(L / II) rounds before (Lam, PLDI 1988, has stages so). On a processor that looks ahead by itself that is an
---- estimate: what its window covers already need not be hidden again.
+--- nw.partition.pipelined: prefetches or computes the data of a loop enough iterations in advance to hide its latency. This is
+--- software pipelining with the model's interval: data with a latency of L cycles, used in a loop whose iterations start every II
+--- cycles, is requested ceil(L / II) iterations in advance (stages of Lam, PLDI 1988). On an out-of-order CPU this is an estimate:
+--- latency that its window covers need not be hidden again.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
@@ -13,13 +12,13 @@ local steps = require "nestwright.language.steps"
 local strategies = require "nestwright.partition.strategies"
 local written = require "nestwright.show.written"
 
-local SHARE = 0.1 -- of the lines of a tensor that must come from a level for its latency to count
-local MOST = {prefetch = 1 << 10, double_buffer = 16} -- rounds ahead
+local SHARE = 0.1 -- the fraction of a tensor's lines that must come from a level for its latency to count
+local MOST = {prefetch = 1 << 10, double_buffer = 16} -- the most iterations in advance
 
--- ---- where the lines of a tensor come from
+-- ---- the origin of a tensor's lines
 
--- The part of what a kernel touches that a level no longer has when it is called again, as the cost model has it: none where
--- all fits, else that of random replacement.
+-- The fraction of a kernel's data that a level no longer has at the next call, as in the cost model: 0 if all fits, else that of
+-- random replacement.
 local function lost_between_calls(c, level)
   local bytes, part = 0, 1
   for _, n in pairs(c.memory) do bytes = bytes + n end
@@ -29,7 +28,7 @@ local function lost_between_calls(c, level)
   return part
 end
 
--- By level: lines of these tensors that it has not, of those that come for the first time only what the call before did not leave.
+-- Misses of these tensors by level; of cold misses only those that the previous call did not leave in the level.
 local function missed_of(c, wanted)
   local out = {}
   for _, row in ipairs(c.by_tensor) do
@@ -41,14 +40,15 @@ local function missed_of(c, wanted)
   return out
 end
 
--- Cycles and name of the farthest level behind the first that sends a good part of the lines; nil: the first has them all.
+-- The latency and name of the farthest level after the first that supplies a significant fraction of the lines; nil: the first has
+-- them all.
 local function source_of(m, missed)
   local most = missed[1] or 0
   for level = #m.caches, 1, -1 do
     if most > 0 and (missed[level] or 0) >= SHARE * most then
       if m.caches[level + 1] then return m.caches[level + 1].latency, "L" .. level + 1 end
       if m.memory.latency == 0 then
-        errors.fail("invalid", "{memory = {latency = 90}}", "pipelined: the record of %s has no latency of memory", m.name)
+        errors.fail("invalid", "{memory = {latency = 90}}", "pipelined: the record of %s has no memory latency", m.name)
       end
       return m.memory.latency * m.clock, "memory"
     end
@@ -68,7 +68,7 @@ local function stage_of(s, name)
   errors.fail("invalid", nil, "pipelined: there is no stage %s", name)
 end
 
--- The loops of a stage that are right inside of the one at hand; and the tensors that are used in them, besides its own.
+-- The loops of a stage directly inside of the given loop, and the other tensors used in them.
 local function filled_by(c, p, loops, name)
   local inside, tensors, cycles = {}, {}, 0
   for _, loop in ipairs(loops) do inside[loop.name] = true end
@@ -92,17 +92,19 @@ local function whole(n) return written.count(math.floor(n + 0.5)) end
 local function short(n) return n < 100 and ("%.3g"):format(n) or whole(n) end
 
 local function text_of(p)
-  if p.ahead == 0 then return ("%s is in the first cache: there is nothing to wait for"):format(p.what) end
+  if p.ahead == 0 then return ("%s is in the first cache: there is no latency to hide"):format(p.what) end
   local lines = {
-    ("%s comes from %s: %s cycles, and a round of %s begins every %s: %d round%s ahead%s"):format(p.what, p.level,
-      whole(p.latency), p.loop, short(p.interval), p.ahead, p.ahead == 1 and "" or "s", p.limited and ", not enough" or ""),
+    ("%s comes from %s (latency %s cycles); an iteration of %s starts every %s cycles: %d iteration%s ahead%s"):format(p.what,
+      p.level,
+      whole(p.latency), p.loop, short(p.interval), p.ahead, p.ahead == 1 and "" or "s",
+      p.limited and ", which is not enough" or ""),
   }
   if p.after then return table.concat({lines[1], pipeline.text_of(p.after)}, "\n") end
-  lines[2] = ("%-14s the first %d rounds find what nobody asked for: up to %s cycles"):format("prologue", p.ahead,
+  lines[2] = ("%-14s the first %d iterations use data that was not prefetched: up to %s cycles"):format("prologue", p.ahead,
     whole(p.prologue))
-  lines[3] = ("%-14s %d rounds, one each %s cycles (%s)"):format("steady state", p.rounds - p.ahead, short(p.interval),
+  lines[3] = ("%-14s %d iterations, one every %s cycles (%s)"):format("steady state", p.rounds - p.ahead, short(p.interval),
     p.bottleneck)
-  lines[4] = ("%-14s the last %d rounds ask for what nobody uses: no more than %s cycles"):format("epilogue", p.ahead,
+  lines[4] = ("%-14s the last %d iterations prefetch data that is not used: at most %s cycles"):format("epilogue", p.ahead,
     whole(p.epilogue))
   return table.concat(lines, "\n")
 end
@@ -111,7 +113,7 @@ end
 
 local function check_rounds(p)
   if p.rounds > 1 then return end
-  errors.fail("invalid", nil, "pipelined: %s has %d rounds: there is none to be ahead of", p.loop, p.rounds)
+  errors.fail("invalid", nil, "pipelined: %s has %s, too few to overlap", p.loop, written.plural(p.rounds, "iteration"))
 end
 
 local function fetch(s, loop, tensor, c, p)
@@ -140,7 +142,7 @@ return function(s, loop, options)
   local o = errors.options("pipelined", errors.expect("pipelined", options, "table"), {"tensor", "stage", "machine", "sizes"})
   caches.check_schedule("pipelined", s)
   if (o.tensor == nil) == (o.stage == nil) then
-    errors.fail("invalid", "{tensor = \"B\"}", "pipelined: give a tensor, to be fetched, or a stage, to be computed ahead")
+    errors.fail("invalid", "{tensor = \"B\"}", "pipelined: give a tensor to prefetch, or a stage to compute in advance")
   end
   loop = strategies.loop("pipelined", s, loop)
   local function read_cost()

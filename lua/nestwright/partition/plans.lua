@@ -1,15 +1,14 @@
---- How a number of rounds is best covered by tiles: an unbounded knapsack over the times of the tiles, by the recursion over the
---- number of rounds (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile of the best rate.
----
---- A tile takes `first` where it is alone and brings what it reads near, and `more` behind another of its kind. Tiles that share
---- what they read, inside of the same loops, bring it near once for all of them.
+--- Covers a number of iterations by tiles in the least time: an unbounded knapsack over the times of the tiles, by recursion over
+--- the number of iterations (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile with the best
+--- rate. A tile takes `first` alone, which includes fetching its inputs, and `more` after another tile of the same kind. Tiles
+--- inside the same loops that share their inputs fetch them once.
 local errors = require "nestwright.language.errors"
 
 local plans = {}
 
-local MANY = 12 -- tiles of one kind: enough for what is once not to count for much
+local MANY = 12 -- tiles of one kind: enough to make one-time costs negligible
 
--- Without measured times a tile takes as long as its rounds and one more: few large ones are best.
+-- Without measured times a tile takes as long as its iterations plus one: few large tiles are best.
 local function times_of(k)
   return k.seconds or {first = k.rows + 1, more = k.rows + 1, guarded = 4 * k.rows}, k.inside and k.seconds_inside
 end
@@ -33,7 +32,7 @@ local function alone_seconds(list)
   return sum
 end
 
--- What comes near once is what the first tile takes longer than the next.
+-- The one-time cost is the difference between the first tile and the next.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do
@@ -44,7 +43,7 @@ local function shared_seconds(list)
   return sum + once
 end
 
---- Seconds of tiles, {kernel, count}, one nest after the other or sharing what they read.
+--- Seconds of tiles, {kernel, count}, one nest after the other or with shared inputs.
 function plans.seconds(list, shared) return shared and shared_seconds(list) or alone_seconds(list) end
 
 local function comes_first(a, b)
@@ -52,7 +51,7 @@ local function comes_first(a, b)
   return (a.kernel.name or "") < (b.kernel.name or "")
 end
 
--- A list with so many more of a tile, larger ones first. Lists are shared, so never changed.
+-- A list with n more of a tile, larger ones first. Lists are shared, so they are never modified.
 local function with_tiles(list, kernel, count)
   local out, found = {}, false
   for n, part in ipairs(list) do
@@ -67,7 +66,7 @@ local function with_tiles(list, kernel, count)
   return out
 end
 
--- The best lists of 0..n rounds, by number.
+-- The best lists for 0..n iterations.
 local function lists_to(times, n)
   local best = {[0] = {seconds = 0}}
   for rows = 1, n do
@@ -84,13 +83,13 @@ end
 
 local function check(list, rows)
   if list then return list end
-  errors.fail("invalid", "give a kernel of one round", "partition: no tiles add up to %d rounds", rows)
+  errors.fail("invalid", "give a kernel with rows = 1", "partition: no tiles add up to %d iterations", rows)
 end
 
---- The tiles, {kernel, count} with larger ones first, that cover exactly so many rounds in the least time; `shared` is a field.
+--- The tiles, {kernel, count} with larger ones first, that cover exactly n iterations in the least time; `shared` is a field.
 function plans.exact(times, rows) return check(lists_to(times, rows)[rows], rows) end
 
--- What a list has besides tiles of one kind, and its rounds.
+-- The tiles of a list other than one kind, and their iterations.
 local function without(list, kernel)
   local out, rows = {}, 0
   for _, part in ipairs(list) do
@@ -102,7 +101,8 @@ local function without(list, kernel)
   return out, rows
 end
 
--- Of the lists for some rounds of one residue the one that is best in front of many tiles of main; and its seconds a round then.
+-- Among the lists for some iterations of one residue, the best one to combine with many tiles of main; and its seconds per
+-- iteration.
 local function best_rest(lists, main, residue)
   local n, best, least = main.rows, nil, math.huge
   for rounds = residue, 3 * n - 1, n do
@@ -113,7 +113,7 @@ local function best_rest(lists, main, residue)
   return check(best, residue), least / (MANY * n + residue)
 end
 
--- The plan with this tile as main, and the mean of its seconds a round.
+-- The plan with this tile as main, and the mean of its seconds per iteration.
 local function plan_of(times, main)
   local plan, sum, n = {main = main, rest = {}, rounds = {}, shared = {}, from = main.rows}, 0, main.rows
   local lists = lists_to(times, 3 * n)
@@ -127,8 +127,8 @@ local function plan_of(times, main)
   return plan, sum / n
 end
 
---- For any number of rounds: main, the tile there are many of; for each residue of its rows what is laid besides it, rest[r], of
---- rounds[r] rounds, and whether that shares what it reads, shared[r]; from: the number of rounds from which on that holds.
+--- A plan for any number of iterations: main, the main tile; for each residue modulo its rows the other tiles, rest[r], which cover
+--- rounds[r] iterations, and whether they share inputs, shared[r]; from: the least number of iterations for which this holds.
 function plans.periodic(times)
   local best, least
   for _, t in ipairs(times) do

@@ -1,4 +1,4 @@
---- The ranked table of s:partition_auto: how it reads, and what is done with its rows.
+--- The ranked table of s:partition_auto: its text, and methods on its rows.
 local core = require "nestwright.core"
 local dispatching = require "nestwright.partition.dispatching"
 local errors = require "nestwright.language.errors"
@@ -8,13 +8,13 @@ local rows = require "nestwright.language.rows"
 local written = require "nestwright.show.written"
 
 local class = report.class "ranking"
-local choices = setmetatable({}, {__mode = "k"}) -- of a table: what was asked for
+local choices = setmetatable({}, {__mode = "k"}) -- by table: the options of the call
 
 -- ---- as text
 
 local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
 
--- Where a figure is the model's, it is one of loops, whatever code stands for them.
+-- The model prices intrinsics as loops, so its figures are marked.
 local function remarks_of(row)
   local out = row.fits and "" or "  more code than code_limit"
   if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end
@@ -51,15 +51,16 @@ local function usable(list, which)
       errors.fail("invalid", row.hint, "partition_auto: %s was refused: %s", row.strategy, row.refused)
     end
   end
-  errors.fail("invalid", "list:take(1), or by the strategy, list:take \"cut\"", "which: there is no row %s",
+  errors.fail("invalid", "list:take(1), or list:take \"cut\" by its strategy", "which: there is no row %s",
     type(which) == "string" and ("'%s'"):format(which) or tostring(which))
 end
 
 local define = rows.definer(class.methods, "ranking")
 
 define("take", "(self: nw.ranking, which?: integer|string): integer[]",
-  "Leaves the schedule at what a strategy made of it, to be looked at and changed; which: the row's number (1 unless said) or the "
-  .. "name of its strategy. The numbers of its versions, of which the schedule is at the last.", function(list, which)
+  "Moves the schedule to the program that a strategy made, to look at it and change it. which: the number of the row (1 by "
+  .. "default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.",
+  function(list, which)
     local row = usable(list, which or 1)
     choices[list].schedule:checkout(row.versions[#row.versions])
     return row.versions
@@ -67,8 +68,8 @@ define("take", "(self: nw.ranking, which?: integer|string): integer[]",
 
 define("build", "(self: nw.ranking, which?: integer|string, options?: {threads?: integer, opt?: integer, cache?: boolean}): "
   .. "nw.kernel",
-  "Compiles what a strategy made into one kernel, list:build \"cut\"; which: the row's number (1 unless said) or its strategy. "
-  .. "Options as those of s:build. The schedule stays where it is.", function(list, which, options)
+  "Compiles the versions that a strategy made into one kernel, list:build \"cut\". which: the number of the row (1 by default) "
+  .. "or its strategy. Options as in s:build. The schedule does not change.", function(list, which, options)
     local o = {}
     for key, value in pairs(errors.options("build", options, {"threads", "opt", "cache"})) do o[key] = value end
     o.threads, o.versions = o.threads or choices[list].threads, usable(list, which or 1).versions
@@ -76,10 +77,10 @@ define("build", "(self: nw.ranking, which?: integer|string, options?: {threads?:
   end)
 
 define("dispatch", "(self: nw.ranking): nw.report",
-  "A small decision tree over the sizes that vary, with the strategy that is best in each of its leaves by the objective, within "
-  .. "code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges, of each leaf row (of this table), facts (texts of "
-  .. "what holds there) and below (where one size varies); tree, a node {size, below, yes, no}, a leaf {way}. The schedule stays "
-  .. "where it is.", function(list)
+  "Makes a small decision tree over the sizes that vary. Each leaf has the best strategy for its sizes by the objective, within "
+  .. "code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges: for each leaf its row (of this table), facts "
+  .. "(conditions that hold there, as text) and below (if one size varies); tree: a node {size, below, yes, no}, or a leaf "
+  .. "{way}. The schedule does not change.", function(list)
     local d = returning.quietly(choices[list].schedule, dispatching, choices[list], list)
     core.tell_progress()
     return d
@@ -87,21 +88,22 @@ define("dispatch", "(self: nw.ranking): nw.report",
 
 local FIELDS = {
   {"strategy", "string", "The name of the row's strategy."},
-  {"versions", "integer[]", "Versions of the schedule, of which a call runs the first whose facts hold."},
-  {"code_bytes", "integer", "Bytes of machine code of all of them."},
-  {"expected", "number?", "The mean of `predicted` by weight: seconds, or without a unit where learned. An estimate."},
+  {"versions", "integer[]", "Versions of the schedule; a call runs the first one whose facts hold."},
+  {"code_bytes", "integer", "Bytes of machine code of all versions."},
+  {"expected", "number?", "The mean of `predicted` by weight: seconds, or a score without a unit if learned. An estimate."},
   {"seconds", "number?", "The mean of `measured` by weight."},
-  {"joules", "number?", "The mean of `energies` by weight, where the model was asked. An estimate."},
-  {"figure", "number", "What the rows are ranked by: the least is best."},
-  {"fits", "boolean", "Whether it has at most code_limit bytes of code."},
-  {"refused", "string?", "Why the strategy cannot be taken; then nothing but `hint` is said."},
-  {"hint", "string?", "What to do about it, or why it is so."},
-  {"unsafe", "boolean?", "Whether steps of it were not judged."},
-  {"intrinsics", "boolean?", "Whether tiles of it are intrinsics: the cost model prices them as the loops they stand for."},
+  {"joules", "number?", "The mean of `energies` by weight, if the cost model was used. An estimate."},
+  {"figure", "number", "The number by which rows are ranked: the smallest is best."},
+  {"fits", "boolean", "True if it has at most code_limit bytes of code."},
+  {"refused", "string?", "Why the strategy was refused; then the only other field is `hint`."},
+  {"hint", "string?", "What to do about it, or the reason."},
+  {"unsafe", "boolean?", "True if some of its steps were not judged."},
+  {"intrinsics", "boolean?",
+  "True if some of its tiles are intrinsics; the cost model prices them as the loops that they replace."},
 }
 for _, field in ipairs(FIELDS) do rows.field("ranked", table.unpack(field)) end
 
---- The table of rows that are in order, by the choice they were made for.
+--- Makes the table from sorted rows and the options of the call.
 return function(list, c)
   local made = class.new(list, text_of(list))
   choices[made] = c

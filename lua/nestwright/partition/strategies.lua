@@ -1,5 +1,5 @@
---- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary
---- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+--- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each row makes ordinary steps of the
+--- schedule, which are judged, shown and undone like others; each piece is tiled by a suitable kernel.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -14,13 +14,13 @@ local piece = {}
 local piece_meta = {__name = "nestwright.piece", __index = piece}
 
 function piece_meta.__tostring(p)
-  return ("piece: %s rounds of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
+  return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
 end
 
--- The name that a loop had before it was copied: of i.tail/jo it is jo.
+-- The name that a loop had before it was copied: jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
 
--- The loop of a list that is called so, or so and a number, as the loops of a computation whose results are copied out are.
+-- The loop of a list with this name, or with this name and a number, as the loops of copied-out computations have.
 local function called(loops, name)
   for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
   for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
@@ -40,7 +40,7 @@ function piece:loops()
   return {}
 end
 
---- The loop of this piece that is called so in the nest that was cut.
+--- The loop of this piece with this name in the original nest.
 function piece:loop(name)
   local loop = called(self:loops(), name)
   if loop then return loop end
@@ -49,13 +49,13 @@ end
 
 -- ---- tiles
 
--- What is known of a size may leave no round of a tile: then there is nothing to schedule.
+-- Facts about a size may leave no iteration for a tile; then there is nothing to schedule.
 local function is_there(s, loop)
   for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
   return false
 end
 
--- Calls what a user wrote. What goes wrong in it says where; what the library refuses says so by itself.
+-- Calls a user's function; its errors get the name of the kernel, those of the library do not need it.
 local function naming(what, f, ...)
   local ok, problem = pcall(f, ...)
   if ok then return end
@@ -72,7 +72,7 @@ local function settle(x, outer, inner, entry)
   naming(("the kernel of %d rows (%s)"):format(entry.kernel.rows, strategies.name_of(entry.kernel)), schedule, x.schedule, p)
 end
 
--- Tiles a loop by a kernel; the loop over the rest, where there may be one.
+-- Tiles a loop by a kernel; returns the loop over the remainder, if there is one.
 local function tile(x, loop, kernel, tail)
   local n = math.tointeger(loop.extent)
   if n and n < kernel.rows and tail == "cut" then return loop end
@@ -93,18 +93,19 @@ local function own_or_largest(kernels)
   return kernels[1]
 end
 
--- The first that also does tiles with rounds missing.
+-- The first kernel that also handles partial tiles.
 local function partial(kernels)
   local k = own_or_largest(kernels)
-  return not k.whole and k or errors.fail("refused", "add one of your own", "partition: all kernels do whole tiles only")
+  return not k.whole and k or errors.fail("refused", "add a kernel without whole = true",
+    "partition: all kernels handle whole tiles only")
 end
 
--- The part before round n of a loop, counted from its begin, and the rest.
+-- Splits a loop at iteration n, counted from its start; returns both parts.
 local function cut(x, loop, n)
   return x.schedule:cut(loop, ("%s + (%s)"):format(loop.begin, n))
 end
 
--- Tiles a loop of a known number of rounds: list has the tiles, {kernel, count}, whose rows add up to it.
+-- Tiles a loop with a known number of iterations. list: tiles {kernel, count} whose rows add up to it.
 local function lay(x, loop, list)
   for n, part in ipairs(list) do
     local here, rest = loop, nil
@@ -114,7 +115,8 @@ local function lay(x, loop, list)
   end
 end
 
--- A tail of fewer rounds than the largest kernel has: by the largest that fits, then by one of half its rows, and so on.
+-- A tail with fewer iterations than the largest kernel has rows: uses the largest kernel that fits, then one of half its rows, and
+-- so on.
 local function halve(x, loop, kernels, most)
   local k = largest_up_to(kernels, most)
   while loop and k do
@@ -125,7 +127,7 @@ end
 
 -- ---- pieces and threads
 
--- A thread that is done takes the next round: those of the main piece, which are larger, come first.
+-- A thread that is free takes the next iteration; those of the main piece are larger and come first.
 local function fuse(s, loops)
   local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
   s:parallel(all)
@@ -140,21 +142,21 @@ end
 
 local HOWS = {fused = fuse, apart = mark_each}
 
---- Checks a way to share pieces out among threads.
+--- Checks the option `how` for sharing pieces among threads.
 function strategies.how(what, how)
   if HOWS[how] then return how end
-  errors.fail("invalid", nil, "%s: there is no way '%s'; there are 'apart' (each piece is a parallel loop) and 'fused' (all "
-    .. "of them are one)", what, tostring(how))
+  errors.fail("invalid", nil, "%s: how: expected 'apart' (one parallel loop per piece) or 'fused' (one for all), got '%s'", what,
+    tostring(how))
 end
 
---- The loops of pieces, which follow each other, in threads: each by itself, or fused into one. The parallel loops. Where a step
---- is refused, the schedule is as it was before.
+--- Runs the loops of consecutive pieces in threads: each as a parallel loop, or fused into one. Returns the parallel loops. If a
+--- step is refused, the schedule does not change.
 function strategies.share_out(what, s, loops, how)
   return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
 end
 
--- The outermost loops of all nests from the first piece to the last, in order: one where pieces share loops. Between them there
--- may be a nest of rounds that are left, or are not known to be none.
+-- The outermost loops of all nests from the first piece to the last, in order; pieces that share loops count once. A nest of
+-- remaining iterations may lie between them.
 local function roots_of(x)
   local out, seen, last = {}, {}, 0
   for _, stage in ipairs(x.schedule:stages()) do
@@ -174,7 +176,7 @@ end
 
 -- ---- versions
 
--- Pieces that share what they read stand inside the loops that `around` makes.
+-- Pieces that share inputs are inside the loops that `around` makes.
 local function begin(x, shared)
   x.pieces, x.shared = {}, shared and x.around ~= nil
   if x.shared then naming("around", x.around, x.schedule) end
@@ -186,7 +188,7 @@ local function close(x, facts)
   if x.tell then x.tell(#x.cases) end
 end
 
--- Takes facts for granted; false where they contradict what is known of the sizes.
+-- Assumes facts; returns false if they contradict the known facts about sizes.
 local function assume(s, facts)
   for _, fact in ipairs(facts) do
     local ok, problem = pcall(s.assume, s, fact)
@@ -196,8 +198,8 @@ local function assume(s, facts)
   return true
 end
 
--- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold; where they never do,
--- there is none.
+-- Adds a version of the schedule under facts, with the steps of f. The first version whose facts hold is run. Facts that can never
+-- hold add no version.
 local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)
@@ -209,7 +211,7 @@ end
 
 -- ---- the rows
 
--- All sizes in one version.
+-- One version for all sizes.
 local function single(shared, f)
   return function(x, kernels, extent)
     begin(x, shared)
@@ -224,7 +226,7 @@ end
 
 local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
 
--- The last tile is whole, in a temporary, and what exists of it is copied out.
+-- The last tile is whole, in a temporary, and its existing part is copied out.
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
     local s, k, rounds = x.schedule, choose(kernels), loop.extent
@@ -234,7 +236,7 @@ local function whole_tiles(tail, choose, copied)
   end
 end
 
--- The first of two ways, and the second where that is refused.
+-- The first of two alternatives, or the second if the first is refused.
 local function either(first, second)
   return single(false, function(x, loop, kernels)
     local s, was = x.schedule, x.schedule:version()
@@ -257,7 +259,7 @@ end)
 
 local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
 
--- What there is for all sizes, behind the versions for some.
+-- The version for all sizes, after the versions for some.
 local function otherwise(x, kernels)
   version(x, {}, true, function(loop) halve(x, loop, kernels, kernels[1].rows) end)
 end
@@ -277,7 +279,7 @@ local function by_residue(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The same where the number of rounds is known.
+-- The same for a known number of iterations.
 local by_known_residue = single(true, function(x, loop, kernels, extent)
   local main = kernels[1]
   tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
@@ -289,7 +291,7 @@ local function shifted(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- Tiles of the main kernel, and a known number of rounds behind them.
+-- Tiles of the main kernel, followed by a known number of iterations.
 local function tiles_and(x, loop, main, rest, list)
   local head, tail = loop, nil
   if rest > 0 then head, tail = cut(x, loop, ("%s - %d"):format(loop.extent, rest)) end
@@ -297,8 +299,8 @@ local function tiles_and(x, loop, main, rest, list)
   if tail then lay(x, tail, list) end
 end
 
--- Few rounds have a version for each number of them; more have one for each residue, whose rest is laid with the tiles that take
--- least time together.
+-- Small numbers of iterations get a version each. Larger ones get a version per residue, whose remainder is covered by the tiles of
+-- least time.
 local function by_sizes(x, kernels, extent)
   local times = plans.times(kernels)
   local plan = plans.periodic(times)
@@ -315,7 +317,7 @@ local function by_sizes(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The tiles of least time for the one number of rounds there is.
+-- The tiles of least time for the known number of iterations.
 local function by_known_size(x, kernels, extent)
   local list = plans.exact(plans.times(kernels), math.tointeger(extent))
   version(x, {}, list.shared, function(loop) lay(x, loop, list) end)
@@ -346,10 +348,10 @@ end
 local MOST_ROWS = 4096
 
 local FIELDS = {
-  {"rows", "number", "how many rounds it tiles"}, {"schedule", "function", "what schedules a piece"},
-  {"inside", "function", "what schedules a piece there", optional = true},
-  {"name", "string", "what it is called", optional = true},
-  {"whole", "boolean", "whether it does whole tiles only", optional = true},
+  {"rows", "number", "the number of iterations of a tile"}, {"schedule", "function", "the function that schedules a piece"},
+  {"inside", "function", "the function that schedules a piece inside of `around`", optional = true},
+  {"name", "string", "its name", optional = true},
+  {"whole", "boolean", "true if it handles whole tiles only", optional = true},
 }
 
 -- What is wrong with a kernel, or nil.
@@ -358,24 +360,24 @@ local function fault_of(k)
   for _, f in ipairs(FIELDS) do
     local value = k[f[1]]
     if type(value) ~= f[2] and not (value == nil and f.optional) then
-      return ("%s, %s, is a %s, not %s"):format(f[1], f[3], f[2], core.type_name(value))
+      return ("%s, %s, must be a %s, not %s"):format(f[1], f[3], f[2], core.type_name(value))
     end
   end
   local rows = math.tointeger(k.rows)
   if rows and rows >= 1 and rows <= MOST_ROWS then return nil end
-  return ("rows is a whole number in 1..%d, not %s"):format(MOST_ROWS, k.rows)
+  return ("rows must be a whole number in 1..%d, not %s"):format(MOST_ROWS, k.rows)
 end
 
 local function check_kernel(what, n, k)
   local fault = fault_of(k)
   if fault then
     errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
-      "%s: kernels[%d] is no kernel: %s", what, n, fault)
+      "%s: kernels[%d] is not a kernel: %s", what, n, fault)
   end
   if k.name then errors.label(("%s: kernels[%d].name"):format(what, n), k.name) end
 end
 
---- What a kernel is called.
+--- The name of a kernel.
 function strategies.name_of(k) return k.name or "own" end
 
 local function is_quicker(a, b)
@@ -384,7 +386,7 @@ local function is_quicker(a, b)
   return strategies.name_of(a) < strategies.name_of(b)
 end
 
---- Puts those of more rounds first, of those that have the same number the quicker ones.
+--- Sorts kernels by rows, largest first; kernels with the same rows by speed.
 function strategies.sort(kernels)
   table.sort(kernels, function(a, b)
     if a.rows ~= b.rows then return a.rows > b.rows end
@@ -393,14 +395,15 @@ function strategies.sort(kernels)
   return kernels
 end
 
---- Kernels, checked and sorted. Those of one number of rounds are told apart by their names.
+--- Checked and sorted kernels. Kernels with the same number of rows need different names.
 function strategies.kernels(what, list)
   local out, seen = {}, {}
   for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
     check_kernel(what, n, k)
     local key = k.rows .. strategies.name_of(k)
     if seen[key] then
-      errors.fail("invalid", "give one of them a name", "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[key], n,
+      errors.fail("invalid", "give one of them a name", "%s: kernels[%d] and kernels[%d] both tile %d iterations", what, seen[key],
+        n,
         k.rows)
     end
     seen[key] = n
@@ -410,13 +413,13 @@ function strategies.kernels(what, list)
   return strategies.sort(out)
 end
 
---- The loop that was meant: itself, or its name.
+--- The loop: given itself, or by name.
 function strategies.loop(what, s, loop)
   if debug.getmetatable(loop) == core.classes.loop then return loop end
   return s:loop(errors.expect(what .. ": loop", loop, "string"))
 end
 
---- The name of a loop in the lowered program, where it need not be one of the schedule's.
+--- The name of a loop of the lowered program, which need not be a loop of the schedule.
 function strategies.loop_name(what, loop)
   if debug.getmetatable(loop) == core.classes.loop then return loop.name end
   return errors.expect(what .. ": loop", loop, "string")
@@ -429,15 +432,15 @@ function strategies.row(what, name)
   errors.fail("invalid", nil, "%s: there is no strategy %s; there are %s", what, tostring(name), table.concat(names, ", "))
 end
 
---- Tiles a loop by one kernel; what is left stays as it is. The loop over the tiles.
+--- Tiles a loop by one kernel and leaves the remainder unchanged; returns the loop over the tiles.
 function strategies.tile(s, loop, kernel, tail, shared)
   return select(2, tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail))
 end
 
---- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as
---- s:build{versions} has it; a piece is {kernel, rounds, tail}. around(s), where it is given, makes the loops inside which pieces
---- share what they read. across: how threads share the pieces out ("fused" or "apart"); nil: one thread does all. facts hold in
---- all cases. tell(n): hears of each version that is made. Where a step is refused, the schedule is as it was before.
+--- Applies a strategy to a loop. Returns the cases {version, facts, pieces}, of which the first whose facts hold must run, as in
+--- s:build{versions}; a piece is {kernel, rounds, tail}. around(s), if given, makes the loops inside which pieces share inputs.
+--- across: how threads share the pieces ("fused" or "apart"); nil: one thread. facts hold in all cases. tell(n): called for each
+--- version made. If a step is refused, the schedule does not change.
 function strategies.apply(what, s, loop, name, kernels, around, across, tell)
   local row, extent = strategies.row(what, name), loop.extent
   local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, tell = tell,
@@ -453,13 +456,13 @@ function strategies.versions(cases)
   return out
 end
 
--- ---- what the kernels' times say
+-- ---- costs by the kernels' times
 
--- The value of an expression in sizes, as the nest shows it.
+-- The value of an expression in sizes, in the notation of the nest.
 local function value_of(text, given)
   local value = core.size_value(text, given)
   if value ~= nil then return value end
-  errors.fail("range", nil, "the size %s cannot be told from the sizes given", text)
+  errors.fail("range", nil, "the size %s cannot be computed from the given sizes", text)
 end
 
 local function holds(case, given)
@@ -472,7 +475,7 @@ function strategies.case_for(cases, given)
   for _, case in ipairs(cases) do if holds(case, given) then return case end end
 end
 
--- Tiles of a piece: those that are full, and whether one lacks rounds.
+-- The number of full tiles of a piece, and whether there is a partial one.
 local function tiles_of(p, given)
   local rounds, rows = value_of(p.rounds, given), p.kernel.rows
   local full, part = rounds // rows, p.tail ~= "cut" and rounds % rows > 0
@@ -480,7 +483,7 @@ local function tiles_of(p, given)
   return full, part
 end
 
---- Seconds that the pieces of the case for these sizes take, by the measured times of their kernels.
+--- Seconds of the pieces of the case for these sizes, by the measured times of their kernels.
 function strategies.seconds(cases, given)
   local case, list, sum = strategies.case_for(cases, given), {}, 0
   for _, p in ipairs(case.pieces) do

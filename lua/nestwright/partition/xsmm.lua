@@ -1,15 +1,15 @@
---- Tiles that libxsmm's small matrix products do, as kernels of s:partition_auto beside those of one's own.
+--- Tiles computed by libxsmm's small matrix products, as kernels of s:partition_auto.
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
 
-local MOST = 256 -- rounds of a tile
+local MOST = 256 -- the most iterations of a tile
 
 local function is_one_of(loop, ...)
   for _, other in ipairs {...} do if loop.name == other.name then return true end end
   return false
 end
 
--- The loops of the tile innermost, all others outside of it, in the order they have.
+-- Moves the loops of the tile innermost; the other loops keep their order.
 local function innermost(s, piece, columns, sum)
   local order, inside = {}, false
   for _, loop in ipairs(piece:loops()) do
@@ -20,7 +20,7 @@ local function innermost(s, piece, columns, sum)
   s:reorder(order)
 end
 
--- The loop, or its inner part where `around` has split it.
+-- The loop, or its inner part if `around` has split it.
 local function found(piece, name)
   for _, loop in ipairs(piece:loops()) do if loop.name:match "[^/]*$" == name .. "_i" then return loop end end
   return piece:loop(name)
@@ -28,10 +28,10 @@ end
 
 local function rounds(what, loop)
   return math.tointeger(loop.extent) or errors.fail("invalid", ("split %s by a constant first"):format(loop.name),
-    "xsmm.kernel: %s: %s has %s rounds, and libxsmm makes its code for a constant number", what, loop.name, loop.extent)
+    "xsmm.kernel: %s: %s has %s iterations, but libxsmm needs a constant number", what, loop.name, loop.extent)
 end
 
--- One product of each shape is registered, and tried, once.
+-- Each shape of a product is registered and tested once.
 local function maker(nw, dtype)
   local made = {}
   return function(m, n, k)
@@ -45,7 +45,7 @@ local function kernel(nw, spec)
   local o = errors.options("xsmm.kernel", errors.expect("xsmm.kernel", spec, "table"), {"rows", "columns", "sum", "dtype"})
   local n = math.tointeger(o.rows)
   if not n or n < 1 or n > MOST then
-    errors.fail("invalid", "nw.xsmm.kernel{rows = 8}", "xsmm.kernel: rows is a whole number from 1 to %d, not %s", MOST,
+    errors.fail("invalid", "nw.xsmm.kernel{rows = 8}", "xsmm.kernel: rows must be a whole number from 1 to %d, not %s", MOST,
       tostring(o.rows))
   end
   local columns_name = errors.expect("xsmm.kernel: columns", o.columns or "j", "string")
@@ -63,10 +63,10 @@ end
 return {install = function(nw)
   rows.define(nw.xsmm, "xsmm", "kernel",
     "(spec: {rows: integer, columns?: string, sum?: string, dtype?: string}): table",
-    "A tile of so many rounds that libxsmm's small matrix product does, for the kernels of s:partition_auto and nw.microkernels: "
-    .. "{rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the loops of the nest, of constant extent, that "
-    .. "are the other two of the product ('j' and 'k'), or their inner parts where `around` split them. A piece's loops are put in "
-    .. "order and given to s:tensorize, which refuses what is no such product. It does whole tiles only, so the strategies guard "
-    .. "and predicate take another kernel.",
+    "A tile of `rows` iterations that libxsmm's small matrix product computes, for the kernels of s:partition_auto and "
+    .. "nw.microkernels: {rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the other two loops of the "
+    .. "product ('j' and 'k'), of constant extent, or their inner parts if `around` splits them. The loops of a piece are "
+    .. "reordered and passed to s:tensorize, which refuses a piece that is not such a product. The kernel handles whole tiles "
+    .. "only, so the strategies guard and predicate use another kernel.",
     function(spec) return kernel(nw, spec) end)
 end}

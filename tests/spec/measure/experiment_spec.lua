@@ -103,7 +103,7 @@ describe("nw.sweep", function()
 
   it("says what it wants", function()
     local unknown = fails("unknown option", "invalid", nw.sweep, {params = {a = {1}}, run = print, no = 1})
-    assert.equal("its options are params, run, csv, json, keep", unknown.hint)
+    assert.equal("the options are params, run, csv, json, keep", unknown.hint)
     fails("expected a function", "invalid", nw.sweep, {params = {a = {1}}})
     fails("params", "invalid", nw.sweep, {run = print})
     fails("params is empty", "invalid", nw.sweep, {params = {}, run = print})
@@ -123,8 +123,8 @@ describe("a parameter of a sweep", function()
   it("has a name that can be shown", function()
     fails("the name of a parameter is empty", "invalid", one, {[""] = {1}})
     fails("byte 2, \\x0a, is a control character", "invalid", one, {["a\n"] = {1}})
-    fails("the name of a parameter is a text, got a number", "invalid", one, {{1, 2}})
-    fails("the column 'error' says why", "invalid", one, {error = {1}})
+    fails("the name of a parameter must be a text, got a number", "invalid", one, {{1, 2}})
+    fails("the name is reserved", "invalid", one, {error = {1}})
   end)
 
   it("is a list without gaps", function()
@@ -137,7 +137,7 @@ describe("a parameter of a sweep", function()
     fails("params.n: value 2 is a function", "invalid", one, {n = {1, print}})
     fails("value 1 is a function", "invalid", one, {n = {{8, print}}})
     fails("value 1 is an array", "invalid", one, {n = {nw.zeros {2}}})
-    fails("value 1 is neither a list nor a table by name", "invalid", one, {n = {{8, x = 1}}})
+    fails("value 1 is neither a list nor a table with string keys", "invalid", one, {n = {{8, x = 1}}})
     local itself = {}
     itself[1] = itself
     fails("nested deeper than 16 lists", "invalid", one, {n = {itself}})
@@ -145,7 +145,7 @@ describe("a parameter of a sweep", function()
   end)
 
   it("is a number that is one, and finite where it is kept in a file", function()
-    fails("params.n: value 2 is not a number %(NaN%)", "invalid", one, {n = {1, 0 / 0}})
+    fails("params.n: value 2 is NaN", "invalid", one, {n = {1, 0 / 0}})
     for _, kind in ipairs {"csv", "json"} do
       for _, value in ipairs {1 / 0, -1 / 0, {1 / 0}} do
         local path = support.temporary()
@@ -171,7 +171,7 @@ describe("a result of a sweep", function()
   local function one(run) return nw.sweep {params = {n = {1, 2}}, run = run} end
 
   it("does not take the place of a parameter", function()
-    fails("run returns 3 in the column 'n', which is the parameter 'n'", "invalid", one, function() return {n = 3} end)
+    fails("run returns 3 in the column 'n', which is also the parameter 'n'", "invalid", one, function() return {n = 3} end)
     local r = one(function(p)
       p.more = 2 * p.n
       return p
@@ -208,7 +208,7 @@ describe("a sweep of many points", function()
   local function sweep(params) return nw.sweep {params = params, run = function() error("it has begun", 0) end} end
 
   it("is refused before it begins where its rows have no room", function()
-    fails("params a %(3000 values%), b %(3000 values%), c %(3000 values%) make 27000000000 points: a row of each takes .* TiB",
+    fails("params a %(3000 values%), b %(3000 values%), c %(3000 values%) make 27000000000 points: their rows take .* TiB",
       "memory", sweep, {a = many, b = many, c = many})
     fails("f %(3000 values%) make more than 9223372036854775807 points", "limit",
       sweep, {a = many, b = many, c = many, d = many, e = many, f = many})
@@ -231,10 +231,10 @@ describe("a sweep of many points", function()
   it("tells what is done where Lua has no more memory", function()
     local path = support.temporary ".json"
     local function run(p) return p.n < 3 and p.n or error("not enough memory", 0) end
-    fails("memory.*; the first 2 of 3 points are done and are in " .. path, "memory", nw.sweep,
+    fails("memory.*; the first 2 of 3 points are finished, and are in " .. path, "memory", nw.sweep,
       {params = {n = {1, 2, 3}}, json = path, run = run})
     assert.equal(2, #json.decode(support.read(path)))
-    fails("2 of 3 points were done, and they are lost", "memory", nw.sweep, {params = {n = {1, 2, 3}}, run = run})
+    fails("2 of 3 points were finished, and are lost", "memory", nw.sweep, {params = {n = {1, 2, 3}}, run = run})
     os.remove(path)
   end)
 end)
@@ -261,7 +261,7 @@ describe("json", function()
       [""] = "expected a value at character 1",
       ["{"] = "expected a key at character 2",
       ["[1,"] = "expected a value at character 4",
-      ['"x'] = "a string does not end at character 2",
+      ['"x'] = "unterminated string at character 2",
       ["{1:2}"] = "expected a key at character 2",
       ["1 2"] = "something follows the value at character 2",
       nul = "expected a value at character 1",

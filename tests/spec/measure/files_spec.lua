@@ -57,7 +57,7 @@ describe("a file", function()
 
   it("has a name without a NUL", function()
     fails("byte 2 is NUL", "invalid", core.write_file, "save", "a\0b", "x")
-    fails("one with a NUL in it", "invalid", nw.load, "a\0b")
+    fails("a string with a NUL byte", "invalid", nw.load, "a\0b")
     fails("is empty", "invalid", nw.load, "")
   end)
 
@@ -179,7 +179,7 @@ describe("the file of a sweep", function()
     local json = path .. ".json"
     local four = {1, "1", true, "true"}
     local function of_json(list) return select(2, sweep(list, {json = json, csv = json .. ".csv", run = nil})) end
-    fails('params.n: 1 and "1" are two points, and the same in a CSV file', "invalid", sweep, {1, "1"})
+    fails('params.n: 1 and "1" are two points, but look the same in a CSV file', "invalid", sweep, {1, "1"})
     fails('true and "true" are two points', "invalid", sweep, {true, "true"})
     fails('"%[8, 8%]" are two points', "invalid", sweep, {{8, 8}, "[8, 8]"})
     assert.is_nil(io.open(path))
@@ -188,7 +188,7 @@ describe("the file of a sweep", function()
     all()
     all()
     assert.equal(4, ran)
-    fails('has the point n="1", and a CSV file cannot tell it from n=1', "invalid", of_json, {7})
+    fails('has the point n="1", which a CSV file cannot distinguish from n=1', "invalid", of_json, {7})
     os.remove(json)
   end)
 

@@ -33,7 +33,7 @@ describe("nw.joules", function()
     assert.is_true(math.abs(r.joules - 1.75) < 1e-9, r.joules)
     assert.is_true(math.abs(r.memory - 0.5) < 1e-9)
     assert.is_true(math.abs(r.watts * r.seconds - 1.75) < 1e-6)
-    assert.truthy(tostring(r):find("of the package", 1, true))
+    assert.truthy(tostring(r):find("of the CPU package", 1, true))
     os.execute("rm -r " .. root)
   end)
 
@@ -84,8 +84,8 @@ describe("a prediction beside its measurement", function()
     assert.is_true(c.joules > 0)
     assert.near(c.joules / 0.25, c.joules_ratio, 1e-12)
     local line = tostring(c):match "energy: predicted [^\n]*"
-    assert.truthy(line:find("an estimate by the machine's table; measured 0.25 J of the package", 1, true) or
-      line:find("an estimate by the machine's table; measured 250 mJ of the package", 1, true), line)
+    assert.truthy(line:find("estimated from the machine's energy table; measured 0.25 J for the whole CPU package", 1, true) or
+      line:find("estimated from the machine's energy table; measured 250 mJ for the whole CPU package", 1, true), line)
     assert.truthy(line:find(", ratio ", 1, true))
   end)
 
@@ -111,14 +111,14 @@ describe("a prediction beside its measurement", function()
     local c = cost()
     os.execute("rm -r " .. root)
     assert.near(0.002, c.measured_joules, 1e-9)
-    assert.truthy(tostring(c):find("measured 2 mJ of the package", 1, true))
+    assert.truthy(tostring(c):find("measured 2 mJ for the whole CPU package", 1, true))
   end)
 
   it("shows a prediction alone where nothing is measured", function()
     local A = nw.placeholder({64}, "f32", "A")
     local s = nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B"))
     local c = s:cost {machine = "zen5"}
-    assert.truthy(tostring(c):find("\nenergy: [%d.]+ nJ, an estimate by the machine's table"))
+    assert.truthy(tostring(c):find("\nenergy: [%d.]+ nJ, estimated from the machine's energy table"))
     assert.falsy(tostring(c):find("measured", 1, true))
   end)
 end)

@@ -40,7 +40,7 @@ describe("registers that were spilled", function()
     local many = blocked(40):cost {measure = true}
     assert.is_true(many.spills > 0)
     assert.is_true(many.spills_emitted > 0)
-    assert.truthy(tostring(many):find "times, an estimate; %d[%d.]* ?k? times in the compiled code")
+    assert.truthy(tostring(many):find "register spills: [%d.]+ ?k? %(estimated%); %d[%d.]* ?k? in the compiled code")
     assert.is_nil(blocked(2):cost().spills_emitted)
   end)
 

@@ -281,7 +281,7 @@ describe("s:partition_auto", function()
     for _, k in ipairs(whole) do k.whole = true end
     local few = auto {kernels = whole}
     for _, row in ipairs(few) do assert.equal(row.strategy == "guard", row.refused ~= nil, row.strategy) end
-    assert.truthy((few .. ""):find("refused: partition: all kernels do whole tiles only", 1, true))
+    assert.truthy((few .. ""):find("refused: partition: all kernels handle whole tiles only", 1, true))
   end)
 
   it("takes, builds and dispatches", function()
@@ -336,7 +336,7 @@ describe("s:partition_auto", function()
 
   it("tells of tiles that never add up", function()
     local list = auto {kernels = {kernel(4)}}
-    assert.truthy((list .. ""):find("no tiles add up to 1 rounds", 1, true))
+    assert.truthy((list .. ""):find("no tiles add up to 1 iterations", 1, true))
   end)
 
   it("refuses what makes no sense, by name", function()
@@ -346,11 +346,11 @@ describe("s:partition_auto", function()
       return tostring(text)
     end
     assert.truthy(problem({kernels = {}}):find("kernels is empty", 1, true))
-    assert.truthy(problem({kernels = {kernel(4), kernel(4)}}):find("both tile 4 rounds", 1, true))
-    assert.truthy(problem({kernels = {{rows = 0}}}):find("kernels[1] is no kernel", 1, true))
+    assert.truthy(problem({kernels = {kernel(4), kernel(4)}}):find("both tile 4 iterations", 1, true))
+    assert.truthy(problem({kernels = {{rows = 0}}}):find("kernels[1] is not a kernel", 1, true))
     assert.truthy(problem({sizes = {}}):find("the size M has no values", 1, true))
-    assert.truthy(problem({cost = "guess"}):find("cost: 'guess' is none of", 1, true))
-    assert.truthy(problem({cost = "learned"}):find("no learned model", 1, true))
+    assert.truthy(problem({cost = "guess"}):find("cost: 'guess' is not one of", 1, true))
+    assert.truthy(problem({cost = "learned"}):find("a learned model", 1, true))
     assert.truthy(problem({strategies = {"hope"}}):find("no strategy hope", 1, true))
   end)
 end)
@@ -399,7 +399,7 @@ describe("nw.partition.pipeline", function()
     assert.near(c.cycles, p.prologue + p.rounds * p.interval + p.epilogue, 0.05 * c.cycles)
     local ok, problem = pcall(nw.partition.pipeline, s, "i_1", {machine = "zen5", sizes = {M = 1}})
     assert.is_false(ok)
-    assert.truthy(tostring(problem):find("i_1 has no rounds", 1, true))
+    assert.truthy(tostring(problem):find("i_1 has no iterations", 1, true))
   end)
 
   it("names a loop that is not there", function()
@@ -436,7 +436,7 @@ describe("nw.microkernels", function()
     local text = pipe:read "a"
     pipe:close()
     os.remove(script)
-    assert.truthy(text:find("each more", 1, true), text)
+    assert.truthy(text:find("next tile", 1, true), text)
     assert.truthy(text:find("predicted", 1, true), text)
     local kept = assert(io.popen(("ls %s/nestwright"):format(state))):read "a"
     assert.truthy(kept:find("microkernels", 1, true), kept)
@@ -447,7 +447,7 @@ describe("nw.microkernels", function()
     local s = product(8)
     local ok, problem = pcall(nw.microkernels, {schedule = s, loop = "i", kernels = {kernel(4)}})
     assert.is_false(ok)
-    assert.truthy(tostring(problem):find("i has 8 rounds", 1, true))
+    assert.truthy(tostring(problem):find("i has 8 iterations", 1, true))
   end)
 end)
 
