@@ -1,11 +1,11 @@
---- Axes of measured numbers: where they begin and end, and ticks at round values, each written with its unit.
+--- Axes of measured numbers: their range, and ticks at round values, each with its unit.
 local gnuplot = require "nestwright.plots.gnuplot"
 
 local axis = {}
 
-local LEAST, MOST = 1e-306, 1e306 -- what gnuplot can still reckon with
+local LEAST, MOST = 1e-306, 1e306 -- the range of numbers that gnuplot can compute with
 
--- 1, 2 or 5 times a power of ten, so that at most `most` steps make up the range.
+-- 1, 2 or 5 times a power of ten, such that at most `most` steps cover the range.
 local function step_of(range, most)
   local power = 10 ^ math.floor(math.log(range / most, 10))
   for _, times in ipairs {1, 2, 5} do
@@ -20,7 +20,7 @@ local function linear(lo, hi, most)
   return out
 end
 
--- Powers of ten; of less than two of them also twice and five times each, of many every second or third.
+-- Powers of ten; for less than two decades also twice and five times each, for many decades every second or third.
 local function powers(lo, hi)
   local from, to, out = math.floor(math.log(lo, 10) + 1e-9), math.ceil(math.log(hi, 10) - 1e-9), {}
   local stride, times = (to - from + 7) // 8, math.log(hi / lo, 10) < 2 and {1, 2, 5} or {1}
@@ -33,13 +33,13 @@ local function powers(lo, hi)
   return out
 end
 
---- Values from lo to hi at which ticks stand.
+--- The values from lo to hi that have ticks.
 function axis.values(lo, hi, log, most)
   if log then return powers(lo, hi) end
   return linear(lo, hi, most or 6)
 end
 
---- Commands for axis "x", "y" or "cb" from lo to hi. write(v): a tick's label, in which gnuplot would read formats.
+--- Commands for axis "x", "y" or "cb" from lo to hi. write(v): the label of a tick, which gnuplot would treat as a format.
 function axis.commands(which, lo, hi, log, write, most)
   lo, hi = math.max(lo, log and LEAST or -MOST), math.min(hi, MOST)
   local tics = {}

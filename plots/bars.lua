@@ -1,11 +1,12 @@
---- Bars of a lane as boxes. A run of bars too narrow to be told apart becomes columns a few pixels wide, each filled as high as
---- its share of the time is busy, one kind above the other: what is drawn is as busy as what was recorded.
+--- Draws the bars of a lane as boxes. A run of bars that are too narrow to distinguish becomes columns a few pixels wide. Each
+--- column is filled up to the busy share of its time, with one kind above the other, so the drawn busy time equals the recorded
+--- one.
 local bars = {}
 
-local NARROW, NEAR = 3, 2 -- pixels: of a bar, and between two of them
-local STEPS = 24 -- of a column's height, so that neighbours that are nearly alike become one
+local NARROW, NEAR = 3, 2 -- pixels: width of a bar, and distance of two bars
+local STEPS = 24 -- steps of a column's height, so that nearly equal neighbours can be merged
 
--- Runs of narrow bars that are near one another, and each other bar alone: {from, to, row, bars}.
+-- Runs of narrow bars that are close to each other, and all other bars alone: {from, to, row, bars}.
 local function runs_of(list, pixel)
   local out, last = {}, {}
   for _, bar in ipairs(list) do
@@ -21,7 +22,7 @@ local function runs_of(list, pixel)
   return out
 end
 
--- Of each column its kinds' busy time: columns[n][kind].
+-- The busy time of each kind in each column: columns[n][kind].
 local function busy_of(run, n, width)
   local columns = {}
   for k = 1, n do columns[k] = {} end
@@ -37,7 +38,7 @@ local function busy_of(run, n, width)
   return columns
 end
 
--- How high each kind reaches, in steps: what is rounded is the sum, and a kind that is there at all is seen.
+-- The height of each kind, in steps. The sum is rounded, and a kind with any time is visible.
 local function tops_of(busy, kinds, width)
   local tops, sum, top = {}, 0, 0
   for n, kind in ipairs(kinds) do
@@ -75,8 +76,9 @@ local function add_columns(run, kinds, least, out)
   add_column(run, begins, run.to, now, kinds, out)
 end
 
---- Boxes of bars in the order in which they begin: {from, to, row, kind, low and high (parts of the row's height), bar (if it
---- stands alone)}. kinds: {name}, from the lowest to the highest; pixel: its time; column: that of the narrowest column.
+--- The boxes of bars in the order of their start: {from, to, row, kind, low and high (in parts of the row's height), bar (if it is
+--- a single bar)}. kinds: {name}, from the lowest to the highest; pixel: its duration; column: the duration of the narrowest
+--- column.
 function bars.boxes(list, kinds, pixel, column)
   local out = {}
   for _, run in ipairs(runs_of(list, pixel)) do
@@ -84,7 +86,7 @@ function bars.boxes(list, kinds, pixel, column)
     if alone then
       out[#out + 1] = {from = run.from, to = run.to, row = run.row, kind = alone.kind or "", low = 0, high = 1, bar = alone}
     else
-      run.to = math.max(run.to, run.from + pixel) -- less would not be seen
+      run.to = math.max(run.to, run.from + pixel) -- narrower would be invisible
       add_columns(run, kinds, column, out)
     end
   end

@@ -1,4 +1,4 @@
---- Brackets of loops over a picture of accesses: a row a loop, a box an iteration.
+--- Brackets of loops above a picture of accesses: one row per loop, one box per iteration.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -8,9 +8,9 @@ local brackets = {}
 
 local colour = figure.colour
 
-local WIDTH, NARROW = 860, 1.5 -- pixels of the picture, and of one bracket: narrower ones are not told apart
+local WIDTH, NARROW = 860, 1.5 -- pixels of the picture, and of a bracket; narrower ones are not distinguishable
 
--- Rounds by loop: {name, depth, rounds, width (of all of them, in accesses)}.
+-- Iterations by loop: {name, depth, rounds, width (of all of them, in accesses)}.
 local function rounds_by_loop(iterations)
   local rows, at = {}, {}
   for _, r in ipairs(iterations) do
@@ -24,12 +24,12 @@ local function rounds_by_loop(iterations)
   return rows
 end
 
--- Are the rounds of a loop few enough, and wide enough, to be told apart? time: accesses that are as wide as the picture.
+-- True if the iterations of a loop are few and wide enough to distinguish. time: the width of the picture in accesses.
 local function told_apart(row, most, time)
   return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
 end
 
--- The loops around the most accesses, outermost first: what the schedule is about.
+-- The loops around the most accesses, outermost first: the main nest.
 local function main_nest(s, walk)
   local best, most = {}, -1
   for _, site in ipairs(core.sweeps(s, walk)) do
@@ -40,7 +40,7 @@ local function main_nest(s, walk)
   return best
 end
 
--- Rows for loops of the main nest that have no brackets, which say so. They stand below the loops around them.
+-- Rows that name the loops of the main nest without brackets; they are below the loops around them.
 local function wordy_rows(s, run, rows)
   local drawn, out, depth = {}, {}, -1
   for _, row in ipairs(rows) do drawn[row.name] = row end
@@ -48,14 +48,14 @@ local function wordy_rows(s, run, rows)
     depth = drawn[loop.loop] and drawn[loop.loop].depth or depth + 1
     if not drawn[loop.loop] and loop.extent ~= 1 then
       local many = loop.extent and written.plural(loop.extent, "iteration") .. ", " or ""
-      out[#out + 1] = {name = loop.loop, depth = depth, rounds = {}, words = many .. "too short to be told apart"}
+      out[#out + 1] = {name = loop.loop, depth = depth, rounds = {}, words = many .. "too short to distinguish"}
     end
   end
   return out
 end
 
---- Loops of a run that are worth a row, outermost first: {name, depth, rounds} or, of those without brackets, words. most: brackets
---- of one; time: accesses that are as wide as the picture; alone: no other run stands beside it.
+--- The loops of a run that get a row, outermost first: {name, depth, rounds} or, without brackets, words. most: brackets per loop;
+--- time: the width of the picture in accesses; alone: there is no other run beside it.
 function brackets.of(s, run, most, time, alone)
   local out = {}
   for _, row in ipairs(rounds_by_loop(run.iterations)) do if told_apart(row, most, time) then out[#out + 1] = row end end
@@ -70,7 +70,7 @@ function brackets.of(s, run, most, time, alone)
   return out
 end
 
--- Few iterations are boxes, shaded in turn and numbered where there is room.
+-- A few iterations are boxes, shaded alternately and numbered if there is room.
 local function box_commands(out, row, y, time)
   for k, r in ipairs(row.rounds) do
     out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
@@ -81,7 +81,7 @@ local function box_commands(out, row, y, time)
   end
 end
 
--- Many are outlines, which take a tenth of the room in a file.
+-- Many iterations are outlines, which need a tenth of the space in a file.
 local function outlines(row, y)
   local lines = {}
   for _, r in ipairs(row.rounds) do
@@ -94,7 +94,7 @@ end
 
 local SHADED = 40
 
---- Rows of loops in a rectangle; room: for so many; label: a command that names the group, or nil.
+--- Rows of loops in a rectangle. room: for this many rows; label: a command that names the group, or nil.
 function brackets.panel(f, rect, rows, time, room, label)
   local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room),
     label}

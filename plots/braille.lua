@@ -1,5 +1,5 @@
---- Pictures in braille: lines, marks and fillings as dots, two by four a character, and the words as words. The dots come from
---- a bitmap that is drawn without words, the words and where they stand from the same picture as SVG.
+--- Pictures in braille: lines, marks and fillings as dots, two by four per character, with words as text. The dots come from a
+--- bitmap that is drawn without words; the words and their positions come from the same picture as SVG.
 local characters = require "nestwright.plots.characters"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -9,13 +9,13 @@ local written = require "nestwright.show.written"
 local braille = {}
 
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
-local SPECK = 14 -- of a grey one alone: fewer are what is left of a letter
-local BELOW = 6 -- pixels under the panels: ticks
-local PRINT = 9 -- size of small print
+local SPECK = 14 -- drawn pixels of a grey dot alone: fewer are remains of a letter
+local BELOW = 6 -- pixels below the panels, for ticks
+local PRINT = 9 -- font size of small print
 local WIDEST, NARROWEST = 120, 40 -- columns
 
 local GLYPHS = {[0] = "·", "+", "×", "*", "□", "■", "○", "●", "△", "▲", "▽", "▼", "◇", "◆", "⬠", "⬟"}
-local FEW = 40 -- marks of a kind that get a glyph each; more are dots
+local FEW = 40 -- marks of one kind that are drawn as glyphs; more are dots
 
 -- ---- words and marks, from SVG
 
@@ -58,7 +58,7 @@ end
 
 local START = {start = 0, middle = 0.5, ["end"] = 1}
 
--- Where words begin that are to stand at `from`: there, or a column beside, where no other words are in the way; nil: nowhere.
+-- The position of words that should be at `from`: there, or one column beside if other words are in the way; nil: none.
 local function room_for(line, from, n, columns)
   for _, shift in ipairs {0, 1, -1} do
     local free = from + shift >= 0 and from + shift + n <= columns
@@ -67,7 +67,7 @@ local function room_for(line, from, n, columns)
   end
 end
 
--- Writes words over what is there.
+-- Writes words over existing characters.
 local function write(grid, taken, t, columns, ground_at)
   local row, chars = t.y // HEIGHT | 0, letters(written.shortened(t.text, columns))
   local wanted = (t.x / WIDTH - START[t.anchor] * #chars + 0.5) // 1 | 0
@@ -107,7 +107,7 @@ end
 
 -- ---- around the panels
 
--- Words that stand upright go to the left, a word a line.
+-- Vertical words go to the left, one word per line.
 local function gutter_of(texts)
   local width = 0
   for _, t in ipairs(texts) do
@@ -136,7 +136,7 @@ local function write_gutter(gutter, texts)
   end
 end
 
--- Pieces (text, width) filled into lines.
+-- Fills pieces (text, width) into lines.
 local function filled(pieces, columns, gap)
   local lines, line, width = {}, {}, 0
   for _, p in ipairs(pieces) do
@@ -149,7 +149,7 @@ local function filled(pieces, columns, gap)
   return lines
 end
 
--- The mark that words of the key stand behind.
+-- The mark before words of the key.
 local function mark_of(t, marks)
   for _, m in ipairs(marks) do
     local behind = t.x - m.x
@@ -157,7 +157,7 @@ local function mark_of(t, marks)
   end
 end
 
--- Words by where they belong: the title, the panels and their axes, the key under them, small print.
+-- Groups words by place: the title, the panels and their axes, the key below them, small print.
 local function sorted(texts, marks, from, to)
   local title, panels, key, print, below = {}, {}, {}, {}, {}
   for _, m in ipairs(marks) do if m.y > to then below[#below + 1] = m end end
@@ -172,14 +172,14 @@ local function sorted(texts, marks, from, to)
   return title, panels, key, table.concat(print, " ")
 end
 
--- mark(m): how a mark reads.
+-- mark(m): the text of a mark.
 local function key_lines(key, columns, mark)
   local pieces = {}
   for n, e in ipairs(key) do pieces[n] = {text = mark(e.mark) .. " " .. e.text, width = utf8.len(e.text) + 2} end
   return filled(pieces, columns, "   ")
 end
 
---- Words filled into lines; lines of the text stay apart.
+--- Fills words into lines; lines of the text stay separate.
 function braille.wrapped(text, columns)
   local out = {}
   for line in text:gmatch "[^\n]*" do
@@ -191,7 +191,7 @@ function braille.wrapped(text, columns)
   return table.concat(out, "\n")
 end
 
--- ---- all of it
+-- ---- the whole picture
 
 local function svg_at(p, width, height)
   local text = gnuplot.draw(p.script, ("svg size %d,%d noenhanced font 'Helvetica,11'"):format(width, height))
@@ -208,13 +208,13 @@ local function alone(dots, x, y)
   return true
 end
 
--- What is under the panels is not theirs.
+-- Clears what is below the panels.
 local function cut(dots, to)
   for y in pairs(dots) do if y > (to + BELOW) * 4 // HEIGHT then dots[y] = nil end end
   return dots
 end
 
--- Of the words, drawn too small to be read, specks are left: where they are anchored, and beside axes.
+-- Words are drawn too small to read and leave specks at their anchors and beside axes; this clears them.
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
     local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3
@@ -239,7 +239,7 @@ local function dots_at(p, columns, rows, texts)
   return without_specks(sixel.dots(picture, characters.BY), texts)
 end
 
--- Where the panels are, in pixels of a picture `height` high.
+-- The position of the panels, in pixels of a picture `height` high.
 local function panels_of(p, height)
   local from, to, of = p.script:match "^# panels from (%d+) to (%d+) of (%d+) pixels"
   if not from then return 0, height end
@@ -255,9 +255,9 @@ local function cells_at(dots, first, last, columns, coloured)
   return grid
 end
 
-local LOWEST = 0.8 -- of the height that it was made for: in less, rows of words would fall on one another
+local LOWEST = 0.8 -- the smallest height relative to the original; below it rows of words would overlap
 
--- Words and marks of the picture beside what stands upright, and how many columns and rows it has.
+-- The words and marks of the picture beside vertical words, and its columns and rows.
 local function laid_out(p, all)
   local function rows_of(columns) return p.size[2] * math.max(columns * WIDTH / p.size[1], LOWEST) // HEIGHT | 0 end
   local texts, marks = svg_at(p, all * WIDTH, rows_of(all) * HEIGHT)
@@ -267,21 +267,21 @@ local function laid_out(p, all)
   return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
 end
 
--- Fillings have one letter: where all that is told apart is, nothing is told.
+-- All fillings have the same letter; if everything distinguished is a filling, nothing is shown.
 local function told_apart(key)
   local first = key[1] and key[1].mark.kind
   for _, e in ipairs(key) do if e.mark.kind ~= first then return true end end
   return #key < 2
 end
 
---- What stands upright in a picture of so many columns and rows: the columns that it takes, and of each row what is there.
+--- The vertical words for a picture of this size: the number of columns they take, and their characters by row.
 function braille.upright(p, columns, rows)
   local texts = svg_at(p, columns * WIDTH, rows * HEIGHT)
   local gutter = gutter_of(texts)
   return gutter, write_gutter(gutter, texts)
 end
 
---- What stands under the panels: lines of the key, with letters for marks, and small print.
+--- The text below the panels: lines of the key, with letters for marks, and small print.
 function braille.below(p, columns, letter)
   local width, height = p.size[1], p.size[2]
   local texts, marks = svg_at(p, width, height)
@@ -291,7 +291,7 @@ function braille.below(p, columns, letter)
   return lines or {}, print
 end
 
--- Lines of the panels, with what stands upright at their left.
+-- The lines of the panels, with vertical words at the left.
 local function panel_lines(p, words, marks, place)
   local paint, plain = characters.palette()
   local from, to = panels_of(p, place.rows * HEIGHT)
@@ -311,7 +311,7 @@ local function panel_lines(p, words, marks, place)
   return out
 end
 
---- The picture as lines of characters, so many columns wide. Second: its small print.
+--- The picture as lines of characters of this width. Second result: its small print.
 function braille.drawn(p, wide)
   local all = math.max(math.min(wide, WIDEST), NARROWEST)
   local paint, plain = characters.palette()

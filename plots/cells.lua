@@ -1,7 +1,7 @@
---- Cells of a grid as few boxes, and their edges as few lines, so that a picture of thousands stays small.
+--- Merges cells of a grid into few boxes, and their edges into few lines, to keep pictures of thousands of cells small.
 local cells = {}
 
-local MANY = 600 -- cells; fewer are drawn one by one
+local MANY = 600 -- cells; fewer are drawn individually
 
 local function key(x, y) return x .. " " .. y end
 
@@ -12,7 +12,7 @@ local function box(c, wide, high)
   return {c[1], c[2], c[3] or 0, x, x + wide, y, y + high}
 end
 
--- Runs of one colour along an axis: across (1), else down (2).
+-- Runs of one colour along an axis: horizontal (1), else vertical (2).
 local function runs(list, along)
   local sorted, out, last = table.move(list, 1, #list, 1, {}), {}, nil
   local other = 3 - along
@@ -32,7 +32,7 @@ local function runs(list, along)
   return out
 end
 
--- Of cells that are there twice the last.
+-- Of cells at the same place, the last one.
 local function single(list)
   local at, out = {}, {}
   for _, c in ipairs(list) do
@@ -47,8 +47,8 @@ local function single(list)
   return out
 end
 
---- Boxes {column, row, colour, left, right, upper, lower edge} of cells {column, row, colour}; of many cells, those side by side
---- with one colour as one.
+--- Boxes {column, row, colour, left, right, upper, lower edge} of cells {column, row, colour}. If there are many cells, adjacent
+--- cells of one colour become one box.
 function cells.boxes(list)
   local out = {}
   if #list <= MANY then
@@ -62,7 +62,7 @@ end
 
 -- ---- edges
 
--- Unit edges of a tile, into `out` by line: [upright][across the line][along it].
+-- Adds the unit edges of a tile to `out`: [vertical][line][position along the line].
 local function add_edges(tile, out)
   local has = {}
   local function side(upright, at, from)
@@ -87,7 +87,7 @@ local function sorted_keys(set)
   return list
 end
 
--- Lines {column, row, further across, further down} of unit edges that follow one another.
+-- Merges consecutive unit edges into lines {column, row, columns further, rows further}.
 local function add_lines(upright, lines, out)
   for _, at in ipairs(sorted_keys(lines)) do
     local from, to
@@ -107,7 +107,7 @@ local function add_lines(upright, lines, out)
   end
 end
 
---- The edges of tiles, each a list of cells {column, row}, as lines {column, row, further across, further down}.
+--- The edges of tiles, each a list of cells {column, row}, as lines {column, row, columns further, rows further}.
 function cells.edges(tiles)
   local sides, out = {[true] = {}, [false] = {}}, {}
   for _, tile in ipairs(tiles) do add_edges(tile, sides) end

@@ -1,8 +1,8 @@
---- Characters of a picture in braille: two by four dots on a ground, in the colours that tell most.
+--- Braille characters of a picture: two by four dots on a background, in the most distinctive colours.
 local characters = {}
 
-characters.BY = 6 -- pixels of a dot in the bitmap, either way
-characters.ENOUGH = 5 -- of them drawn, for the dot to be
+characters.BY = 6 -- pixels per dot in the bitmap, in both directions
+characters.ENOUGH = 5 -- drawn pixels that make a dot
 
 local BY, ENOUGH = characters.BY, characters.ENOUGH
 
@@ -22,15 +22,15 @@ end
 
 function characters.is_grey(c) return math.max(c.red, c.green, c.blue) - math.min(c.red, c.green, c.blue) < 0.06 end
 
--- On the terminal's own ground black is whatever it writes in, grey its own grey; on a colour they are what they are.
+-- On the terminal's own background, black is the terminal's text colour, and grey its grey; on a colour they are themselves.
 local function escape(c, ground, full)
   if ground then return ("\27[%s;%sm"):format(code(c, false, full), code(ground, true, full)) end
   if not characters.is_grey(c) then return ("\27[%s;49m"):format(code(c, false, full)) end
   return c.red < 0.3 and "\27[39;49m" or "\27[90;49m"
 end
 
---- A function of a colour and a ground (nil: the terminal's) that makes the escape for both, and the escape that ends it; empty
---- where there are to be no colours.
+--- A function that gives the escape sequence for a colour and a background (nil: the terminal's), and the sequence that resets it;
+--- both empty if colours are disabled.
 function characters.palette()
   local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
   if not colour then return function() return "" end, "" end
@@ -48,10 +48,10 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
-local FILLED, HALF_FILLED = 0.55, 0.3 -- of a cell in one colour: it is the ground on which the rest is drawn; on which words stand
+local FILLED, HALF_FILLED = 0.55, 0.3 -- shares of a cell in one colour: it becomes the background of other dots; of words
 local ALIKE, OTHER = 0.1, 0.2 -- distances of colours
 
--- Calls f(dot, bit) for the eight dots of a cell; dots in which nothing is drawn are nil.
+-- Calls f(dot, bit) for the eight dots of a cell; empty dots are nil.
 local function each_dot(dots, column, row, f)
   for dy = 1, 4 do
     local line = dots[row * 4 + dy - 1] or {}
@@ -59,7 +59,7 @@ local function each_dot(dots, column, row, f)
   end
 end
 
--- The colour that fills so much of a cell, or nil.
+-- The colour that fills this share of a cell, or nil.
 local function ground_of(dots, column, row, part)
   local count, most = {}, nil
   each_dot(dots, column, row, function(dot)
@@ -73,7 +73,7 @@ local function ground_of(dots, column, row, part)
   return filled >= part * 8 * PIXELS and most or nil
 end
 
--- Dots on a coloured ground: what differs from it, white included.
+-- Dots on a coloured background: all that differs from it, white included.
 local function drawn_on(ground, dots, column, row)
   local bits, best, far = 0, nil, 0
   each_dot(dots, column, row, function(dot, bit)
@@ -90,11 +90,11 @@ local function drawn_on(ground, dots, column, row)
   return {text = bits > 0 and utf8.char(0x2800 + bits) or " ", colour = best or WHITE, ground = ground}
 end
 
-local PALER = 0.4 -- of the contrast of what tells most in a cell: it is not drawn there
+local PALER = 0.4 -- contrast relative to the strongest in a cell; weaker dots are not drawn
 
 local function contrast(c) return 1 - math.min(c.red, c.green, c.blue) end
 
--- Dots on the ground of the terminal, in the colour that tells most.
+-- Dots on the terminal's background, in the most distinctive colour.
 local function drawn_plain(dots, column, row)
   local best, most = nil, 0
   each_dot(dots, column, row, function(dot)
@@ -110,21 +110,21 @@ local function drawn_plain(dots, column, row)
   if bits > 0 then return {text = utf8.char(0x2800 + bits), colour = best} end
 end
 
---- A cell of the picture: {text, colour, ground}, or nil where nothing is.
+--- A cell of the picture: {text, colour, ground}, or nil if empty.
 function characters.at(dots, column, row, coloured)
   local ground = coloured and ground_of(dots, column, row, FILLED)
   if ground then return drawn_on(ground, dots, column, row) end
   return drawn_plain(dots, column, row)
 end
 
---- Writes a character; on a coloured ground in what can be read on it.
+--- Writes a character, in a readable colour if the background is coloured.
 function characters.put(grid, row, column, text, colour, ground)
   if ground and characters.is_grey(colour) then colour = light(ground) > 0.45 and BLACK or WHITE end
   grid[row] = grid[row] or {}
   grid[row][column] = {text = text, colour = colour, ground = ground}
 end
 
---- The ground of words: one for all of them, where most stand on it.
+--- The background of words: one for all of them, if most of their cells have it.
 function characters.ground_under(dots, row, from, n)
   local count, most = {}, nil
   for column = from, from + n - 1 do

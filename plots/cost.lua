@@ -1,4 +1,4 @@
---- The curve of s:cost_curve, drawn as a sweep is.
+--- Draws the curve of s:cost_curve as a sweep.
 local errors = require "nestwright.language.errors"
 
 local cost = {}
@@ -9,11 +9,11 @@ local function value_of(row, y) return y == "misses" and row.misses[1] or row[y]
 
 local TITLES = {misses = "misses of L1"}
 
---- rows: of a curve; size: the name of the size; machine: that of the machine.
+--- rows: of a curve; size: the name of the size; machine: the name of the machine.
 function cost.curve(rows, size, machine, o)
   local y = o.y or "seconds"
   if not UNITS[y] then
-    errors.fail("invalid", nil, "plot: y is 'seconds', 'cycles', 'joules' or 'misses', not '%s'", tostring(y))
+    errors.fail("invalid", nil, "plot: y must be 'seconds', 'cycles', 'joules' or 'misses', not '%s'", tostring(y))
   end
   local list, values = {}, {}
   for n, row in ipairs(rows) do

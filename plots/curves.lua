@@ -1,4 +1,4 @@
---- A sweep over one parameter: curves with the middle half as a band, or groups of bars.
+--- A sweep over one parameter: curves with a band for the middle half, or groups of bars.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -8,9 +8,9 @@ local written = require "nestwright.show.written"
 
 local curves = {}
 
-local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; a row of what was refused
-local MOST, NAME, CHARACTER, LINE = 12, 28, 6.6, 15 -- series; characters of a name; pixels
-local FAR = 8 -- an axis of powers where one value is so many times another
+local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; the last is a row of refused points
+local MOST, NAME, CHARACTER, LINE = 12, 28, 6.6, 15 -- series; characters of a name; pixels; pixels
+local FAR = 8 -- the axis is logarithmic if the largest value exceeds the smallest by this factor
 local MARKS = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10, 2, 3} -- gnuplot's shapes, filled ones first
 local FILLS = {"solid 0.75", "pattern 4", "pattern 1", "solid 0.25", "pattern 5", "pattern 2", "pattern 6", "pattern 7"}
 
@@ -32,10 +32,10 @@ local function is_positive(v) return v > 0 end
 
 local function check_positive(which, list)
   if all(list, is_positive) then return end
-  errors.fail("invalid", "log = ''", "plot: log: %s has values that are not above 0", which)
+  errors.fail("invalid", "log = ''", "plot: log: %s has values that are not positive", which)
 end
 
--- Ticks at the values themselves where there is room for their numbers, else at round ones.
+-- Ticks at the values themselves if there is room for their labels, else at round values.
 local function x_tics(values, place)
   local tics, last = {}, -math.huge
   for _, v in ipairs(values) do
@@ -49,7 +49,7 @@ local function x_tics(values, place)
   return ("set xtics (%s)"):format(table.concat(tics, ", "))
 end
 
--- The least distance between neighbours, in parts of the whole.
+-- The least distance between neighbours, as a fraction of the axis.
 local function least_gap(sorted, value)
   local least, whole = 1, value(sorted[#sorted]) - value(sorted[1])
   for n = 2, #sorted do least = math.min(least, (value(sorted[n]) - value(sorted[n - 1])) / whole) end
@@ -58,7 +58,7 @@ end
 
 local function itself(v) return v end
 
--- Powers of two, and values far apart that an axis of powers keeps apart better.
+-- Powers of two, and values of very different size, which a logarithmic axis separates better.
 local function is_for_powers(sorted)
   local lo, hi = sorted[1], sorted[#sorted]
   if lo <= 0 or hi < 4 * lo then return false end
@@ -83,7 +83,7 @@ local function number_axis(d, wide)
   return ("set xrange [%.9g:%.9g]; "):format(lo, hi) .. x_tics(sorted, function(v) return wide * (v - lo) / (hi - lo) end)
 end
 
--- The values stand side by side; what they are called is written below.
+-- The values are evenly spaced, with their names below.
 local function group_axis(d, wide)
   local out, step = {("set xrange [0.4:%d.6]; unset xtics"):format(#d.values)}, wide / #d.values
   local long = 0
@@ -126,7 +126,7 @@ end
 
 -- ---- curves
 
--- Points of a series by x, a gap wherever nothing was measured.
+-- The points of a series by x, with a gap where nothing was measured.
 local function in_order(d, s)
   local at, out = {}, {}
   for _, p in ipairs(s.points) do at[p.row[d.x]] = p end
@@ -175,7 +175,7 @@ local function bar_parts(f, d, n, s, parts)
   end
 end
 
--- Where a point of a series stands along x.
+-- The x position of a point of a series.
 local function place(d, n, p)
   if d.style == "lines" then return p.row[d.x] end
   for k, v in ipairs(d.values) do
@@ -185,7 +185,7 @@ end
 
 -- ---- marks
 
--- Rings about the best of each series and what is not distinguishable from it.
+-- Rings around the best point of each series and points not distinguishable from it.
 local function ring_part(f, d, parts)
   local rings = {}
   for n, s in ipairs(d.series) do
@@ -201,7 +201,7 @@ local function ring_part(f, d, parts)
   end
 end
 
--- A strip above the picture: a row for each series in which something was refused.
+-- A strip above the picture: one row for each series with refused points.
 local function refused_strip(f, d, set, right)
   local list = {}
   for n, s in ipairs(d.series) do
@@ -222,7 +222,7 @@ end
 
 -- ---- names at the ends of the curves
 
--- Moves labels apart that are too close, each group of them about where its members want to be.
+-- Moves labels apart that are too close; each group stays centred on its preferred positions.
 local function spread_out(list)
   local groups = {}
   for _, e in ipairs(list) do
@@ -302,7 +302,7 @@ local function label_commands(d, under)
     gnuplot.quote(written.shortened(d.column, 50)), gnuplot.quote(written.shortened(d.x, 60)), bars and -1 - under // 16 or 0)
 end
 
--- The panel; answers the pixels below it.
+-- Draws the panel; returns the pixels below it.
 local function draw(f, d, write)
   local right, parts, lines = f.width - math.ceil(margin(d)), {}, d.style == "lines"
   local lo, hi, log = y_range(d)
@@ -318,7 +318,7 @@ local function draw(f, d, write)
   return math.ceil(under) + (lines and 0 or 20)
 end
 
--- What rings and crosses mean, of those there are.
+-- The meaning of rings and crosses, if present.
 local function entries_of(d)
   local out, has = d.style == "bars" and #d.series > 1 and bar_key(d) or {}, {}
   for _, s in ipairs(d.series) do
@@ -339,7 +339,7 @@ local function has_spread(d)
   return false
 end
 
--- The best of each series; of several columns the best at each x.
+-- The best point of each series; of several columns, the best at each x.
 local function mark(d, write)
   local about = {}
   for n, s in ipairs(d.series) do
@@ -363,7 +363,8 @@ end
 --- d: style, x, values, series, column, across (the series are columns), unit, log, better, title, small.
 function curves.make(d)
   if #d.series > MOST then
-    errors.fail("limit", "where = {...} chooses", "plot: %d curves; a picture holds %d", #d.series, MOST)
+    errors.fail("limit", "choose some of them by where = {...}", "plot: %d curves are too many: at most %d are drawn", #d.series,
+      MOST)
   end
   local write = sweep.writer(d.series[1].kind, d.unit)
   local about = mark(d, write)

@@ -1,4 +1,4 @@
---- A figure: panels placed by pixels, each of which sets what it needs, under one title; small print at the foot.
+--- A figure: panels placed by pixels under one title, with small print at the foot. Each panel sets its own gnuplot state.
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"
@@ -8,41 +8,41 @@ local figure = {}
 local methods = {}
 local meta = {__index = methods}
 
---- Colours that the colour-blind tell apart (Okabe and Ito), by what they are used for. Shape, dash or fill says the same again.
+--- Colours that are distinguishable for the colour-blind (Okabe and Ito), by use. Shape, dash or fill carries the same information.
 figure.colour = {
   blue = "#0072B2", sky = "#56B4E9", green = "#009E73", orange = "#E69F00", red = "#D55E00", pink = "#CC79A7",
   black = "#000000", grey = "#777777", pale = "#DDDDDD", faint = "#F0F0F0",
 }
 
---- In the order in which series take them.
+--- In the order in which series use them.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
---- How a middle half is drawn, of rows {x, y, from, to}: a line with ends, up and down or along. (gnuplot's own error bars are
---- blanked out about the point.)
+--- How to draw a middle half, given rows {x, y, from, to}: a line with ends, vertical or horizontal. (gnuplot's error bars leave a
+--- gap around the point.)
 figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
 figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
 local FOOT = 22 -- pixels for a line of small print
-local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, and of one of the small print
+local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, normal and small print
 
 local TITLE_MOST = 115 -- characters
 
---- Text of at most so many characters.
+--- Shortens a text to this many characters.
 function figure.shortened(text, most)
   if not utf8.len(text) or utf8.len(text) <= most then return text end
   return text:sub(1, utf8.offset(text, most) - 1) .. "…"
 end
 
---- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
+--- o: {title, width in pixels (1000)}. `bottom` is the lower edge of what was placed so far.
 function figure.new(o)
   local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
   return setmetatable({title = title, width = o.width or 1000, bottom = figure.TITLE, right = 0,
     panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
---- Numbers as gnuplot reads them; what is not finite becomes a gap.
+--- Numbers for gnuplot; a number that is not finite becomes a gap.
 function figure.number(v)
   if v == nil or v ~= v or v == math.huge or v == -math.huge then return "NaN" end
   return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
@@ -54,7 +54,7 @@ local function tics(axis, from, most, step, text)
   return ("set %stics (%s)"):format(axis, table.concat(out, ", "))
 end
 
---- "64 B", "4 KiB": for ticks.
+--- "64 B", "4 KiB": labels of ticks.
 function figure.bytes(n) return (written.bytes(n):gsub(" bytes", " B")) end
 
 --- Ticks at round numbers of bytes up to `most`, about four of them.
@@ -64,7 +64,7 @@ function figure.byte_tics(axis, most)
   return tics(axis, 0, most, step, function(at) return at == 0 and "0" or figure.bytes(at) end)
 end
 
---- Ticks at round counts between two values, `n` or fewer; `blank`: without their numbers.
+--- Ticks at round counts between two values, at most n; blank: without labels.
 function figure.count_tics(axis, from, most, n, blank)
   local step = 1
   while (most - from) / step > n do
@@ -76,8 +76,8 @@ function figure.count_tics(axis, from, most, n, blank)
   end)
 end
 
---- Keeps rows (lists of numbers, or lines made already) as a datablock; the answer is how a plot command names it. Names of
---- the user's never go into one: they are labels, quoted. `kind`: what the rows are, for people who read the script.
+--- Stores rows (lists of numbers, or formatted lines) as a datablock; returns its name for plot commands. Users' names never become
+--- part of a datablock: they are quoted labels. kind: the meaning of the rows, for readers of the script.
 function methods:data(rows, kind)
   local name, lines = (kind or "data") .. #self.blocks + 1, {}
   for n, row in ipairs(rows) do
@@ -92,14 +92,14 @@ function methods:data(rows, kind)
   return "$" .. name
 end
 
---- A panel: pixels from the left edge to where its axes begin and end, from the top edge to its upper axis, and its height.
---- `commands` set it up; `parts` are what is plotted.
+--- A panel: pixels from the left edge to the start and end of its axes, from the top edge to its upper axis, and its height.
+--- commands: set it up; parts: the plotted items.
 function methods:panel(rect, commands, parts)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
 end
 
---- As wide as what was placed so far, and its title; `least` pixels or more.
+--- Sets the width of the figure to its contents and title, at least `least` pixels.
 function methods:fit(least)
   self.width = math.ceil(math.max(least, self.right + 24, 8.2 * utf8.len(self.title) + 40))
 end
@@ -110,7 +110,7 @@ local function placed(f, p, height)
     r.left / f.width, r.right / f.width, 1 - r.top / height, 1 - (r.top + r.height) / height)
 end
 
---- Text at a place in pixels from the upper left corner, on top of all panels. o: {align ("left", "center", "right"), size (11),
+--- Text at a position in pixels from the upper left corner, above all panels. o: {align ("left", "center", "right"), size (11),
 --- colour, boxed (on white), upright}.
 function methods:text(x, y, text, o)
   o = o or {}
@@ -122,7 +122,7 @@ function methods:text(x, y, text, o)
   end
 end
 
---- A line between places in pixels, on top of all panels. style: as gnuplot has it.
+--- A line between positions in pixels, above all panels. style: in gnuplot's syntax.
 function methods:line(x1, y1, x2, y2, style)
   self.drawn[#self.drawn + 1] = function(height)
     return ("set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f front %s"):format(x1 / self.width, 1 - y1 / height,
@@ -130,7 +130,7 @@ function methods:line(x1, y1, x2, y2, style)
   end
 end
 
-local PIECE = 7 -- pixels of a line that is a piece of a curve
+local PIECE = 7 -- pixels of a line segment of a curve
 
 local function on_curve(x1, y1, x2, y2, bend, t)
   local mx, my = (x1 + x2) / 2 - bend * (y2 - y1), (y1 + y2) / 2 + bend * (x2 - x1)
@@ -138,7 +138,7 @@ local function on_curve(x1, y1, x2, y2, bend, t)
   return a * x1 + b * mx + c * x2, a * y1 + b * my + c * y2
 end
 
---- A bent arrow. o: {bend (how far the curve goes aside, in parts of its length), broken (dashed), width, colour}.
+--- A curved arrow. o: {bend (sideways, as a fraction of its length), broken (dashed), width, colour}.
 function methods:arrow(x1, y1, x2, y2, o)
   local pieces = math.max(4, math.ceil(math.sqrt((x2 - x1) ^ 2 + (y2 - y1) ^ 2) / PIECE))
   for k = 1, pieces do
@@ -152,13 +152,13 @@ function methods:arrow(x1, y1, x2, y2, o)
   end
 end
 
---- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels; of fillings:
---- {text, fill (a style of gnuplot's), colour}. shade: it is told by colour alone.
+--- A key, in one or more rows below the panels. Entries for marks: {text, pt (gnuplot's number of the shape), colour}; for
+--- fillings: {text, fill (a gnuplot style), colour}. shade: distinguished by colour only.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW = 20 -- pixels
 
--- Labels with their points, and how many rows they take. A row is filled before the next begins.
+-- Labels with their points, and the number of rows. A row is filled before the next begins.
 local function key_labels(f)
   local out, x, row = {}, 20, 1
   for _, e in ipairs(f.entries or {}) do
@@ -170,7 +170,7 @@ local function key_labels(f)
   return out, #out > 0 and row or 0
 end
 
--- A filling lies on a square, which is what stands for it where there are only characters.
+-- A filling is drawn over a square mark, which represents it where there are only characters.
 local function swatch(f, l, y, height)
   local e, half = l.entry, 7
   return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
@@ -190,7 +190,7 @@ local function key_commands(labels, rows, f, height, above)
   return out
 end
 
---- Text in lines of at most so many characters, broken between words.
+--- Wraps text between words to lines of this many characters.
 function figure.folded(text, most)
   local lines, line = {}, ""
   for word in text:gmatch "%S+" do
@@ -213,15 +213,15 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- A script without what only colour tells, for where there is none: the cells of a grid, and what the key says of them.
+--- The script without the parts that only colour distinguishes: cells of a grid and their key.
 function figure.unshaded(script)
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
---- The script and its size in pixels; its first line says where the panels are, for a terminal, which writes title, key and
---- small print itself. `under`: pixels below the last panel for what is written at its axis; small: the small
---- print: machine and spread where something was measured, the model where not.
+--- The script and its size in pixels. Its first line gives the position of the panels, for terminals, which write title, key and
+--- small print as text. under: pixels below the last panel for the labels of its axis; small: the small print, which has machine
+--- and spread of measurements, or the model.
 function methods:finish(under, small)
   local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
   local foot = FOOT * #print + 4

@@ -1,4 +1,4 @@
---- gnuplot: scripts with their data in them, run to make a picture. What a user names is only ever text or a number in them.
+--- Runs gnuplot on scripts that contain their data. Users' names appear in scripts only as quoted text or numbers.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -7,8 +7,8 @@ local gnuplot = {}
 local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
---- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable. A single quote is joined on: two in
---- a row stand for one only where no other is next to them. Bytes that are no UTF-8 would make files that nothing reads.
+--- Quotes text for gnuplot: in single quotes nothing is executed or substituted. A single quote is concatenated, because two in a
+--- row mean one only if no other is next to them. Invalid UTF-8 would make unreadable files.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
@@ -25,8 +25,8 @@ end
 
 -- ---- running
 
-local KEPT = "The data is kept, in plot.rows: plot:save(\"x.csv\") writes it, plot:save(\"x.gp\") the script; "
-  .. "neither needs gnuplot."
+local KEPT = "The data is in plot.rows. plot:save(\"x.csv\") writes it, plot:save(\"x.gp\") writes the script; "
+  .. "both work without gnuplot."
 
 local function fail(message, ...) errors.fail("io", KEPT, message, ...) end
 
@@ -34,7 +34,7 @@ local function missing()
   errors.fail("io", "Debian: apt install gnuplot-nox. " .. KEPT, "gnuplot is not installed")
 end
 
--- What it says when it runs, without what fontconfig says of the fonts it has not.
+-- gnuplot's messages, without fontconfig's complaints about fonts.
 local function remarks(said)
   local lines = {}
   for line in said:gmatch "[^\n]+" do
@@ -52,7 +52,7 @@ end
 
 local function check_ending(r)
   local said = remarks(r.said)
-  if r.status == -SIGXFSZ then fail "gnuplot was ended: what it draws is larger than a file may be here (ulimit -f)" end
+  if r.status == -SIGXFSZ then fail "gnuplot was stopped: its picture exceeds the limit on file sizes (ulimit -f)" end
   if r.status < 0 then fail("gnuplot was killed by signal %d", -r.status) end
   if r.status > 0 then fail("gnuplot failed: %s", said[1] or "it ended with status " .. r.status) end
   return said
@@ -65,17 +65,17 @@ local function check_installed()
   local major, minor = r.out:match "^gnuplot (%d+)%.(%d+)"
   if not major then
     check_ending(r)
-    fail "what is called gnuplot here does not say which version it is"
+    fail "the program named gnuplot does not report its version"
   end
   major, minor = tonumber(major), tonumber(minor)
   if major < OLDEST[1] or (major == OLDEST[1] and minor < OLDEST[2]) then
-    fail("gnuplot %d.%d is too old: %d.%d is the oldest that will do", major, minor, table.unpack(OLDEST))
+    fail("gnuplot %d.%d is too old: version %d.%d is required", major, minor, table.unpack(OLDEST))
   end
   checked = true
 end
 
 local known
---- Whether this gnuplot has a terminal.
+--- True if this gnuplot has a terminal.
 function gnuplot.has(name)
   check_installed()
   if not known then
@@ -86,7 +86,7 @@ function gnuplot.has(name)
   return known:find(" " .. name .. " ", 1, true) ~= nil
 end
 
---- What gnuplot makes of a script on a terminal ("pngcairo size 800,600"), and its remarks (lines).
+--- The output of gnuplot for a script on a terminal ("pngcairo size 800,600"), and its remarks (lines).
 function gnuplot.draw(script, terminal)
   check_installed()
   local r = run({"gnuplot", "-d", "/dev/stdin"}, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws")
@@ -95,7 +95,7 @@ function gnuplot.draw(script, terminal)
   return r.out, said
 end
 
---- A script shown in a window, which stays when gnuplot has ended.
+--- Shows a script in a window, which stays open after gnuplot ends.
 function gnuplot.open_window(script, terminal)
   local words = {"gnuplot", "-d", "-persist", "/dev/stdin"}
   check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))
@@ -107,10 +107,10 @@ local TERMINALS = {
   pdf = "pdfcairo size %gin,%gin noenhanced font 'Helvetica,11'",
 }
 
---- The formats that gnuplot makes.
+--- The formats that gnuplot can write.
 gnuplot.formats = {"svg", "png", "pdf"}
 
---- A script as "svg", "png" or "pdf". size: {width, height} in pixels; scale: of a PNG. Second: gnuplot's remarks.
+--- A script as "svg", "png" or "pdf". size: {width, height} in pixels; scale: for a PNG. Second result: gnuplot's remarks.
 function gnuplot.picture(script, format, size, scale)
   local width, height, more = size[1], size[2], ""
   if format == "pdf" then width, height = width / 100, height / 100 end
@@ -123,7 +123,7 @@ end
 
 function gnuplot.write(path, text) core.write_file("save", path, text) end
 
---- A script that runs anywhere: `gnuplot x.gp` makes x.svg.
+--- Writes a script that runs anywhere: `gnuplot x.gp` makes x.svg.
 function gnuplot.standalone(script, path, size)
   local base = path:match "([^/]*)%.gp$" or "plot"
   gnuplot.write(path, table.concat({"# gnuplot " .. base .. ".gp writes " .. base .. ".svg",

@@ -1,18 +1,18 @@
---- A grid of instances on a figure: the first axis down, the second to the right, as a matrix is written. Cells are filled, tiles
---- outlined, the order of visits is a path through the cells. What is plotted is in cells: column, row.
+--- A grid of instances in a figure: the first axis goes down, the second to the right, as in a matrix. Cells are filled, tiles are
+--- outlined, and the order of visits is a path through the cells. Coordinates are cells: column, row.
 local cells = require "nestwright.plots.cells"
 local path = require "nestwright.plots.path"
 
 local grid = {}
 
--- From light to dark, so that it works in grey; where paths have colours, grey that hides none of them.
+-- From light to dark, which works in grey; if paths have colours, a grey that hides none of them.
 local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
-grid.NUMBERS = 26 -- pixels of a cell that has room for a number
-local TEXT, NAME = 9, 12 -- pixels: of a character of a tick; above and below the middle of an axis's name
-local SMALL = 14 -- pixels of a cell that has thin lines
+grid.NUMBERS = 26 -- pixels of a cell with room for a number
+local TEXT, NAME = 9, 12 -- pixels: of a character of a tick; above and below the middle of an axis' name
+local SMALL = 14 -- pixels of a cell below which lines are thin
 local SHADES = 63 -- steps of the ramp
 
---- An axis to be shown: its values in ascending order, where they are not neighbours with a gap between. lo, hi: its domain.
+--- A shown axis: its values in ascending order, with a gap between values that are not neighbours. lo, hi: its domain.
 function grid.axis(name, values, lo, hi)
   local at, ticks, n = {}, {}, 0
   for k, value in ipairs(values) do
@@ -22,15 +22,15 @@ function grid.axis(name, values, lo, hi)
   return {name = name, values = values, at = at, ticks = ticks, n = n, lo = lo, hi = hi}
 end
 
---- The axis of what has none: one row, or one column.
+--- The axis of a grid without a second axis: one row or column.
 grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 
---- Pixels of a cell with which the axes fit into width x height.
+--- The cell size in pixels with which the axes fit into width x height.
 function grid.cell(rows, columns, width, height)
   return math.max(7, math.min(46, width // columns.n, height // rows.n))
 end
 
---- A colour of the ramp from light to dark, as a number. part: 0 to 1.
+--- A colour between light and dark, as a number. part: 0 to 1.
 function grid.shade(part, grey)
   local v, first, last = 0, table.unpack(grey and GREYS or BLUES)
   part = math.floor(part * SHADES + 0.5) / SHADES
@@ -38,7 +38,7 @@ function grid.shade(part, grey)
   return v
 end
 
--- The ticks that have a number: {position, value}.
+-- The ticks with a label: {position, value}.
 local function numbered(axis, upright, cell)
   local step, list, widest = 1, {}, 1
   for _, tick in ipairs(axis.ticks) do widest = math.max(widest, #tostring(tick[2])) end
@@ -50,7 +50,7 @@ local function numbered(axis, upright, cell)
   return list
 end
 
---- Where a line from the left meets no number of the rows, nor the name of their axis: pixels from the top.
+--- A height, in pixels from the top, at which a line from the left hits neither the rows' numbers nor the name of their axis.
 function grid.free_rows(rect, rows, cell)
   local list, out = numbered(rows, true, cell), {}
   for k = 1, #list do
@@ -68,7 +68,7 @@ local function tics(axis, letter, cell)
     letter == "x2" and "-0.4" or letter == "x" and "0.4" or "0")
 end
 
--- Where values are left out.
+-- Marks omitted values.
 local function gaps(axis, across)
   local out = {}
   for k = 2, #axis.ticks do
@@ -101,7 +101,7 @@ local function is_inside(axis, value) return not axis.lo or value >= axis.lo and
 
 local function ticks_of(axis) return axis == grid.NONE and {{0, 0}} or axis.ticks end
 
--- Cells that are no instances: {column, row}.
+-- Cells that are not instances: {column, row}.
 local function outside(o)
   local out = {}
   for _, row in ipairs(ticks_of(o.rows)) do
@@ -120,7 +120,7 @@ local function hatched(f, kind, list, pattern, colour)
     f:data(cells.boxes(list), kind), BOX, pattern, colour)
 end
 
--- Parts of an axis without a gap: {first, last} position.
+-- Parts of an axis without gaps: {first, last} position.
 local function runs(axis)
   local out = {}
   for _, tick in ipairs(axis.ticks) do
@@ -143,7 +143,7 @@ local function lines(o)
   return out
 end
 
--- What is outside of the domain is hatched in grey, visited or not.
+-- Cells outside of the domain are hatched in grey, visited or not.
 local function background(f, o, parts)
   if o.fills and #o.fills > 0 then
     parts[1] = ("%s %s:3 with boxxyerror fs solid 1 noborder lc rgb variable notitle"):format(f:data(cells.boxes(o.fills), "cells"),
@@ -171,7 +171,7 @@ local function numbers(f, o, parts)
     f:data(o.numbers, "times"), o.cell < 34 and 7 or 8)
 end
 
--- Shapes on a white rim, above all else.
+-- Shapes with a white outline, above everything else.
 local function marked(f, o, parts)
   for _, mark in ipairs(o.marks or {}) do
     local at = f:data({{mark.column, mark.row}}, "mark")
@@ -189,10 +189,10 @@ local function labels(f, o)
   if not alone then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
 end
 
---- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis or grid.NONE), fills
---- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
---- row, text}), tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A
---- stroke: {from, to, middle ({column, row}), bar (a vector)}.
+--- Places a grid and returns its position. o: {left, top, cell (pixels), rows, columns (grid.axis or grid.NONE), fills ({column,
+--- row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column, row, text}),
+--- tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A stroke: {from, to,
+--- middle ({column, row}), bar (a vector)}.
 function grid.place(f, o)
   o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + path.room(o)))}
   local parts = {}

@@ -1,4 +1,4 @@
---- A sweep over two parameters: a cell for each pair, the darker the more, with its number where there is room.
+--- A sweep over two parameters: one cell per pair, darker for larger values, with its number if there is room.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -10,15 +10,15 @@ local heat = {}
 
 local RIGHT, UNDER, NAME, CHARACTER = 150, 62, 18, 6.6 -- pixels; characters of a value's name; pixels
 local MOST = 10000 -- cells
-local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: a row of cells where there is room, at least, and all of them
-local FAR = 8 -- colours by powers where one value is so many times another
+local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells, and the height of all rows
+local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
--- From pale to dark, so that more is darker in grey as well.
+-- From pale to dark, so that larger is darker in grey too.
 local PALETTE = "set palette defined (0 '#F7FBFF', 0.25 '#C6DBEF', 0.5 '#6BAED6', 0.75 '#2171B5', 1 '#08306B')"
 
 -- ---- cells
 
--- Numbers in order; else as in the sweep.
+-- Numbers in ascending order; other values in the order of the sweep.
 local function ordered(values)
   local out = table.move(values, 1, #values, 1, {})
   for _, v in ipairs(out) do if type(v) ~= "number" then return out end end
@@ -55,7 +55,7 @@ end
 
 local UNITS = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}
 
--- One unit for all numbers: that of the least, and its name.
+-- One unit for all numbers, that of the smallest, and its name.
 local function unit_of(d, lo)
   if not d.kind.time then return 1, d.unit end
   for _, unit in ipairs(UNITS) do if lo >= unit[1] then return unit[1], unit[2] end end
@@ -80,7 +80,7 @@ local function cell_label(text, p, colour, size)
     colour)
 end
 
--- White on dark cells.
+-- The text is white on dark cells.
 local function number_labels(d, lo, hi, log, size, out)
   for _, p in ipairs(d.points) do
     if p.text then
@@ -111,7 +111,7 @@ local function marks(d, out)
   end
 end
 
--- What frames and hatching mean, of those there are.
+-- The meaning of frames and hatching, if present.
 local function legend(d)
   local has, out = {}, {}
   for _, p in ipairs(d.points) do
@@ -228,7 +228,8 @@ end
 --- d: x, y, values, rows, column, kind, points, unit, log, better, title, small.
 function heat.make(d)
   if #d.values * #d.rows > MOST then
-    errors.fail("limit", "where = {...} chooses", "plot: %d cells; a picture holds %d", #d.values * #d.rows, MOST)
+    errors.fail("limit", "choose some of them by where = {...}", "plot: %d cells are too many: at most %d are drawn",
+      #d.values * #d.rows, MOST)
   end
   d.values, d.rows = ordered(d.values), ordered(d.rows)
   put(d)

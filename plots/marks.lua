@@ -1,4 +1,4 @@
---- Accesses as marks of the space-time diagram, one each.
+--- Accesses as single marks of the space-time diagram.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local words = require "nestwright.plots.words"
@@ -8,7 +8,7 @@ local marks = {columns = {"time", "tensor", "index", "lanes", "access", "address
 local MOST = 3000
 local colour = figure.colour
 
--- Shapes need no colour: open is read, filled is written.
+-- Shapes are readable without colour: open is read, filled is written.
 local OUTCOMES = {
   {name = "hit", colour = colour.sky, read = 6, write = 7, size = 0.55},
   {name = "cold", colour = colour.green, read = 8, write = 9, size = 0.9},
@@ -16,7 +16,7 @@ local OUTCOMES = {
   {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
 }
 
--- Where it was found, when all levels are shown: in the first, the second, ..., the last of these in memory.
+-- The level where data was found, if all levels are shown: the first, the second, ..., memory.
 local FOUND = {
   {colour = colour.sky, read = 6, write = 7, size = 0.55},
   {colour = colour.green, read = 8, write = 9, size = 0.9},
@@ -37,7 +37,7 @@ local function kinds_of(o)
   return out
 end
 
--- The number of its kind.
+-- The number of an access' kind.
 local function kind_of(at, o)
   if o.all then
     local n = 1
@@ -49,7 +49,7 @@ local function kind_of(at, o)
   end
 end
 
---- What the shapes mean.
+--- The meaning of the shapes.
 function marks.key(o)
   local out = {}
   for _, kind in ipairs(kinds_of(o)) do
@@ -61,12 +61,12 @@ end
 
 -- ---- what is plotted
 
--- Lines of the cache that an access covers.
+-- The cache lines that an access covers.
 local function lines_of(at, width, line)
   return at.address // line, (at.address + at.lanes * width - 1) // line
 end
 
--- Where the marks of one access stand: first, last, and the step between.
+-- The positions of one access' marks: first, last, and the step between.
 local PLACES = {
   index = function(at) return at.index, at.index + at.lanes - 1, 1 end,
   address = function(at, width) return at.address, at.address + (at.lanes - 1) * width, width end,
@@ -88,7 +88,7 @@ local function lane_new(at, widths)
     series = {}, spans = {}, counts = {}, touched = {}, distinct = 0}
 end
 
--- An access of several elements is a stroke, with a mark at each of them.
+-- An access to several elements is a line with a mark at each element.
 local function put(lane, n, at, o)
   local from, to, step = PLACES[o.y](at, lane.width, o)
   local key = kind_of(at, o) * 2 + (at.write and 1 or 0)
@@ -140,7 +140,7 @@ local function footprint(list, widths, line)
   return curve
 end
 
--- The place of a level's outcome, or of all levels'.
+-- The index of a level's outcome, or of that for all levels.
 local function outcome_text(at, o)
   return o.all and table.concat(at.outcome, "/", 1, #o.cache.levels) or at.outcome[o.level]
 end

@@ -1,4 +1,4 @@
---- Misses by tensor or by loop: a panel a level, a bar each, parted into cold, capacity and conflict.
+--- Misses by tensor or by loop: one panel per level, one bar each, split into cold, capacity and conflict.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -19,7 +19,7 @@ local KINDS = {
 
 local function missed(row) return row.cold + row.capacity + row.conflict end
 
--- "261888 of 262144 lines asked for (99.9 %)".
+-- "261888 of 262144 lines (99.9 %)".
 local function label_of(row)
   local text = ("%d of %d lines (%.3g %%)"):format(missed(row), row.asked, row.asked > 0 and 100 * missed(row) / row.asked or 0)
   return row.written_back > 0 and ("%s, %d written back"):format(text, row.written_back) or text
@@ -73,7 +73,7 @@ local function caption(m, by)
   return out
 end
 
---- m: of nw.misses; by: "tensor" or "loop".
+--- m: from nw.misses; by: "tensor" or "loop".
 function misses.make(m, by, title)
   if #m.by_access == 0 then errors.fail("invalid", nil, "plot: the schedule touches no memory at these sizes") end
   local f, rows = figure.new {title = title}, {}

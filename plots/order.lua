@@ -1,24 +1,24 @@
---- The order in which the instances of a stage are visited: a grid of its axes, a path from visit to visit, darker with time.
+--- The order in which the instances of a stage are visited: a grid of its axes, and a path from visit to visit, darker with time.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local plot = require "nestwright.plots.plot"
 
 local order = {}
 
-local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: where the grid begins, and the most it takes
--- Shapes and colours of threads: as many as there are pairs have one of their own. Black is what is not shared.
+local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: the start of the grid, and its largest size
+-- Shapes and colours of threads: each thread has its own pair while there are enough. Sequential visits are black.
 local POINTS, COLOURS = {7, 5, 9, 13, 11, 15, 3}, table.move(figure.series, 1, 6, 1, {})
 local TOLD_APART = #POINTS * #COLOURS
-local NAMED = 14 -- threads in the key
+local NAMED = 14 -- threads listed in the key
 
--- ---- from the list of executions to what is drawn
+-- ---- from the list of executions to drawn items
 
 local function position(axis, visit) return axis == grid.NONE and 0 or axis.at[visit.at[axis.name]] end
 
---- Where an execution stands: {column, row}.
+--- The position of an execution: {column, row}.
 function order.cell(view, visit) return {position(view.columns, visit), position(view.rows, visit)} end
 
--- Executions of one vector, which stand together in the list, become one stroke.
+-- Executions of one vector, which are consecutive in the list, become one stroke.
 local function strokes_of(view, list)
   local out, last = {}, nil
   for _, visit in ipairs(list) do
@@ -30,16 +30,16 @@ local function strokes_of(view, list)
     last.to = cell
     last.middle = {(last.from[1] + cell[1]) / 2, (last.from[2] + cell[2]) / 2}
   end
-  for _, stroke in ipairs(out) do -- of a vector along an axis that is not shown there is one cell, and no bar
+  for _, stroke in ipairs(out) do -- a vector along an axis that is not shown has one cell and no bar
     stroke.bar = stroke.vector and (stroke.from[1] ~= stroke.to[1] or stroke.from[2] ~= stroke.to[2])
   end
   return out
 end
 
---- Whether paths have colours of their own.
+--- True if paths have their own colours.
 function order.coloured(lanes) return #lanes > 1 and #lanes <= TOLD_APART end
 
---- A path for each thread, and one for what is not shared (its name is empty): {name, strokes, colour, point}.
+--- One path per thread, and one for sequential visits (with an empty name): {name, strokes, colour, point}.
 function order.lanes(view, list)
   local lanes, at = {}, {}
   for _, stroke in ipairs(strokes_of(view, list)) do
@@ -62,8 +62,8 @@ function order.lanes(view, list)
   return lanes
 end
 
---- Cells with the times at which they are visited: {column, row, times, inside (a vector, not its first)}, in the order of the
---- first visit.
+--- Cells with the times of their visits: {column, row, times, inside (a vector, not its first cell)}, in the order of the first
+--- visit.
 function order.visited(view, list)
   local out, at, last = {}, {}, nil
   for _, visit in ipairs(list) do
@@ -79,7 +79,7 @@ function order.visited(view, list)
   return out
 end
 
---- Tiles by level, the largest first: lists of cells.
+--- Tiles by level, largest first: lists of cells.
 function order.tiles(view, list)
   local levels, at = {}, {}
   for _, visit in ipairs(list) do
@@ -96,7 +96,7 @@ function order.tiles(view, list)
   return levels
 end
 
---- The cells of each piece, as one level of tiles; none where there is but one.
+--- The cells of each piece, as one level of tiles; none if there is only one piece.
 function order.borders(view, list)
   local out, at = {}, {}
   for _, visit in ipairs(list) do
@@ -115,7 +115,7 @@ function order.last(list)
   return last
 end
 
---- Fills that darken with time, in grey where paths have colours.
+--- Fills that darken with time, in grey if paths have colours.
 function order.fills(visited, last, grey)
   local out = {}
   for n, cell in ipairs(visited) do
@@ -124,10 +124,10 @@ function order.fills(visited, last, grey)
   return out
 end
 
-local DIGIT, APART = 5, 10 -- pixels: of a character of a number in a cell; between two cells' numbers
+local DIGIT, APART = 5, 10 -- pixels: of a digit in a cell; between the numbers of two cells
 
---- Times as text in the cells, of a vector in its first: all times, or where one cell has no room for its own, of each the first
---- time and how many; second, whether that is so. cell: pixels.
+--- The times as text in the cells; for a vector in its first cell. All times, or, if one cell has no room for its own, the first
+--- time and the number of visits; the second result says which. cell: pixels.
 function order.numbers(visited, cell)
   local out, short = {}, false
   for _, v in ipairs(visited) do
@@ -140,7 +140,7 @@ function order.numbers(visited, cell)
   return out, short and cell >= grid.NUMBERS
 end
 
--- Those visited more than once.
+-- Cells that are visited more than once.
 local function repeated(visited)
   local out = {}
   for _, cell in ipairs(visited) do if #cell[3] > 1 then out[#out + 1] = {cell[1], cell[2]} end end
@@ -152,14 +152,14 @@ end
 local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
 order.count = count
 
---- " at k = 0", or nothing.
+--- " at k = 0", or "".
 function order.fixed_text(view)
   local words = {}
   for n, fixed in ipairs(view.fixed) do words[n] = ("%s = %d"):format(fixed.name, fixed.value) end
   return #words > 0 and " at " .. table.concat(words, ", ") or ""
 end
 
---- The part of an axis that is shown: i in 0..17, or i in 0..8 of 0..17.
+--- The shown part of an axis: i in 0..17, or i in 0..8 of 0..17.
 local function axis_text(axis)
   local first, last = axis.values[1], axis.values[#axis.values]
   local text = ("%s in %d..%d"):format(axis.name, first, last + 1)
@@ -173,12 +173,12 @@ function order.shown_text(view)
   return ("%s, %s%s"):format(view.stage, table.concat(words, ", "), order.fixed_text(view))
 end
 
--- Sentences about n things, where there are any.
+-- Adds a sentence about n things, if there are any.
 local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end
 
--- Vectors that are bars, and those of which but one element is shown.
+-- The number of vectors drawn as bars, and of those drawn by one element.
 local function vectors_in(lanes)
   local bars, single = 0, 0
   for _, lane in ipairs(lanes) do
@@ -204,11 +204,11 @@ local function words_of(view, lanes, visited, tiles)
   say(out, there - #visited, "instance", "is never visited", "are never visited")
   if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
   local bars, single = vectors_in(lanes)
-  say(out, bars, "vector", "is a bar: done at once", "are bars: each is done at once")
-  say(out, single, "vector", "is shown by one element", "are shown by one element each")
+  say(out, bars, "vector", "is drawn as a bar: its lanes run at once", "are drawn as bars: the lanes of each run at once")
+  say(out, single, "vector", "is drawn by one element", "are drawn by one element each")
   local rounds = rounds_of(lanes)
   if rounds > 1 then
-    out[#out + 1] = ("%d rounds of loops that threads share: each has a path%s and times of its own."):format(rounds,
+    out[#out + 1] = ("%d iterations of parallel loops: each has its own path%s and times."):format(rounds,
       #lanes <= TOLD_APART and ", a colour" or "")
   end
   return table.concat(out, " ")
@@ -216,17 +216,17 @@ end
 
 -- ---- making
 
--- Threads by shape and colour, as long as each has its own.
+-- Threads by shape and colour, if each has its own.
 local function add_threads(lanes, entries)
   if not order.coloured(lanes) then return end
   for n = 1, math.min(#lanes, NAMED) do
     local lane = lanes[n]
-    entries[#entries + 1] = {text = lane.name ~= "" and lane.name or "not shared", pt = lane.point, colour = lane.colour}
+    entries[#entries + 1] = {text = lane.name ~= "" and lane.name or "sequential", pt = lane.point, colour = lane.colour}
   end
   if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
 end
 
--- again: what is said of those visited more than once, if there are any.
+-- again: the text about cells visited more than once, if there are any.
 local function key_of(lanes, again, last)
   local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part, order.coloured(lanes))) end, {}
   if last > 1 then
@@ -239,8 +239,8 @@ end
 
 order.columns = {"order", "time", "thread", "piece", "loops"}
 
---- What is plotted, as rows: of each execution its place in the order of the program, its time, its thread, its piece, where the
---- loops stand, and the values of the stage's axes.
+--- The plotted data as rows: for each execution its position in program order, its time, its thread, its piece, the values of its
+--- loops, and the values of the stage's axes.
 function order.rows(view)
   local columns, rows = table.move(order.columns, 1, #order.columns, 1, {}), {}
   for _, axis in ipairs(view.axes) do columns[#columns + 1] = axis.name end
@@ -251,7 +251,7 @@ function order.rows(view)
   return columns, rows
 end
 
---- The width that a title and a grid take.
+--- The width of a title and a grid.
 function order.width(title, columns, cell)
   return math.min(1000, math.max(LEFT + columns.n * cell + 40, 8.2 * utf8.len(title) + 40, 460)) // 1
 end
@@ -269,7 +269,8 @@ function order.make(view)
     fills = order.fills(visited, last, order.coloured(lanes)), lanes = lanes, numbers = numbers, tiles = tiles,
     borders = order.borders(view, view.list),
     hatches = #again > 0 and {{pattern = 4, colour = figure.colour.red, cells = again}} or nil})
-  f:key(key_of(lanes, #again > 0 and (short and "visited more than once: first time ×visits" or "visited more than once"), last))
+  local hatched = short and "visited more than once: time of the first visit × number of visits" or "visited more than once"
+  f:key(key_of(lanes, #again > 0 and hatched, last))
   local caption = words_of(view, lanes, visited, tiles)
   local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
   local columns, rows = order.rows(view)

@@ -1,13 +1,13 @@
---- The order of visits as a path from cell to cell of a grid: a line for neighbours, dots for jumps, a bar for a vector.
+--- The order of visits as a path between cells of a grid: a line to a neighbour, dots for a jump, a bar for a vector.
 local path = {}
 
-local SMALL = 14 -- pixels of a cell that has thin lines
-local HEADS = 1000 -- strokes; more have no heads of arrows and no dots, which would hide the rest and make files of megabytes
-local ROOM = 2.2 -- cells above a row that is alone, for arcs
+local SMALL = 14 -- pixels of a cell below which lines are thin
+local HEADS = 1000 -- strokes; more are drawn without arrow heads and dots, which would hide the rest and make files of megabytes
+local ROOM = 2.2 -- cells above a single row, for arcs
 
 local function is_line(o) return o.rows.n == 1 and #o.rows.ticks == 0 end
 
---- The path from stroke to stroke as segments {from column, row, column and row further}: neighbours, and jumps.
+--- The path from stroke to stroke as segments {column, row, columns further, rows further}: neighbours, and jumps.
 function path.segments(strokes)
   local steps, jumps = {}, {}
   for k = 2, #strokes do
@@ -19,7 +19,7 @@ function path.segments(strokes)
   return steps, jumps
 end
 
---- Cells of room that arcs take above a row that is alone.
+--- The room in cells that arcs need above a single row.
 function path.room(o)
   for _, lane in ipairs(is_line(o) and o.lanes or {}) do
     local _, jumps = path.segments(lane.strokes)
@@ -30,7 +30,7 @@ end
 
 -- ---- what is plotted
 
--- Points of an arc: a jump would hide behind the row.
+-- The points of an arc: a straight jump would be hidden by the row.
 local function arc(j)
   local points, high = {}, math.min(ROOM - 0.4, 0.4 + 0.12 * math.abs(j[3]))
   for k = 0, 12 do
@@ -53,7 +53,7 @@ local function arcs(f, jumps, head, style, parts)
   parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(heads, "heads"), head, style)
 end
 
--- Segments as lines that go on where one begins at the end of another.
+-- Segments merged into lines where one starts at the end of another.
 local function chained(segments)
   local points, x, y = {}, nil, nil
   for _, s in ipairs(segments) do
@@ -99,7 +99,7 @@ local function points(f, list, kind, lane, size)
   return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
 end
 
--- A larger dot where a path begins, unless there are many, or other marks it could be taken for.
+-- A larger dot at the start of a path, unless there are many paths, or other marks that look similar.
 local function begin_size(o, lane)
   if #lane.begins > 1 or o.marks then return 0.5 end
   return o.cell < SMALL and 0.8 or 1.4
@@ -110,7 +110,7 @@ local function dots(f, o, lane, parts)
   parts[#parts + 1] = points(f, lane.begins, "begin", lane, begin_size(o, lane))
 end
 
--- ---- lanes that look alike are plotted together
+-- ---- lanes with the same look are plotted together
 
 local function add(list, of) table.move(of, 1, #of, #list + 1, list) end
 
@@ -140,7 +140,7 @@ local function merged(lanes)
   return out
 end
 
---- Adds the paths of o.lanes to the parts of a panel; o as grid.place has it.
+--- Adds the paths of o.lanes to the parts of a panel; o as in grid.place.
 function path.draw(f, o, parts)
   local strokes = 0
   for _, lane in ipairs(o.lanes or {}) do strokes = strokes + #lane.strokes end

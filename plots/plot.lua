@@ -1,4 +1,4 @@
---- A picture: its data, the script that draws it, a caption in words. Saved in the format that a file's name asks for.
+--- A picture: its data, the script that draws it, and a caption. It is saved in the format of the file's extension.
 local blanks = require "nestwright.show.blanks"
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -12,8 +12,8 @@ local plot = {}
 local methods = {}
 local meta = {__name = "nestwright.plot", __index = methods}
 
---- `fields`: caption, columns (names), rows (lists of values), script (of gnuplot, with its data), size ({width, height}).
---- Control characters, which a name may hold, are not for terminals.
+--- `fields`: caption, columns (names), rows (lists of values), script (for gnuplot, with its data), size ({width, height}). Control
+--- characters, which a name may contain, are removed for terminals.
 function plot.new(fields)
   fields.caption = fields.caption:gsub("[^%C\n]", " ")
   return setmetatable(fields, meta)
@@ -38,7 +38,7 @@ function plot.is(value) return getmetatable(value) == meta end
 
 -- ---- the text form
 
-local ROWS = 8 -- of the data, in the text form
+local ROWS = 8 -- rows of data in the text form
 
 local function cell_of(value)
   if value == nil then return "" end
@@ -58,7 +58,7 @@ local function cells_of(p)
 end
 
 rows.define(methods, "plot", "text", "(self: nw.plot): string",
-  "The picture in words: its caption, and the first rows of its data. What is shown where nothing can be drawn.",
+  "The picture as text: its caption and the first rows of its data. This is shown where no picture can be drawn.",
   function(p)
     local cells, width = cells_of(p)
     local out = {p.caption, ""}
@@ -72,9 +72,9 @@ rows.define(methods, "plot", "text", "(self: nw.plot): string",
     return table.concat(out, "\n")
   end)
 
--- ---- drawn
+-- ---- the drawn picture
 
--- Keeps gnuplot's remarks, and makes them known.
+-- Keeps gnuplot's remarks, and shows them as notes.
 local function remarked(p, picture, remarks)
   p.remarks = remarks and #remarks > 0 and table.concat(remarks, "\n") or nil
   if p.remarks then require "nestwright.inside".note("gnuplot says: " .. p.remarks) end
@@ -87,11 +87,11 @@ local function file_of(p, format)
 end
 
 rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
-  "Writes the picture: .svg, .png or .pdf; .csv is its data, .gp a gnuplot script with the data, which runs anywhere.",
+  "Writes the picture to a file: .svg, .png or .pdf; .csv for its data; .gp for a gnuplot script that contains the data.",
   function(p, path, ...)
     errors.expect("save: path", path, "string")
     if select("#", ...) > 0 then
-      errors.fail("invalid", "plot:save(\"picture.png\")", "save: takes a path and nothing else: a picture has its own size")
+      errors.fail("invalid", "plot:save(\"picture.png\")", "save: expected a path only: the size of a picture cannot be set")
     end
     local format = path:match "%.(%w+)$"
     if format == "csv" then gnuplot.write(path, csv(p)) return p end
@@ -99,18 +99,18 @@ rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
     for _, known in ipairs(gnuplot.formats) do
       if format == known then gnuplot.write(path, file_of(p, format)) return p end
     end
-    errors.fail("invalid", "plot:save(\"picture.svg\")", "save: %s does not end in .svg, .png, .pdf, .csv or .gp", path)
+    errors.fail("invalid", "plot:save(\"picture.svg\")", "save: %s must end in .svg, .png, .pdf, .csv or .gp", path)
   end)
 
 rows.define(methods, "plot", "svg", "(self: nw.plot): string",
-  "The picture as SVG text of at most 500 kB, with its caption as the description: lines and words, or, where these would be "
-  .. "too many, an image.",
+  "The picture as SVG text of at most 500 kB, with its caption as the description. It is made of lines and text, or is an image "
+  .. "if these would be too large.",
   function(p) return remarked(p, svg.small(p)) end)
 
-local MOST_SVG = 60000 -- bytes that are sent once more
+local MOST_SVG = 60000 -- the largest SVG, in bytes, that is sent in addition
 
--- An element img is what all viewers show, trusted or not; SVG on a page loses its attributes in nbconvert. What makes other
--- documents takes the PNG.
+-- All viewers show an img element, trusted or not; inline SVG loses its attributes in nbconvert. Converters to other formats use
+-- the PNG.
 local function bundle(p)
   local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
   local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
@@ -121,24 +121,26 @@ local function bundle(p)
 end
 
 rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, table",
-  "The picture for a notebook, by MIME type: text/html, an image, image/svg+xml, image/png in base 64, and text/plain, the "
-  .. "caption; then its metadata. Where nothing can be drawn, text/plain alone, with what went wrong and the text form.",
+  "The picture for a notebook, by MIME type: text/html, an image; image/svg+xml; image/png, in base 64; and text/plain, the "
+  .. "caption. The second result is its metadata. If nothing can be drawn, there is only text/plain, with the error and the text "
+  .. "form.",
   function(p)
     local ok, picture, metadata = pcall(bundle, p)
     if ok then return picture, metadata end
     return {["text/plain"] = plot.undrawn(p, picture)}, {}
   end)
 
---- The text form with the error that is the reason for it; other errors go on.
+--- The text form with the error as the reason; other errors are raised again.
 function plot.undrawn(p, err)
   if not (errors.is_error(err) and err.code == "io") then error(err, 0) end
   return p:text() .. "\n\nnot drawn: " .. tostring(err)
 end
 
 rows.define(methods, "plot", "show", "(self: nw.plot)",
-  "Draws the picture on the terminal, in the best way it has: kitty's graphics, sixel, braille, or plain characters. The "
-  .. "environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) chooses. Where the output is no terminal, "
-  .. "its caption. At the prompt the value of a line is drawn without it; in a notebook it is shown as by nw.display.",
+  "Draws the picture on the terminal in the best way that it supports: kitty's graphics, sixel, braille, or plain characters. "
+  .. "The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the output is "
+  .. "not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it as "
+  .. "nw.display does.",
   function(p)
     local display = require "nestwright.show.display"
     if display.front() then display.new(p) return end
@@ -147,7 +149,7 @@ rows.define(methods, "plot", "show", "(self: nw.plot)",
   end)
 
 rows.define(methods, "plot", "window", "(self: nw.plot): nw.plot",
-  "Shows the picture in a window of the desktop, which stays open: gnuplot's own, or what the desktop shows SVG files with.",
+  "Shows the picture in a desktop window, which stays open: a window of gnuplot, or the desktop's viewer for SVG files.",
   function(p)
     require "nestwright.plots.window".open(p)
     return p

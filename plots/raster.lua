@@ -1,4 +1,4 @@
---- More accesses than marks can show: pixels, each of which shows the worst of what falls on it.
+--- Accesses that are too many for marks: pixels that show the worst access in each.
 local core = require "nestwright.core"
 local words = require "nestwright.plots.words"
 
@@ -6,9 +6,9 @@ local raster = {raster = true, columns = {"column", "row", "tensor", "pixel"}}
 
 local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
 
-local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- the worse the darker, also in grey
+local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse is darker, also in grey
 local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
-local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- in L1, L2, ..., memory: ever darker
+local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- in L1, L2, ..., memory: darker with distance
 
 local function colours_of(o)
   if not o.all then return PIXELS end
@@ -36,14 +36,14 @@ function raster.key(o)
   return out
 end
 
--- A miss takes the pixel behind it as well, where that is a hit or nothing: one alone would hardly be seen.
+-- A miss also takes the next pixel if that is a hit or empty: a single pixel would hardly be visible.
 local function widened(lines, o)
   local pattern = o.all and "([2-9]) [01] " or "([3-9]) [0-2] "
   for n, line in ipairs(lines) do lines[n] = line:gsub(pattern, "%1 %1 ") end
   return lines
 end
 
--- On as many pixels as there are in the picture, so that none is left out when it is drawn.
+-- As many pixels as the picture has, so that none is lost when it is drawn.
 local function parts_of(t, time, o)
   return function(f, pixels)
     local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))

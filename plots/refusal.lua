@@ -1,5 +1,5 @@
---- A refused step: the two instances in conflict among their neighbours, in the order of now and in the order there would be.
---- The arrow goes from the instance that must come first to the one that needs it.
+--- A refused step: the two conflicting instances among their neighbours, in the order now and in the order after the step. The
+--- arrow goes from the instance that must come first to the one that depends on it.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local instances = require "nestwright.language.instances"
@@ -8,14 +8,14 @@ local plot = require "nestwright.plots.plot"
 
 local refusal = {}
 
-local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between them, above one, and a line of text
-local WIDTH, HEIGHT = 380, 340 -- pixels a grid may take
-local TITLE, WHY = 52, 110 -- characters of the title of a grid, and of a line that says why
+local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between them, above one, per line of text
+local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
+local TITLE, WHY = 52, 110 -- characters of a grid's title, and of a line of the reason
 
--- Shape and colour of the two.
+-- Shape and colour of the two instances.
 local MARKS = {source = {sign = "●", pt = 7, colour = figure.colour.blue}, sink = {sign = "■", pt = 5, colour = figure.colour.red}}
 
--- ---- what is drawn of a program
+-- ---- the picture of a program
 
 local function view_of(part)
   local view, shown = {stage = part.stage.name, axes = part.stage.axes, shown = {}, fixed = {}}, part.shown
@@ -34,7 +34,7 @@ local function of_stage(list, name)
   return out
 end
 
--- Two marks in one cell stand side by side.
+-- Two marks in one cell are side by side.
 local function marks_of(view, program, part)
   local out, at = {}, {}
   for _, x in ipairs(part.found) do
@@ -53,12 +53,12 @@ local function shape(mark)
   return {column = mark.x, row = mark.y, point = m.pt, colour = m.colour}
 end
 
--- Places a program's visits of one stage; the answer tells where the marks lie, in pixels.
+-- Places the visits of one stage; returns the positions of the marks, in pixels.
 local function place(f, part, program, left, top, cell)
   local view = view_of(part)
   local list, places, last = of_stage(program.list, part.stage.name), {}, order.last(program.list)
   if not program.stages[part.stage.name] then
-    f:text(left, top + 20, part.stage.name .. " is not there yet", {colour = figure.colour.grey})
+    f:text(left, top + 20, part.stage.name .. " does not exist yet", {colour = figure.colour.grey})
     f.bottom = math.max(f.bottom, top + 40)
     return places
   end
@@ -75,7 +75,7 @@ local function place(f, part, program, left, top, cell)
   return places
 end
 
--- From mark to mark, short of both, beside what lies between. Before the step, none where nothing is kept.
+-- Draws an arrow between the marks. There is none for the program before the step if that visits the sink first.
 local function arrow(f, places, program)
   local a, b, broken = places.source, places.sink, program.after
   if not a or not b or not broken and program.sink.time < program.source.time then return end
@@ -96,22 +96,22 @@ end
 
 local function when(visit, sign)
   if not visit then return sign .. " not at all" end
-  local whose = visit.thread:find "Idx" and " of " or " in round "
+  local whose = visit.thread:find "Idx" and " of " or " in iteration "
   return ("%s %s%s"):format(sign, nth(visit.time), visit.thread ~= "" and whose .. visit.thread or "")
 end
 
--- What the step does to the two.
+-- The effect of the step on the two instances.
 local function verdict(data, r)
   local a, b, now = data.refused.source, data.refused.sink, data.now
   if data.sink.outside then return ("%s is outside of the domain"):format(MARKS.sink.sign) end
   if not a or not b then return "" end
   if r.witness.loop then
     if r.primitive == "set_scope" then return ("each thread has its own %s"):format(r.tensor) end
-    return a.stroke == b.stroke and "both at once, in one vector" or ("nothing orders rounds of %s"):format(r.witness.loop)
+    return a.stroke == b.stroke and "both at once, in one vector" or ("iterations of %s have no order"):format(r.witness.loop)
   elseif data.source.does == data.sink.does and a.stage == b.stage and a.at ~= b.at and instances.same(a.at, b.at) then
-    return "one instance, and both count"
+    return "the same instance runs twice, and both are counted"
   elseif now.source and now.sink and b.time < a.time and now.sink.time < now.source.time then
-    return "both have one place now"
+    return "both now use the same place"
   end
   return b.time < a.time and ("%s comes too early"):format(MARKS.sink.sign) or ""
 end
@@ -128,14 +128,14 @@ local function instance_text(x)
   return ("%s(%s)"):format(x.stage, table.concat(words, ", "))
 end
 
--- What a write of another element, put into the same place, does to the one in conflict.
+-- The access of an instance; for a write of another element to the same place, that element.
 local function does(x, r)
   local element = r.element or r.tensor or "an element"
   if x.does == "writes" and x.writes and r.element and x.writes ~= element then element = x.writes .. " in its place" end
   return ("%s %s %s"):format(instance_text(x), x.does, element)
 end
 
--- What the two are to each other.
+-- The roles of the two instances.
 local ROLES = {
   raw = {", must come first", ", needs it"}, war = {", must come first", ", overwrites it"},
   waw = {", comes first", ", overwrites it"}, reduction = {"", ""},
@@ -150,7 +150,7 @@ local function key_of(data, r)
   return entries
 end
 
--- " at j = 0", where an axis is not shown.
+-- " at j = 0", if an axis is not shown.
 local function fixed_text(part)
   local words = {}
   for n, fixed in ipairs(part.fixed) do words[n] = ("%s = %s"):format(fixed.name, table.concat(fixed.values, " and ")) end
@@ -162,7 +162,8 @@ local function caption_of(data, r, found)
   if r.why then out[#out + 1] = r.why .. "." end
   for _, x in ipairs(found) do out[#out + 1] = ("%s: %s."):format(MARKS[x.which].sign, does(x, r)) end
   local what = verdict(data, r)
-  out[#out + 1] = ("Of the visits shown, now: %s; with the step: %s%s."):format(told(data.now, found), told(data.refused, found),
+  out[#out + 1] = ("Position among the visits shown: now %s; with the step %s%s."):format(told(data.now, found),
+    told(data.refused, found),
     what ~= "" and ": " .. what or "")
   return table.concat(out, " ")
 end
@@ -185,7 +186,7 @@ local function rows_of(data)
   return columns, rows
 end
 
--- One cell for all grids, so that they can be compared.
+-- One cell size for all grids, so that they can be compared.
 local function cell_of(data)
   local least = math.huge
   for _, part in ipairs(data.parts) do
@@ -239,8 +240,9 @@ local function above_each_other(f, data, r, found, cell)
   end
 end
 
-local TIMES = "Numbers say when, among the visits that are shown; later ones are darker. "
-local ARROW = "The arrow goes from what must come first to what depends on it; it is dashed where the step breaks it."
+local TIMES = "Numbers give the order of the visits shown; later visits are darker. "
+local ARROW = "The arrow goes from the instance that must come first to the one that depends on it; "
+  .. "it is dashed if the step breaks this order."
 
 --- data: of conflict.of; r: the refusal; title.
 function refusal.make(data, r, title)

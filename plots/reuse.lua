@@ -1,4 +1,4 @@
---- The histogram of reuse distances: a panel a tensor, with what the caches hold marked.
+--- The histogram of reuse distances: one panel per tensor, with the cache sizes marked.
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -11,8 +11,8 @@ local reuse = {}
 local LEFT, RIGHT, PANEL, UNDER = 110, 970, 130, 58 -- pixels
 local colour = figure.colour
 
--- Bins of the core are narrower than can be seen: four an octave, one a line below that. Of a distance in lines, the least one
--- and the end of its bin.
+-- The bins of the core are narrower than visible: these have four per octave, and one per line below that. Returns the least
+-- distance, in lines, and the end of its bin.
 local function bin_of(lines)
   if lines < 4 then return lines, lines + 1 end
   local octave = 1 << math.floor(math.log(lines, 2))
@@ -34,7 +34,7 @@ local function gathered(bins)
   return out
 end
 
--- Logarithmic, with no distance at all a place of its own to the left.
+-- A logarithmic axis, with distance zero at the far left.
 local function x_of(lines) return lines == 0 and -2 or math.log(lines, 2) end
 
 local function farthest(tensors)
@@ -48,7 +48,7 @@ end
 local function tics(octaves, line, labelled)
   local step, out = octaves > 14 and 2 or 1, {"'none' -1.5"}
   for k = 0, octaves, step do out[#out + 1] = ("'%s' %d"):format(figure.bytes(line << k), k) end
-  out[#out + 1] = ("'never before' %g"):format(octaves + 1.5)
+  out[#out + 1] = ("'first access' %g"):format(octaves + 1.5)
   if not labelled then
     for n, tic in ipairs(out) do out[n] = tic:gsub("'.-'", "''", 1) end
   end
@@ -88,7 +88,7 @@ local function place(f, t, cache, octaves, last)
     ("set xrange [-2.2:%g]"):format(octaves + 2.2), "set logscale y; set format y '%.0s%c'", "set ytics 100 nomirror; set mytics 1",
     tics(octaves, cache.line, last),
     ("set ylabel %s noenhanced"):format(gnuplot.quote(written.shortened(t.tensor, 10) .. ", lines")),
-    last and "set xlabel 'other lines asked for in between, bytes'" or "",
+    last and "set xlabel 'other lines accessed in between, bytes'" or "",
     "set style fill solid 0.7 border rgb '#333333'", "set grid ytics lc rgb '#EEEEEE'",
   }, 1, 8, #commands + 1, commands)
   f:panel({left = LEFT, right = RIGHT, top = f.bottom + figure.GAP, height = PANEL - figure.GAP}, commands,
@@ -98,12 +98,12 @@ end
 local function caption(tensors, cache)
   local out = {}
   for n, t in ipairs(tensors) do
-    local parts = {("%s: %s never asked for before"):format(t.tensor, written.plural(t.first, "line"))}
+    local parts = {("%s: %s accessed for the first time"):format(t.tensor, written.plural(t.first, "line"))}
     for level = 1, #cache.levels do parts[#parts + 1] = words.reuse(t.bins, cache, level) end
     out[n] = table.concat(parts, "; ")
   end
-  out[#out + 1] = ("Exact, for lines of %d bytes. A fully associative cache of least recently used lines misses what lies to the "
-    .. "right of its mark; sets, prefetchers and TLBs are not in it."):format(cache.line)
+  out[#out + 1] = ("Exact, for lines of %d bytes. Accesses to the right of a cache's mark miss if the cache is fully associative "
+    .. "with LRU replacement; sets, prefetchers and TLBs are not modelled."):format(cache.line)
   return out
 end
 
@@ -116,7 +116,7 @@ local function rows_of(tensors, line)
   return rows
 end
 
---- tensors: of core.reuse.
+--- tensors: from core.reuse.
 function reuse.make(tensors, cache, title)
   if #tensors == 0 then errors.fail("invalid", nil, "reuse: the schedule touches no memory at these sizes") end
   for _, t in ipairs(tensors) do t.gathered = gathered(t.bins) end

@@ -1,4 +1,4 @@
---- The roofline: what this machine gives at most, by operations a byte, and a dot a version under it.
+--- The roofline: the limits of this machine over operations per byte, and one dot per version below them.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -15,18 +15,18 @@ local roofline = {}
 local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
 local MOST = 60 -- dots
 
--- Operations of integers are none of floats.
+-- Operations on integers are not flops.
 local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" end
 
--- ---- what bounds a dot
+-- ---- the limit of a dot
 
--- Operations a second that a roof allows this dot, or nil where the traffic to that level is not known.
+-- Operations per second that a roof allows this dot, or nil if the traffic to that level is unknown.
 local function allowed(d, level)
   local bytes = d.bytes[level.name]
   return bytes and bytes > 0 and d.flops / bytes * level.best or nil
 end
 
--- The lowest roof over a dot: its name and what it allows.
+-- The lowest roof above a dot: its name and limit.
 local function bound(d, r)
   local name, most = r.peak and r.peak.name, r.peak and r.peak.best or math.huge
   for _, level in ipairs(r.levels) do
@@ -39,8 +39,9 @@ end
 local function measured(d, r, level)
   local bytes = d.bytes[level]
   if not bytes or bytes <= 0 then
-    errors.fail("invalid", "simulate = 1e9 simulates more operations", "roofline: %s: its traffic to %s is not known: %s", d.label,
-      level, d.how == "simulated" and "there is none" or "it was not simulated")
+    errors.fail("invalid", "simulate = 1e9 allows more operations to be simulated",
+      "roofline: %s: its traffic to %s is not known: %s", d.label,
+      level, d.how == "simulated" and "there is no such traffic" or "it was not simulated")
   end
   local lo, hi = times.half(d.time)
   d.intensity, d.rate = d.flops / bytes, d.flops / d.time.median
@@ -52,11 +53,10 @@ end
 
 -- ---- words
 
-local CACHED = "; above that roof, which is what simple loops reached: repeated runs may find in nearer caches what a first one "
-  .. "fetches"
-local FORETOLD = "; above that roof: what is called again and again finds in nearer caches what the first call fetches"
-local FASTER = "; above that peak, which no cache explains: compare how operations were counted, how many threads there were, the "
-  .. "machine and its clock, and whether other work was in the way when the peak was measured"
+local CACHED = "; above that roof, which simple loops reached: repeated runs may find their data in nearer caches"
+local FORETOLD = "; above that roof: repeated calls find data in nearer caches that the first call fetched from farther away"
+local FASTER = "; above that peak, which caches cannot explain: check how operations were counted, the number of threads, the "
+  .. "machine and its clock, and whether other processes ran when the peak was measured"
 
 local function why_above(d, r)
   if d.share <= 1 then return "" end
@@ -79,16 +79,16 @@ local function ridge_words(r)
     r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
 end
 
--- Of which multiply-adds the peaks are, in words.
+-- The dtypes of the multiply-adds of the peaks, in words.
 local function peaks_words(sets)
   local has, out = {}, {}
   for _, r in ipairs(sets) do has[r.peak and r.peak.dtype or "none"] = true end
   for _, dtype in ipairs {"f32", "f64"} do if has[dtype] then out[#out + 1] = dtype end end
   return #out > 0 and ("the peak in %s multiply-adds, "):format(table.concat(out, " and in ")) or "",
-    has.none and " No peak is drawn for integers: that of floats is none of theirs." or ""
+    has.none and " No peak is drawn for integers: the peak of floats does not apply to them." or ""
 end
 
--- Sets are in order, those of most threads first.
+-- Sets are sorted by threads, most first.
 local function are_busy(sets)
   for n = 2, #sets do
     local more, r = sets[n - 1].peak, sets[n].peak
@@ -98,24 +98,24 @@ local function are_busy(sets)
 end
 
 local function roofs_words(sets)
-  local most, machine = 0, sets[1].machine or "machine not told"
+  local most, machine = 0, sets[1].machine or "unknown machine"
   for _, r in ipairs(sets) do
     most = math.max(most, r.peak and r.peak.spread or 0)
     for _, l in ipairs(r.levels) do most = math.max(most, l.spread or 0) end
   end
   local peaks, none = peaks_words(sets)
   if sets[1].recorded then
-    return ("Roofs: by the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
+    return ("Roofs: from the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
   end
-  return ("Roofs: measured on %s: %sbandwidths as the fastest of STREAM's read, copy and triad over half of each cache, and over "
-    .. "memory; the best of many, spread at most %.0f %%.%s%s"):format(machine, peaks, 100 * most, none,
-      are_busy(sets) and " Other work was in the way: more threads reached less." or "")
+  return ("Roofs: measured on %s: %sbandwidths of the fastest of STREAM's read, copy and triad over half of each cache, and over "
+    .. "memory; the best of many runs, spread at most %.0f %%.%s%s"):format(machine, peaks, 100 * most, none,
+      are_busy(sets) and " Other processes interfered: more threads reached a lower peak." or "")
 end
 
 local HOW = {
-  simulated = "Filled dots: bytes of a first run, simulated, of one thread.",
-  compulsory = "Open dots: bytes of inputs and outputs, once each.",
-  given = "Bytes as given.",
+  simulated = "Filled dots: simulated bytes of the first run on one thread.",
+  compulsory = "Open dots: bytes of inputs and outputs, each counted once.",
+  given = "Bytes: as given.",
   predicted = "Diamonds: bytes and times by the cost model, not measured.",
 }
 
@@ -135,8 +135,8 @@ local function small_print(dots, refused, sets, o)
   for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
   if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
   out[#out + 1] = bytes_words(dots)
-  out[#out + 1] = "Operations: the definition's. Shares: of the lowest roof over a dot, each roof at the dot's own "
-    .. "traffic to that level."
+  out[#out + 1] = "Operations: those of the definition. Shares: of the lowest roof above a dot, where each roof is taken at the "
+    .. "dot's traffic to that level."
   for _, d in ipairs(refused) do
     out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
   end
@@ -156,13 +156,13 @@ local function row_of(d)
 end
 
 local function check(dots, drawn)
-  if #dots > MOST then errors.fail("limit", nil, "roofline: %d dots; a picture holds %d", #dots, MOST) end
-  if #drawn == 0 then errors.fail("invalid", nil, "roofline: there is no dot to draw: %s", dots[1].refused) end
+  if #dots > MOST then errors.fail("limit", nil, "roofline: %d dots are too many: at most %d are drawn", #dots, MOST) end
+  if #drawn == 0 then errors.fail("invalid", nil, "roofline: there are no dots to draw: %s", dots[1].refused) end
 end
 
 -- ---- roofs
 
--- The peak that a dot is held against: of integers none, of f64 that of f64 where it is known.
+-- The peak that applies to a dot: none for integers; for f64 that of f64 if known.
 local function peak_of(r, arithmetic)
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
@@ -172,7 +172,7 @@ end
 
 local ORDER = {f32 = 1, f64 = 2, integer = 3}
 
--- The set of roofs over each dot, `under`; and those that differ, of most threads first.
+-- Sets the roofs of each dot, `under`; returns the different sets, most threads first.
 local function sets_of(dots, by_threads)
   local sets, known = {}, {}
   for _, d in ipairs(dots) do
@@ -193,7 +193,7 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Of the first set of roofs all levels are drawn, of others only the one that the axis counts, and each level once.
+-- All levels of the first set of roofs are drawn, of other sets only the level of the axis; each level once.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do
@@ -205,7 +205,7 @@ local function levels_shown(sets, level)
   end
 end
 
--- Where the roofs end: at the peak; without one above all dots and what bounds them.
+-- The upper end of the roofs: the peak; without one, above all dots and their limits.
 local function tops(sets, dots)
   for _, r in ipairs(sets) do
     r.top = r.peak and r.peak.best or 0
@@ -220,7 +220,7 @@ local function differ(sets, field)
   return false
 end
 
--- What is added to the words along roofs (`whose`) and peaks (`of`), where there are several sets.
+-- Additions to the labels of roofs (`whose`) and peaks (`of`), if there are several sets.
 local function names_of(sets)
   local threads, arithmetic = differ(sets, "threads"), differ(sets, "arithmetic")
   for _, r in ipairs(sets) do
@@ -238,7 +238,8 @@ local function check_level(level, sets)
   for _, l in ipairs(sets[1].levels) do
     if l.name == level and level ~= "L1" then return end
   end
-  errors.fail("invalid", nil, "roofline: level is 'memory' or a cache behind the first, such as 'L2', not '%s'", tostring(level))
+  errors.fail("invalid", nil, "roofline: level must be 'memory' or a cache after the first, such as 'L2', not '%s'",
+    tostring(level))
 end
 
 local function axis_number(v) return ("%g"):format(v) end
@@ -247,10 +248,10 @@ local function axes(frame, level, unit)
   local function rate(v) return written.quantity(v, unit .. "/s") end
   return {axis.commands("x", frame.x0, frame.x1, true, axis_number), axis.commands("y", frame.y0, frame.y1, true, rate),
     "set border 3; set xtics nomirror; set ytics nomirror; set grid xtics ytics lc rgb '#EEEEEE'",
-    ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations a byte of traffic to %s (%s/byte)"):format(level, unit)))}
+    ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations per byte of traffic to %s (%s/byte)"):format(level, unit)))}
 end
 
--- Of the first set of roofs all are drawn, of the others, dashed, the one that the axis counts, and the peak.
+-- Draws all roofs of the first set; of the others, dashed, that of the axis' level and the peak.
 local function draw(drawn, sets, o)
   local f = figure.new {title = o.title, width = WIDTH}
   local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
@@ -273,7 +274,7 @@ local function draw(drawn, sets, o)
 end
 
 --- dots: {label, flops, bytes (by level), how, time, threads, arithmetic ("f32", "f64" or "integer")}, or {label, refused};
---- by_threads: what nw.roofs answers; o: arrows, rounds, level, title.
+--- by_threads: answers of nw.roofs; o: arrows, rounds, level, title.
 function roofline.make(dots, by_threads, o)
   o.level = o.level or "memory"
   local drawn, refused, lines, rows = {}, {}, {}, {}

@@ -1,4 +1,4 @@
---- The dots of a roofline: marks, the arrows from step to step, and the words beside them.
+--- The dots of a roofline: marks, the arrows from step to step, and their labels.
 local figure = require "nestwright.plots.figure"
 local pictures = require "nestwright.plots.times"
 local roofs = require "nestwright.plots.roofs"
@@ -21,14 +21,14 @@ function dots.share(d)
   return ((d.share < 0.0995 and "%.1f" or "%.0f") .. " %% of %s"):format(100 * d.share, d.roof)
 end
 
--- Measured ones are filled where their bytes were counted; predicted ones are diamonds.
+-- Measured dots are filled if their bytes were simulated; predicted ones are diamonds.
 local KINDS = {
   {pt = 7, colour = colour.blue, of = function(d) return not d.predicted and d.how ~= "compulsory" end},
   {pt = 6, colour = colour.blue, of = function(d) return not d.predicted and d.how == "compulsory" end},
   {pt = 12, colour = colour.red, of = function(d) return d.predicted end},
 }
 
--- From what was measured to what was foretold of the same version.
+-- Lines from a measured dot to the predicted one of the same version.
 local function pair_lines(f, list)
   local lines = {}
   for _, d in ipairs(list) do
@@ -41,7 +41,7 @@ local function pair_lines(f, list)
   return ("%s using 1:2 with lines dt 3 lw 1.2 lc rgb '%s' notitle"):format(f:data(lines, "pairs"), colour.red)
 end
 
---- Marks, and how far their times spread.
+--- Marks, and the spread of their times.
 function dots.parts(f, list)
   local parts, spread = {pair_lines(f, list)}, {}
   for _, d in ipairs(list) do
@@ -61,7 +61,7 @@ function dots.parts(f, list)
   return parts
 end
 
---- What the marks mean, where there are several kinds.
+--- The meaning of the marks, if there are several kinds.
 function dots.key(list)
   local measured, predicted
   for _, d in ipairs(list) do
@@ -77,13 +77,13 @@ local function is_flat(a, b, frame)
   return math.abs(x) > 2 * math.abs(y)
 end
 
--- Beside the dot that was measured, by how much the two times differ.
+-- The label of a measured dot with the ratio of the two times.
 local function foretold(d)
   local name = d.twin.time.version or written.shortened(d.label, dots.NAME)
   return ("%s, predicted: %s the time"):format(name, written.times(d.time.median / d.twin.time.median))
 end
 
--- Beside its dot, on the side with room; a little lower where an arrow is in the way.
+-- Beside the dot, on the side with room; a little lower if an arrow is in the way.
 local function label_of(list, n, frame, arrows)
   local d = list[n]
   local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
@@ -107,7 +107,7 @@ local function free(l, bars, boxes)
   return true
 end
 
--- From the top down, each as near to where it wants to be as lines, dots and the labels before it let it.
+-- From top to bottom, each as near to its preferred position as lines, dots and earlier labels allow.
 local function place(labels, bars, boxes)
   table.sort(labels, function(a, b) return a.at < b.at end)
   for _, l in ipairs(labels) do
@@ -120,7 +120,7 @@ local function place(labels, bars, boxes)
   end
 end
 
---- bars: lines across that words keep clear of; boxes: what is taken.
+--- bars: horizontal lines that labels avoid; boxes: occupied areas.
 function dots.labels(f, list, frame, bars, boxes, arrows)
   local labels = {}
   for n, d in ipairs(list) do labels[n], boxes[#boxes + 1] = label_of(list, n, frame, arrows), dot_box(d, frame) end
@@ -132,7 +132,7 @@ function dots.labels(f, list, frame, bars, boxes, arrows)
   end
 end
 
---- From one dot to the next, where there is room for an arrow between them. Below the words.
+--- Arrows from dot to dot if there is room; drawn below the labels.
 function dots.arrows(list, frame, out)
   for n = 2, #list do
     local a, b = list[n - 1], list[n]

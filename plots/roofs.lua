@@ -1,4 +1,4 @@
---- The roofs of a roofline: where things stand under them, the lines, and the words along them.
+--- The roofs of a roofline: coordinates, lines, and their labels.
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"
@@ -6,14 +6,14 @@ local written = require "nestwright.show.written"
 local roofs = {WIDTH = 1000, LEFT = 100, RIGHT = 30, HEIGHT = 440} -- pixels
 
 local CHARACTER = 6.6 -- pixels
-local CLOSE = 17 -- pixels between two roofs in which there is no room for words
+local CLOSE = 17 -- pixels between two roofs without room for words
 
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT
 local colour = figure.colour
 
 -- ---- pixels
 
---- Where the axes begin and end, and pixels from the top of the figure.
+--- The ranges of the axes, and pixels from the top of the figure.
 function roofs.frame(dots, sets, top)
   local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
   for _, d in ipairs(dots) do
@@ -27,7 +27,7 @@ function roofs.frame(dots, sets, top)
       x0, x1 = math.min(x0, ridge), math.max(x1, ridge)
     end
   end
-  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for what is written beside the last dot
+  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for the label of the last dot
   local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, top = top}
   f.per_x, f.per_y = (WIDTH - LEFT - RIGHT) / math.log(f.x1 / f.x0), HEIGHT / math.log(f.y1 / f.y0)
   return f
@@ -39,7 +39,7 @@ function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
 
 -- ---- roofs
 
---- The lines: those that the axis counts, and the peak, are bold. r: top (where the roofs end), peak or none, shown.
+--- The lines; the roof of the axis' level and the peak are bold. r: top (the end of the roofs), peak or none, shown.
 function roofs.parts(f, r, frame, level, dash)
   local parts, left = {}, frame.x1
   for _, l in ipairs(r.levels) do left = math.min(left, r.top / l.best) end
@@ -58,15 +58,15 @@ function roofs.parts(f, r, frame, level, dash)
   return parts
 end
 
--- Pixels between two roofs; all have the same slope.
+-- Pixels between two roofs, which all have the same slope.
 local function apart(frame, a, b)
   local angle = math.atan(frame.per_y, frame.per_x)
   return frame.per_x * math.abs(math.log(a / b)) * math.sin(angle)
 end
 
-local BESIDE = 8 -- pixels from a roof to the middle of its words
+local BESIDE = 8 -- pixels from a roof to the middle of its label
 
--- Where words that end at a place on a roof stand: every few pixels of them. side: -1 above the roof, 1 below it.
+-- Positions of a label that ends at a given place on a roof, every few pixels. side: -1 above the roof, 1 below it.
 local function along(x, y, long, frame, side)
   local angle, out = math.atan(frame.per_y, frame.per_x), {}
   for at = 0, long, 8 do out[#out + 1] = {x - at * math.cos(angle), y + at * math.sin(angle) + side * BESIDE} end
@@ -83,7 +83,7 @@ local function hides(places, boxes)
   return false
 end
 
--- Where on a roof the words end: near the ridge, else further down, as soon as they hide nothing. Takes the place.
+-- The end of a label on a roof: near the ridge, or further down where it hides nothing. Marks the place as occupied.
 local function place(e, frame, boxes)
   local long, best = CHARACTER * #e.text, nil
   for pixels = 16, 600, 12 do
@@ -99,7 +99,7 @@ local function place(e, frame, boxes)
   return best[1]
 end
 
--- All roofs of all sets with their words, from the fastest on.
+-- All roofs of all sets with their labels, fastest first.
 local function entries_of(sets)
   local out = {}
   for _, r in ipairs(sets) do
@@ -112,7 +112,7 @@ local function entries_of(sets)
   return out
 end
 
--- Words stand above their roof where there is room, else below; what has room on neither side is told with the one above.
+-- A label is above its roof if there is room, else below; without room on either side it is merged with the one above.
 local function sided(entries, frame)
   local out = {}
   for n, e in ipairs(entries) do
@@ -125,7 +125,7 @@ local function sided(entries, frame)
   return out
 end
 
---- Words along the roofs of all sets, out of the way of the boxes and of each other.
+--- The labels along all roofs, which avoid the boxes and each other.
 function roofs.labels(sets, frame, boxes, out)
   local angle = math.deg(math.atan(frame.per_y, frame.per_x))
   for _, e in ipairs(sided(entries_of(sets), frame)) do
@@ -135,7 +135,7 @@ function roofs.labels(sets, frame, boxes, out)
   end
 end
 
---- Where each roof meets the peak.
+--- The points where each roof meets the peak.
 function roofs.ridges(f, r)
   local points = {}
   for n, l in ipairs(r.shown) do points[n] = {r.top / l.best, r.top} end
@@ -149,7 +149,7 @@ local function overlaps(a, boxes)
   return false
 end
 
--- Over the peak, or below it, how many operations a byte each roof reaches it at: as many numbers as there is room for.
+-- Above or below the peak, the operations per byte where each roof reaches it, as far as there is room.
 local function ridge_numbers(f, r, frame, y, right, boxes)
   local points = table.move(r.shown, 1, #r.shown, 1, {})
   table.sort(points, function(a, b) return a.best > b.best end)
@@ -163,7 +163,7 @@ local function ridge_numbers(f, r, frame, y, right, boxes)
   end
 end
 
---- Over the highest peak, and below the others: what it is, and where roofs meet it. What is written there becomes boxes.
+--- Above the highest peak, and below the others: its label and where roofs meet it. Labels become boxes.
 function roofs.peaks(f, sets, frame, boxes)
   local sorted = {}
   for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end

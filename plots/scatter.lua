@@ -1,4 +1,4 @@
---- Predicted beside measured times: a dot for each schedule, on logarithmic axes, and the line on which both are equal.
+--- Predicted over measured times: one dot per schedule, on logarithmic axes, and the line on which both are equal.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local plot = require "nestwright.plots.plot"
@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 local scatter = {}
 
 local LEFT, RIGHT, HEIGHT, UNDER = 110, 640, 480, 58 -- pixels
-local BAND = 1.25 -- the thin lines: so many times too long, or too short
+local BAND = 1.25 -- the thin lines: this factor too long or too short
 local colour = figure.colour
 
 local function ends(points, names)
@@ -19,7 +19,7 @@ local function ends(points, names)
   return lo / 1.15, hi * 1.15
 end
 
--- Those of the best quarter are filled.
+-- Dots of the fastest quarter are filled.
 local function parted(points)
   local measured, best, rest = {}, {}, {}
   for n, p in ipairs(points) do measured[n] = p.measured end
@@ -56,22 +56,22 @@ local function panel(f, a)
 end
 
 local function key_of()
-  return {{text = "the quarter that is fastest", pt = 7, colour = colour.red}, {text = "the others", pt = 6, colour = colour.blue}}
+  return {{text = "the fastest quarter", pt = 7, colour = colour.red}, {text = "the others", pt = 6, colour = colour.blue}}
 end
 
 local function caption(a)
-  return ("%s: predicted beside measured times of %d random legal schedules. Kendall's tau %.3f, within the best quarter %.3f; "
+  return ("%s: predicted and measured times of %d random legal schedules. Kendall's tau %.3f, within the best quarter %.3f; "
     .. "median error %.1f %%."):format(a.kernel, #a.points, a.analytic.tau, a.analytic.tau_best_quarter or 0 / 0,
     100 * a.analytic.median_error)
 end
 
---- a: of nw.cost.audit.
+--- a: from nw.cost.audit.
 function scatter.make(a, title)
   local f, rows = figure.new {title = title or ("%s: predicted and measured times"):format(a.kernel), width = RIGHT + 40}, {}
   panel(f, a)
   f:key(key_of())
-  local small = ("%s On the line both are equal; dashed: a quarter too much, a fifth too little. Measured on %s, each the least of "
-    .. "several runs in turn."):format(caption(a), a.measured_on)
+  local small = ("%s On the solid line both are equal; dashed lines: 25 %% too high and 20 %% too low. Measured on %s, each the "
+    .. "fastest of several runs in turn."):format(caption(a), a.measured_on)
   local script, size = f:finish(UNDER, small)
   for n, p in ipairs(a.points) do rows[n] = {p.measured, p.predicted, p.learned, p.trace} end
   return plot.new {caption = small, script = script, size = size, rows = rows,

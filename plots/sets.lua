@@ -1,4 +1,4 @@
---- How full the sets of a cache are over time, and how many different lines each is asked for: two maps on one time axis.
+--- How full the sets of a cache are over time, and how many different lines of each are accessed: two maps on one time axis.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -8,12 +8,12 @@ local written = require "nestwright.show.written"
 local sets = {}
 
 sets.COLUMNS = 300 -- parts of the time
-local ROWS = 256 -- of more sets, the worst of neighbours is drawn
+local ROWS = 256 -- rows; with more sets, each row shows the worst of its sets
 local LEFT, RIGHT, PANEL, UNDER = 110, 880, 220, 54 -- pixels
 
 -- ---- the maps
 
--- Sets a row of the map stands for.
+-- Sets per row of the map.
 local function sets_a_row(n) return math.max(1, math.ceil(n / ROWS)) end
 
 local function map_lines(columns, nsets)
@@ -27,14 +27,14 @@ local function map_lines(columns, nsets)
     end
     lines[#lines + 1] = table.concat(cells, " ")
   end
-  if #lines == 1 then lines[2], each = lines[1], each / 2 end -- an image has at least two rows
+  if #lines == 1 then lines[2], each = lines[1], each / 2 end -- an image needs at least two rows
   return lines, each
 end
 
--- Columns of which there are at least two.
+-- Columns, at least two.
 local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
 
--- A tick stands at the middle of its set.
+-- A tick is at the middle of its set.
 local function set_tics(n)
   local step, out = math.max(1, 2 ^ math.ceil(math.log(n / 8, 2))) // 1 | 0, {}
   for set = 0, n - 1, step do out[#out + 1] = ("'%d' %g"):format(set, set + 0.5) end
@@ -42,7 +42,7 @@ local function set_tics(n)
 end
 
 
--- Up to the number of ways a paler or darker blue; above it orange to red: that is too much for the set. Ever darker, in grey too.
+-- Up to the number of ways, blue; above it orange to red, which exceeds the set. Larger is darker, also in grey.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
@@ -64,7 +64,7 @@ local function place(f, x, columns, most, what, last)
   }, {("%s matrix using (($1 + 0.5)*%.9g):(($2 + 0.5)*%g):3 with image notitle"):format(f:data(lines, "sets"), width, each)})
 end
 
--- ---- what is to be seen
+-- ---- the caption
 
 local function most_of(columns)
   local most = 0
@@ -74,7 +74,7 @@ local function most_of(columns)
   return most
 end
 
--- Shares of the sets: asked for more lines at a time than they have ways, and asked for nothing at all.
+-- Shares of the sets: with more lines accessed in some part of the time than ways, and never accessed.
 local function shares(asked, nsets, ways)
   local crowded, unused = 0, 0
   for set = 1, nsets do
@@ -88,12 +88,12 @@ end
 
 local function caption(x, filling, cache)
   local crowded, unused = shares(filling.asked, x.sets, x.ways)
-  local text = "L%d has %s of %s. In one of %s of the time a set is asked for up to %d different lines; %.3g %% of the "
-    .. "sets are at some time asked for more than they hold, %.3g %% are never asked for anything."
+  local text = "L%d has %s of %s. In one of %s of the time, up to %d different lines of one set are accessed; %.3g %% of the "
+    .. "sets get more lines in some part of the time than they can hold, and %.3g %% are never accessed."
   local out = {text:format(x.level, written.plural(x.sets, "set"), written.plural(x.ways, "way"),
     written.plural(#filling.asked, "part"), most_of(filling.asked), 100 * crowded, 100 * unused)}
   if sets_a_row(x.sets) > 1 then
-    out[#out + 1] = ("A row stands for %d sets and shows the fullest."):format(sets_a_row(x.sets))
+    out[#out + 1] = ("Each row stands for %d sets and shows the fullest one."):format(sets_a_row(x.sets))
   end
   out[#out + 1] = caches.small_print(cache, 1, x.level)
   return out
@@ -109,7 +109,7 @@ local function rows_of(filling)
   return rows
 end
 
---- filling: of core.filling.
+--- filling: from core.filling.
 function sets.make(filling, cache, level, title)
   if filling.time == 0 then errors.fail("invalid", nil, "cache_sets: the schedule touches no memory at these sizes") end
   local at = cache.levels[level]
@@ -117,7 +117,7 @@ function sets.make(filling, cache, level, title)
     ways = at.ways == 0 and at.bytes // cache.line or at.ways}
   local f, most = figure.new {title = title}, most_of(filling.asked)
   place(f, x, filling.held, x.ways, "lines held", false)
-  place(f, x, filling.asked, most, "different lines asked for", true)
+  place(f, x, filling.asked, most, "different lines accessed", true)
   local said = caption(x, filling, cache)
   local script, size = f:finish(UNDER, said[#said])
   return plot.new {caption = table.concat(said, "\n"), script = script, size = size, columns = {"column", "set", "held", "asked"},

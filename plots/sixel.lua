@@ -1,10 +1,10 @@
---- A bitmap out of sixels: what gnuplot's sixelgd draws, as colours of dots.
+--- Decodes sixels, as drawn by gnuplot's sixelgd, into a bitmap of coloured dots.
 local sixel = {}
 
-local SIX = 6 -- rows that a character stands for
+local SIX = 6 -- rows per character
 
--- The value of what is drawn with a colour: how far it is from the white ground, and how colourful. Pale is ground, pale grey
--- sooner than a pale colour.
+-- The visibility of a colour: its distance from the white background, and its saturation. Pale colours count as background, pale
+-- grey before other pale colours.
 local PALE, PALE_GREY = 0.1, 0.25
 
 local function value_of(r, g, b)
@@ -65,12 +65,12 @@ local function count(dots, x, y, colour)
   if colour.value > dot.colour.value then dot.colour = colour end
 end
 
---- Reduced by `by` either way: dots[y][x] is {n (pixels drawn of by*by), colour (the most telling of them), of
+--- Reduces the bitmap by `by` in both directions: dots[y][x] is {n (drawn pixels of by*by), colour (the most visible one), of
 --- (pixels by colour)}, from 0.
 function sixel.dots(data, by)
   local dots, lines = {}, {}
   for bit = 0, SIX - 1 do lines[bit] = {} end
-  -- What is painted later lies on top.
+  -- Later runs overwrite earlier ones.
   local function paint(x, times, bits, colour)
     for bit = 0, SIX - 1 do
       if bits >> bit & 1 == 1 then

@@ -1,6 +1,6 @@
---- The space-time diagram: which element of which tensor is touched when, and what caches make of it. A column a schedule; in
---- it a group of lanes for each thread, a lane a tensor, on one time axis; loops as brackets above; at the foot, how much was
---- touched so far against what the caches hold.
+--- The space-time diagram: which element of which tensor is accessed when, and the behaviour of the caches. One column per
+--- schedule; in it one group of lanes per thread, one lane per tensor, on one time axis; loops as brackets above; below, the bytes
+--- touched so far compared with the cache sizes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -15,9 +15,9 @@ local spacetime = {}
 
 local colour = figure.colour
 
-spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is made
-local QUICK = 20000000 -- accesses whose reuse distances are worth waiting for
-local BRACKETS = 300 -- of one loop: more are not told apart
+spacetime.MOST = 3000 -- accesses with single marks; more become a raster
+local QUICK = 20000000 -- the most accesses for which reuse distances are computed
+local BRACKETS = 300 -- brackets of one loop; more are not distinguishable
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
 
 local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
@@ -25,7 +25,8 @@ spacetime.units = UNITS
 
 -- ---- layout
 
--- The rows of a picture: for each group how many rows of loops, and the lanes (tensor, lowest and highest y), over all columns.
+-- The rows of a picture: for each group the number of rows of loops, and the lanes (tensor, lowest and highest y), over all
+-- columns.
 local function rows_of(columns)
   local groups = {}
   for _, column in ipairs(columns) do
@@ -53,7 +54,7 @@ local function lane_height(groups)
   return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
 end
 
--- Of many lanes the pixels are made wider: the file is to stay small.
+-- With many lanes the pixels are wider, to keep the file small.
 local function pixels_across(lanes, height, columns)
   return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
 end
@@ -141,7 +142,7 @@ local function extents(columns)
   return time, most
 end
 
--- Titles of columns stand under the title of the whole.
+-- Titles of columns are below the title of the picture.
 local function place_headings(f, columns)
   if #columns == 1 then return end
   for _, column in ipairs(columns) do
@@ -155,7 +156,7 @@ end
 
 -- ---- captions
 
--- Loops around accesses that have no row above: they have too many iterations.
+-- Loops around accesses without a row of brackets, because they have too many iterations.
 local function undrawn(run, s)
   local shown, names = {}, {}
   for _, row in ipairs(run.loops) do shown[row.name] = not row.words or nil end
@@ -183,12 +184,12 @@ local function run_caption(run, s, o, out, prefix)
   end
   local left_out = undrawn(run, s)
   if #left_out > 0 then
-    out[#out + 1] = ("%sLoops with iterations too many or too short to be told apart have no brackets: %s."):format(prefix,
+    out[#out + 1] = ("%sLoops whose iterations are too many or too short to distinguish have no brackets: %s."):format(prefix,
       table.concat(left_out, ", "))
   end
 end
 
--- What the cost model says of each column, where a machine was named.
+-- The prediction of the cost model for each column, if a machine was given.
 local function model_words(columns, o)
   local out = {}
   for n, column in ipairs(o.machine ~= nil and columns or {}) do
@@ -207,7 +208,8 @@ local function caption_of(columns, o, raster)
     end
   end
   if raster then
-    out[#out + 1] = "Each pixel stands for many accesses and shows the worst of them, a miss two pixels wide: no miss is lost."
+    out[#out + 1] = "Each pixel stands for many accesses and shows the worst of them; a miss is two pixels "
+      .. "wide, so every miss is visible."
   end
   return out
 end
@@ -229,7 +231,7 @@ local function data_rows(columns)
   return out
 end
 
--- Brackets of one loop, in a picture of few runs or many.
+-- The most brackets of one loop, in a picture of few runs or many.
 local function most_rounds(columns)
   local runs = 0
   for _, column in ipairs(columns) do runs = runs + #column.walks end
@@ -281,8 +283,8 @@ local function gather(columns, o, kind)
   return true
 end
 
---- columns: {schedule, label, walks} of one schedule or two; o: {y, level, all (levels told apart), cache, sets (of the level),
---- title, threads, machine (whose numbers the caption has), sizes}.
+--- columns: {schedule, label, walks} of one schedule or two; o: {y, level, all (levels are distinguished), cache, sets (of the
+--- level), title, threads, machine (for the numbers in the caption), sizes}.
 function spacetime.make(columns, o)
   local kind = require "nestwright.plots.marks"
   if not gather(columns, o, kind) then

@@ -1,4 +1,4 @@
---- The step log as a curve: the time of each version of a schedule, one after the other.
+--- The step log as a curve: the time of each version of a schedule, in order.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -7,21 +7,21 @@ local written = require "nestwright.show.written"
 
 local steps = {}
 
-local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: margins, the panel, a step at least
-local NAME, ANGLE, CHARACTER = 34, 35, 6.6 -- characters of a step's text; how it is turned; pixels
-local FAR = 8 -- an axis of powers where one version takes so many times as long as another
+local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: margins, the panel, least width of a step
+local NAME, ANGLE, CHARACTER = 34, 35, 6.6 -- characters of a step's text; its angle; pixels
+local FAR = 8 -- the axis is logarithmic if one version takes this many times as long as another
 
 local colour, seconds = figure.colour, written.seconds
 
--- Filled: told apart from the version before; open: not; crosses: not measured.
+-- Filled: distinguishable from the version before; open: not; crosses: not measured.
 local KINDS = {
-  {name = "told", text = "told apart from the version before", pt = 7, colour = colour.blue},
+  {name = "told", text = "distinguishable from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
-  {name = "unknown", text = "spread not known, no verdict", pt = 4, colour = colour.blue},
+  {name = "unknown", text = "spread unknown, no verdict", pt = 4, colour = colour.blue},
   {name = "refused", text = "not measured", pt = 2, colour = colour.black},
 }
 
--- What each is to the last one before it that was measured.
+-- The relation of each version to the last measured one before it.
 local function kinds_of(list)
   local out, last = {}, nil
   for n, r in ipairs(list) do
@@ -39,7 +39,7 @@ local function name_of(n, r)
   return ("%d  %s%s"):format(r.time.version or n - 1, name, r.time.unsafe and " (unsafe)" or "")
 end
 
--- Pixels that the longest name takes to the left of its point and below the axis.
+-- The pixels that the longest name needs to the left of its point and below the axis.
 local function room_of(list, step)
   local left, under, angle = 0, 0, math.rad(ANGLE)
   for n, r in ipairs(list) do
@@ -66,7 +66,7 @@ local function series(f, list, kinds, name, top)
   return #out > 0 and f:data(out, name)
 end
 
--- The line goes through what was measured, and is broken where something was not.
+-- The line connects measured points, with gaps at the others.
 local function curve_parts(f, list, kinds, top)
   local line, halves, fastest, parts = {}, {}, {}, {}
   for n, r in ipairs(list) do
@@ -90,13 +90,13 @@ local function curve_parts(f, list, kinds, top)
   return parts
 end
 
--- Where a label is out of the curve's way: below in a dip, else above, on the side where the curve is lower.
+-- A label avoids the curve: below in a dip, else above, on the side where the curve is lower.
 local function place_of(list, n)
   local r, before, after = list[n], list[n - 1], list[n + 1]
   local falls = before and not before.refused and before.median > r.median
   local rises = after and not after.refused and after.median > r.median
   if falls and rises then return r.min or r.median, "center offset 0,-1.1" end
-  if rises and not before then return r.min or r.median, "center offset 0,-1.1" end -- to the left is the axis
+  if rises and not before then return r.min or r.median, "center offset 0,-1.1" end -- the axis is to the left
   local top = r.hi or r.median
   if falls then return top, "left offset 0.4,0.9" end
   if rises then return top, "right offset -0.4,0.9" end
@@ -136,7 +136,7 @@ end
 
 local function tick(v) return v == 0 and "0" or seconds(v) end
 
---- A figure of rows as plots/times makes them, and the pixels below its panel.
+--- A figure of rows from plots/times, and the pixels below its panel.
 function steps.figure(list, title)
   local step = math.max(WIDE, (1000 - LEFT - RIGHT) / #list)
   local room, under = room_of(list, step)

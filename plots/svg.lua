@@ -1,10 +1,10 @@
---- SVG: with words for those who cannot see it, and small enough for a notebook.
+--- SVG with a text description for accessibility, and small enough for a notebook.
 local gnuplot = require "nestwright.plots.gnuplot"
 
 local svg = {}
 
-svg.MOST = 500000 -- bytes that a notebook gets
-local SCALES = {1, 0.75, 0.5, 0.35} -- of a raster, until it is small enough
+svg.MOST = 500000 -- the largest SVG for a notebook, in bytes
+local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap, until it is small enough
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}
 
@@ -15,13 +15,13 @@ end
 
 local function about(title, p) return ("<title>%s</title>\n<desc>%s</desc>"):format(title, escaped(p.caption)) end
 
--- A figure's first words are its title.
+-- The first text of a figure is its title.
 local function title_of(text, p)
   local title = p.script:find "^# panels" and text:match "<text>([^<]*)</text>"
   return title or escaped(p.caption:match "^[^\n]*")
 end
 
--- gnuplot's own title and description say nothing of the picture.
+-- gnuplot's own title and description do not describe the picture.
 local function described(text, p)
   local from, to = text:find "<title>.-</title>%s*<desc>.-</desc>"
   if not from then return text end
@@ -29,7 +29,7 @@ local function described(text, p)
   return head .. about(title_of(text, p), p) .. text:sub(to + 1)
 end
 
---- The picture as it is drawn. Second: gnuplot's remarks.
+--- The picture as drawn. Second result: gnuplot's remarks.
 function svg.of(p)
   local text, remarks = gnuplot.picture(p.script, "svg", p.size)
   return described(text, p), remarks
@@ -62,17 +62,17 @@ end
 
 local number = 0
 
--- Several pictures stand in one page of a notebook, and gnuplot gives parts of all of them the same names.
+-- gnuplot gives the same ids in all pictures, but a notebook page contains several.
 local function renamed(text)
   number = number + 1
   local own = ("nw%06x%04x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
-  text = text:gsub("^<%?xml.-%?>%s*", "") -- what stands inside of a page is no document
+  text = text:gsub("^<%?xml.-%?>%s*", "") -- inline SVG must not have a document header
   return (text:gsub("<[^>]*>", function(tag)
     return (tag:gsub("(%sid=['\"])", "%1" .. own):gsub("(href=['\"]#)", "%1" .. own):gsub("(url%(['\"]?#)", "%1" .. own))
   end))
 end
 
---- The picture in at most MOST bytes: as it is, or as an image. Second: gnuplot's remarks.
+--- The picture in at most MOST bytes: as it is, or as a bitmap. Second result: gnuplot's remarks.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)

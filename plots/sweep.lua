@@ -1,4 +1,4 @@
---- What a sweep found, made ready to be drawn: which column over which parameters, what is best, what was refused.
+--- Prepares the results of a sweep for drawing: which column over which parameters, the best points, the refused ones.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local plot = require "nestwright.plots.plot"
@@ -8,7 +8,7 @@ local sweep = {}
 
 local function fail(hint, message, ...) errors.fail("invalid", hint, "plot: " .. message, ...) end
 
--- ---- which parameters
+-- ---- parameters
 
 local function is_param(s, name)
   for _, p in ipairs(s.params) do if p == name then return true end end
@@ -22,7 +22,7 @@ local function check_param(s, what, name)
     "%s: the sweep has no parameter '%s'", what, tostring(name))
 end
 
--- Rows for which parameters have the values asked for.
+-- The rows whose parameters have the given values.
 local function chosen(s, where)
   for name in pairs(errors.expect("plot: where", where or {}, "table")) do check_param(s, "where", name) end
   local out = {}
@@ -35,7 +35,7 @@ local function chosen(s, where)
   return out
 end
 
--- Values of a parameter among rows, in the order of the sweep.
+-- The values of a parameter among rows, in the order of the sweep.
 local function values_of(list, name)
   local out, seen = {}, {}
   for _, row in ipairs(list) do
@@ -48,7 +48,7 @@ local function values_of(list, name)
   return out
 end
 
--- Parameters of which more than one value is left, without those already spoken for.
+-- The parameters with several remaining values, except for those already used.
 local function varying(s, list, taken)
   local out = {}
   for _, name in ipairs(s.params) do
@@ -65,7 +65,7 @@ local function check_all_told(s, list, taken)
     "the sweep has several values of %s as well", table.concat(rest, ", "))
 end
 
--- ---- which column
+-- ---- columns
 
 local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, machine = true, error = true}
 
@@ -88,7 +88,7 @@ local function check_measured(list)
   fail(nil, "nothing was measured: %s", tostring(list[1].error))
 end
 
--- The only column that there can be a question of.
+-- The only possible column, or an error.
 local function usual_column(s, list)
   check_measured(list)
   local names, seen = columns(s, list)
@@ -99,7 +99,7 @@ local function usual_column(s, list)
     if not BESIDE[name] and not (time and seen[time .. "_q1"]) then out[#out + 1] = name end
   end
   if #out == 1 then return out[1] end
-  fail(#out > 0 and "its columns are " .. table.concat(out, ", ") or nil, #out > 0 and "which column? y = '%s'" or
+  fail(#out > 0 and "its columns are " .. table.concat(out, ", ") or nil, #out > 0 and "y: name a column, for example y = '%s'" or
     "the sweep has no column of numbers", out[1])
 end
 
@@ -107,14 +107,14 @@ local function check_column(s, list, name)
   local names, seen = columns(s, list)
   if seen[name] then return name end
   for _, row in ipairs(list) do
-    if row[name] ~= nil then fail(nil, "the column %s is not numbers", tostring(name)) end
+    if row[name] ~= nil then fail(nil, "the values of column %s are not numbers", tostring(name)) end
   end
   local near = type(name) == "string" and core.nearest(name, names)
   fail(near and ("did you mean '%s'?"):format(near) or #names > 0 and "its columns are " .. table.concat(names, ", ") or nil,
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Whether a column is seconds; and where its middle halves are.
+-- Whether a column holds seconds, and the columns of its middle halves.
 local function kind_of(list, name, unit)
   local median = name .. "_median"
   for _, row in ipairs(list) do
@@ -128,13 +128,13 @@ local function finite(v) return type(v) == "number" and v == v and v ~= math.hug
 
 -- ---- points
 
--- What is in a row in place of a number that could be drawn.
+-- What a row has instead of a number that can be drawn.
 local function odd(v)
   if type(v) ~= "number" or finite(v) then return nil end
   return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
 end
 
--- A row as a point: where, how much, from where to where; or why not.
+-- A row as a point: position, value, middle half; or the reason why it has none.
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
@@ -142,7 +142,7 @@ local function point_of(row, kind)
     odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
---- Marks the best of these points, of two at least, and those not distinguishable from it. better: "min", "max", or nil: none is.
+--- Marks the best of at least two points, and those not distinguishable from it. better: "min", "max", or nil: none.
 function sweep.mark_best(points, better)
   local best, n = nil, 0
   for _, p in ipairs(points) do
@@ -160,18 +160,18 @@ function sweep.mark_best(points, better)
   return best
 end
 
---- How a value of a parameter reads.
+--- The text of a parameter's value.
 function sweep.text(v)
   if math.type(v) == "float" then return ("%g"):format(v) end
   return tostring(v)
 end
 
---- How a column reads.
+--- The title of a column.
 function sweep.column(name)
   return name == "median" and "time, median" or name == "min" and "time, fastest" or name
 end
 
---- The value of a column, with its unit.
+--- The text of a column's value, with its unit.
 function sweep.writer(kind, unit)
   if kind.time then return function(v) return v == 0 and "0" or written.seconds(v) end end
   return function(v)
@@ -201,7 +201,7 @@ function sweep.about_best(x, value, points, best, write)
     #alike > 0 and ("; not distinguishable from it: %s"):format(table.concat(alike, ", ")) or "")
 end
 
---- A line of the caption about points along x: how many, from where to where, the best, those refused.
+--- A line of the caption about points along x: their number, range, the best, the refused ones.
 function sweep.about(name, points, best, x, write)
   local lo, hi, n, refused, undrawn = math.huge, -math.huge, 0, {}, {}
   for _, p in ipairs(points) do
@@ -221,7 +221,7 @@ function sweep.about(name, points, best, x, write)
   return table.concat(parts, "; ")
 end
 
---- Machine and spread of the rows drawn.
+--- The machine and the spread of the drawn rows.
 function sweep.small_print(list)
   local machines, most = values_of(list, "machine"), nil
   for _, row in ipairs(list) do
@@ -231,11 +231,11 @@ function sweep.small_print(list)
   local threads = values_of(list, "threads")
   local unsafe = false
   for _, row in ipairs(list) do unsafe = unsafe or row.unsafe ~= nil and row.unsafe ~= false end
-  local machine = #machines > 0 and table.concat(machines, "; ") or "Machine not told"
+  local machine = #machines > 0 and table.concat(machines, "; ") or "Unknown machine"
   return ("%s%s. Points measured one after the other.%s%s"):format(machine,
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "",
     most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
-    unsafe and " Some are of schedules with steps that nobody judged (unsafe)." or "")
+    unsafe and " Some schedules have steps that were not judged (unsafe)." or "")
 end
 
 -- ---- making
@@ -256,28 +256,30 @@ end
 
 local function check_log(log)
   if log == nil or log == "" or log == "x" or log == "y" or log == "xy" then return log end
-  fail(nil, "log is 'x', 'y', 'xy' or '', not '%s'", tostring(log))
+  fail(nil, "log must be 'x', 'y', 'xy' or '', not '%s'", tostring(log))
 end
 
--- What a style has no use for is refused.
+-- Refuses options that a style does not use.
 local function check_fits(o, style)
   local log = check_log(o.log)
   if style == "heat" and o.by ~= nil then fail("style = 'lines'", "a heat map has no curves: by = '%s'", tostring(o.by)) end
-  if style ~= "heat" and o.value ~= nil then fail("style = 'heat'", "value is of heat maps; y = '%s'", tostring(o.value)) end
-  if style == "heat" and log and log ~= "" then fail("log = '' for plain colours", "a heat map has no axes of powers") end
-  if style == "bars" and log and log ~= "" then fail("style = 'lines'", "bars begin at zero, which is no power") end
+  if style ~= "heat" and o.value ~= nil then fail("style = 'heat'", "value applies to heat maps only; write y = '%s'",
+    tostring(o.value)) end
+  if style == "heat" and log and log ~= "" then fail("log = '' for plain colours", "a heat map has no logarithmic axes") end
+  if style == "bars" and log and log ~= "" then fail("style = 'lines'",
+    "bars start at zero, which a logarithmic axis cannot show") end
 end
 
 local function check_best(best, kind)
   if best == nil then return kind.time and "min" or nil end
   if best == "min" or best == "max" then return best end
-  if best ~= false then fail(nil, "best is 'min', 'max' or false, not '%s'", tostring(best)) end
+  if best ~= false then fail(nil, "best must be 'min', 'max' or false, not '%s'", tostring(best)) end
 end
 
--- The curves of a sweep: a series for each column, or for each value of another parameter.
+-- The curves of a sweep: one series per column, or per value of another parameter.
 local function series_of(list, names, by, o)
   local out = {}
-  if by and #names > 1 then fail(nil, "several columns, or by = '%s', not both", by) end
+  if by and #names > 1 then fail(nil, "several columns cannot be combined with by = '%s'", by) end
   for _, name in ipairs(names) do
     local kind = kind_of(list, name, o.unit)
     for _, v in ipairs(by and values_of(list, by) or {true}) do
@@ -299,11 +301,11 @@ local function curves(s, o, list, style)
   if not by and #free == 1 and type(o.y) ~= "table" then by = free[1] end
   check_all_told(s, list, taken_by(o, x, by))
   local names = type(o.y) == "table" and o.y or {o.y or usual_column(s, list)}
-  if #names == 0 then fail(nil, "y: name at least one column") end
+  if #names == 0 then fail(nil, "y: expected at least one column") end
   for _, name in ipairs(names) do check_column(s, list, name) end
   local values = values_of(list, x)
   style = style or all_numbers(values) and "lines" or "bars"
-  if style == "lines" and not all_numbers(values) then fail("style = 'bars'", "x: %s is not numbers", x) end
+  if style == "lines" and not all_numbers(values) then fail("style = 'bars'", "x: the values of %s are not numbers", x) end
   local column = #names == 1 and sweep.column(names[1]) or table.concat(names, ", ")
   return {style = style, x = x, values = values, series = series_of(list, names, by, o), column = column,
     across = #names > 1}
@@ -322,10 +324,11 @@ local function heat(s, o, list)
     kind = kind_of(list, column, o.unit), list = list}
 end
 
---- s: a sweep; o: the options of sweep:plot, read. s.small: its small print, where it was not measured; s.titles: what columns are
---- called in the picture.
+--- s: a sweep; o: the parsed options of sweep:plot. s.small: its small print if it was not measured; s.titles: titles of columns in
+--- the picture.
 function sweep.make(s, o)
-  if o.style ~= nil and not STYLES[o.style] then fail(nil, "style is 'lines', 'bars' or 'heat', not '%s'", tostring(o.style)) end
+  if o.style ~= nil and not STYLES[o.style] then fail(nil, "style must be 'lines', 'bars' or 'heat', not '%s'",
+    tostring(o.style)) end
   local list = chosen(s, o.where)
   local is_heat = o.style == "heat" or o.style == nil and o.value ~= nil
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)

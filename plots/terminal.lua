@@ -1,4 +1,4 @@
---- Pictures on the terminal: kitty's graphics or sixel where it answers that it can, else braille, else plain characters.
+--- Pictures on the terminal: kitty's graphics or sixel if the terminal reports it, else braille, else plain characters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -8,7 +8,7 @@ local svg = require "nestwright.plots.svg"
 
 local terminal = {}
 
--- ---- which way
+-- ---- choice of the method
 
 local WAYS = {"kitty", "sixel", "braille", "dumb", "none"}
 
@@ -21,7 +21,7 @@ local function utf8_locale()
   return false
 end
 
--- Inside a multiplexer it is the multiplexer that answers, and it takes kitty's query for a title; these others print it.
+-- A multiplexer answers itself, and takes kitty's query for a title; the others listed print the query.
 local function takes_kitty_query()
   local term = env "TERM"
   local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"
@@ -29,9 +29,9 @@ local function takes_kitty_query()
 end
 
 local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
-local PATIENCE = 1000 -- milliseconds; every terminal answers the second question
+local PATIENCE = 1000 -- milliseconds; every terminal answers the second query
 
--- What an answer says, or nil where there is none.
+-- The meaning of an answer, or nil if there is none.
 local function understood(answer)
   if answer:find("\27_Gi=31;OK", 1, true) then return "kitty" end
   local attributes = answer:match "\27%[%?([%d;]*)c"
@@ -44,7 +44,7 @@ local function can()
   if env "TERM" == "dumb" or env "TERM" == "" then return "text" end
   if not asked then
     local answer = core.terminal_ask((takes_kitty_query() and KITTY or "") .. ATTRIBUTES, PATIENCE)
-    if not answer then return "text" end -- something was typed ahead: ask again next time
+    if not answer then return "text" end -- the user typed ahead: ask again next time
     asked = understood(answer) or "text"
   end
   return asked
@@ -54,10 +54,10 @@ local function chosen()
   local name = env "NESTWRIGHT_GRAPHICS"
   if name == "" then return nil end
   for _, way in ipairs(WAYS) do if name == way then return way end end
-  errors.fail("invalid", nil, "NESTWRIGHT_GRAPHICS is %s, not '%s'", table.concat(WAYS, ", "), name)
+  errors.fail("invalid", nil, "NESTWRIGHT_GRAPHICS must be one of %s, not '%s'", table.concat(WAYS, ", "), name)
 end
 
---- How pictures are shown here: "kitty", "sixel", "braille", "dumb", or "none" where the output is no terminal.
+--- The way to show pictures: "kitty", "sixel", "braille", "dumb", or "none" if the output is not a terminal.
 function terminal.way()
   if not core.terminal() then return "none" end
   if chosen() then return chosen() end
@@ -68,16 +68,16 @@ end
 
 -- ---- pixels
 
-local CELL = {8, 16} -- pixels of a character, where the terminal does not say
+local CELL = {8, 16} -- pixels of a character, if the terminal does not report it
 
--- The scale at which a picture fits the window's width; twice as large where characters are, for eyes far from small pixels.
+-- The scale at which a picture fits the window's width; doubled if characters are large, since then pixels are small.
 local function scale_of(p, screen)
   local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
   local wanted = cell > 14 and 2 or 1
   return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
 end
 
--- Chunks of 4,096 bytes; all but the last say that more comes. q=2: kitty is to say nothing.
+-- Chunks of 4,096 bytes; all but the last announce more. q=2: kitty must not answer.
 local function kitty(p, screen)
   local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
   local out, head = {}, "a=T,f=100,q=2,"
@@ -99,17 +99,17 @@ end
 
 local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
 
--- What a terminal without UTF-8 can show of a text.
+-- The part of a text that a terminal without UTF-8 can show.
 local function plain(text)
   return utf8_locale() and text or (text:gsub("[\xc2-\xf4][\x80-\xbf]+", function(c) return PLAIN[c] or "?" end))
 end
 
--- The small print, where the caption does not say it.
+-- The small print, unless the caption contains it.
 local function unsaid(p, print)
   return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
 end
 
--- Commands of figure.lua for what is under the panels. A label is one line, and ends in what no user wrote.
+-- Commands of figure.lua for text below the panels. A label is one line, and its end never contains user text.
 local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1,0 font ',11'$",
   "^set label .* font ',9' textcolor rgb '#666666'$", "^set object rectangle from screen "}
 
@@ -123,15 +123,15 @@ local function without_below(script)
   return table.concat(out, "\n")
 end
 
-local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot draws marks
+local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot numbers marks
 
--- Frames lie under marks, which are as large as they; names of axes are written beside the picture, where they have room.
+-- Frames are drawn below marks of the same size; names of axes are written beside the picture, where there is room.
 local function bare(script)
   script = without_below(script):gsub("\nreset; [^\n]*", "%0; set border back"):gsub("\nplot ", "\nunset ylabel%0")
   return script
 end
 
--- Of labels only those of axes stand upright here.
+-- Only labels of axes are vertical here.
 local function upright(p, columns, rows)
   local script = p.script:gsub("\nset label [^\n]* rotate by 90%f[\n]", "")
   return require "nestwright.plots.braille".upright({script = script}, columns, rows)
@@ -144,7 +144,7 @@ local function dumb_lines(p, all, rows)
   return lines
 end
 
--- The panels as gnuplot draws them; key and small print, which it would write over one another, by ourselves.
+-- The panels as gnuplot draws them, with our own key and small print, which gnuplot would overprint.
 local function dumb(p, screen)
   local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
   local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
@@ -172,7 +172,7 @@ local function drawn(p)
   return DRAW[way](p, screen) .. "\n" .. plain(require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1))
 end
 
---- The picture as what is to be written to the terminal; its caption where that is none; the text form where it cannot be drawn.
+--- The picture as terminal output; the caption if the output is not a terminal; the text form if it cannot be drawn.
 function terminal.shown(p)
   local ok, picture = pcall(drawn, p)
   return ok and picture or plot.undrawn(p, picture)

@@ -1,5 +1,5 @@
---- The timeline (Gantt): who does what when. A lane a thread or a stage of a pipeline, a bar for what it does, arrows for what
---- needs what; what is left of a lane is idle.
+--- The timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, arrows for dependences; the rest
+--- of a lane is idle.
 local axis = require "nestwright.plots.axis"
 local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
@@ -13,14 +13,15 @@ local timeline = {}
 
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
-local TALLEST, LOWEST, ROOM = 36, 13, 560 -- of a lane; of all of them
-local COLUMN = 5 -- pixels, of bars too narrow to be told apart
-local FAR = 1000 -- from zero, in lengths of the time shown
-local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels, of a label on a bar; characters of a lane's name
-local NARROW = " Where bars are too narrow to be told apart, the height says for how much of the time there is one."
+local TALLEST, LOWEST, ROOM = 36, 13, 560 -- heights of a lane; of all lanes
+local COLUMN = 5 -- pixels, for bars that are too narrow to distinguish
+local FAR = 1000 -- distance from zero, in lengths of the shown time
+local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels of a label on a bar; characters of a lane's name
+local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
 
--- Fills need no colour: density and pattern say the same. After eight kinds they come again, each in another colour.
+-- Fills are readable without colour: density and pattern carry the same information. After eight kinds they repeat in other
+-- colours.
 local KINDS = {
   {colour = colour.blue, fill = "solid 0.5"}, {colour = colour.orange, fill = "pattern 4"},
   {colour = colour.green, fill = "solid 0.2"}, {colour = colour.red, fill = "pattern 2"},
@@ -53,7 +54,7 @@ local function read(n, r)
   return out
 end
 
--- Lanes by name, in their order, and where each is; those that are asked for come first.
+-- Lanes by name, in order, and their positions; given lanes come first.
 local function lanes_asked(names)
   local lanes, at = {}, {}
   for n, name in ipairs(names and errors.expect("timeline: lanes", names, "table") or {}) do
@@ -80,18 +81,18 @@ local function read_all(records, names)
     lane.bars[#lane.bars + 1] = list[n]
   end
   if #lanes > MOST_LANES then
-    errors.fail("limit", "keep those that matter", "timeline: there are %d lanes; at most %d can be told apart", #lanes, MOST_LANES)
+    errors.fail("limit", "draw fewer lanes", "timeline: %d lanes are too many: at most %d can be distinguished", #lanes, MOST_LANES)
   end
   return list, lanes
 end
 
--- Records that an arrow goes from and to: their numbers in the list, or the records themselves.
+-- The records of an arrow: their numbers in the list, or the records themselves.
 local function read_arrows(list, arrows)
   local of, out = {}, {}
   for _, r in ipairs(list) do of[r.given], of[r.n] = r, r end
   for n, a in ipairs(arrows and errors.expect("timeline: arrows", arrows, "table") or {}) do
     local ends = type(a) == "table" and {from = of[a.from], to = of[a.to]} or {}
-    if not (ends.from and ends.to) then fail("arrow %d: from and to are records, or their numbers from 1 to %d", n, #list) end
+    if not (ends.from and ends.to) then fail("arrow %d: from and to must be records, or their numbers from 1 to %d", n, #list) end
     ends.back = ends.to.from < ends.from.to
     out[n] = ends
   end
@@ -105,7 +106,7 @@ local function by_begin(a, b)
   return a.n < b.n
 end
 
--- Bars of one lane that overlap lie under one another; busy is the time in which there is any.
+-- Overlapping bars of one lane are drawn over each other; busy is the time covered by any bar.
 local function settle(lane)
   table.sort(lane.bars, by_begin)
   local ends, busy, reached = {}, 0, -math.huge
@@ -119,7 +120,7 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
--- The time shown; third, whether it has any length: else a unit of it is drawn.
+-- The shown time; the third result says whether it has any length: otherwise one unit is drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end
@@ -128,7 +129,7 @@ local function span_of(list, o)
   return from, from + math.max(1, 1e-6 * math.abs(from)), false
 end
 
--- Times of which only the last digits differ are drawn from the first one on; the answer is that one, else 0.
+-- Times that differ only in their last digits are drawn relative to the first one, which is returned; else 0.
 local function origin_of(list, from, to)
   if math.abs(from) <= FAR * (to - from) then return 0 end
   for _, r in ipairs(list) do r.from, r.to = r.from - from, r.to - from end
@@ -152,14 +153,14 @@ end
 
 local function plural(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
 
--- Idle time of all lanes, and of the lanes with the least and the most.
+-- The idle time of all lanes, and of the lanes with the least and the most.
 local function idle_text(lanes, whole, o)
   local least, most = lanes[1], lanes[1]
   for _, lane in ipairs(lanes) do
     if lane.idle < least.idle then least = lane end
     if lane.idle > most.idle then most = lane end
   end
-  local text = ("%s %s idle"):format(o.idle and o.idle.within or "on the whole", percent(whole))
+  local text = ("%s %s idle"):format(o.idle and o.idle.within or "overall", percent(whole))
   if least == most then return text end
   return ("%s: %s least with %s, %s most with %s"):format(text, least.name, percent(least.idle), most.name, percent(most.idle))
 end
@@ -167,12 +168,12 @@ end
 local function arrows_text(arrows)
   local back = 0
   for _, a in ipairs(arrows) do if a.back then back = back + 1 end end
-  local text = plural(#arrows, "arrow") .. " from what is made to what needs it"
-  return back == 0 and text or ("%s; %d point back in time: what is needed is not there yet (dashed)"):format(text, back)
+  local text = plural(#arrows, "arrow") .. " from a result to the record that needs it"
+  return back == 0 and text or ("%s; %d point back in time: the result does not exist yet (dashed)"):format(text, back)
 end
 
 local function kinds_text(kinds)
-  local more = #kinds <= #KINDS * #KINDS and "those that share one differ in colour" or "some look alike: join kinds"
+  local more = #kinds <= #KINDS * #KINDS and "kinds with the same filling differ in colour" or "some look alike: merge kinds"
   return (" %d kinds have %d fillings: %s."):format(#kinds, #KINDS, more)
 end
 
@@ -181,7 +182,7 @@ local function caption_of(x, lanes, arrows, o)
   if x.long then
     out[1] = ("%s over %s; %s"):format(out[1], amount(x.to - x.from, x.unit), idle_text(lanes, x.idle, o))
   else
-    out[1] = ("%s, all at %s: no time passes, so none of it is idle"):format(out[1], amount(x.from + x.origin, x.unit))
+    out[1] = ("%s, all at %s: no time passes, so there is no idle time"):format(out[1], amount(x.from + x.origin, x.unit))
   end
   if #arrows > 0 then out[2] = arrows_text(arrows) end
   return table.concat(out, "\n")
@@ -189,7 +190,7 @@ end
 
 -- ---- bars
 
--- In the order in which they begin.
+-- In the order of their start.
 local function kinds_of(list)
   local kinds, at, ordered = {}, {}, table.move(list, 1, #list, 1, {})
   table.sort(ordered, by_begin)
@@ -211,7 +212,7 @@ local function bottom_and_top(lane, row)
   return top - high * (lane.rows > 1 and 0.92 or 1), top
 end
 
--- Boxes go to their kinds; the answer is labels, and whether bars were too narrow to be told apart.
+-- Adds boxes to their kinds; returns labels, and whether bars were too narrow to distinguish.
 local function fill_boxes(lanes, kinds, at, pixel)
   local column, labels, narrow = pixel * math.max(COLUMN, 2 * WIDTH * #lanes * #kinds / MOST_BARS), {}, false
   for _, lane in ipairs(lanes) do
@@ -228,7 +229,7 @@ local function fill_boxes(lanes, kinds, at, pixel)
   return labels, narrow
 end
 
--- Columns stand side by side: an edge would make them higher and wider.
+-- Columns are adjacent: a border would enlarge them.
 local function box_parts(f, kinds)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do
@@ -242,7 +243,7 @@ local function box_parts(f, kinds)
     end
   end
   if total > MOST_BARS then
-    errors.fail("limit", "show a part of the time, or fewer lanes", "timeline: %d bars are too many to draw; at most %d", total,
+    errors.fail("limit", "show a part of the time, or fewer lanes", "timeline: %d bars are too many: at most %d are drawn", total,
       MOST_BARS)
   end
   return parts
@@ -259,7 +260,7 @@ local function lane_commands(lanes, from, to)
   return out
 end
 
--- Those that fit; none where that would be most of the ink.
+-- The labels that fit; none if they would cover most of the picture.
 local function label_commands(labels, left, from, to, height, out)
   local fitting = {}
   for _, l in ipairs(labels) do
@@ -275,7 +276,7 @@ end
 
 local function arrow_commands(arrows, out)
   if #arrows > MOST_ARROWS then
-    errors.fail("limit", "show a part of the time", "timeline: %d arrows are too many to draw; at most %d", #arrows, MOST_ARROWS)
+    errors.fail("limit", "show a part of the time", "timeline: %d arrows are too many: at most %d are drawn", #arrows, MOST_ARROWS)
   end
   for _, a in ipairs(arrows) do
     local down = a.from.y > a.to.y and 1 or a.from.y < a.to.y and -1 or 0
@@ -329,7 +330,7 @@ local function columns_of(list)
   return rows
 end
 
--- Idle time of each lane, and of all: what no bar covers, or what was measured.
+-- The idle time of each lane, and of all: time without a bar, or as measured.
 local function count_idle(lanes, x, o)
   for _, lane in ipairs(lanes) do
     settle(lane)
@@ -348,7 +349,7 @@ local function key_of(kinds)
   return (#kinds > 1 or kinds[1].name ~= "") and entries or {}
 end
 
---- records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from, to (of the time shown),
+--- records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from, to (the shown time),
 --- idle (as measured: {whole, lanes by name, within (of which time, in words)}), small}.
 function timeline.make(records, o)
   local list, lanes = read_all(records, o.lanes)
@@ -358,7 +359,7 @@ function timeline.make(records, o)
   x.from, x.to = x.from - x.origin, x.to - x.origin
   count_idle(lanes, x, o)
   place(list, lanes)
-  local f = figure.new {title = o.title or "who does what when", width = WIDTH}
+  local f = figure.new {title = o.title or "activity over time", width = WIDTH}
   local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes)
   local kinds, at = kinds_of(list)
   local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left))
@@ -370,7 +371,7 @@ function timeline.make(records, o)
   write_sides(f, lanes, left, height)
   f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds))
   f:key(key_of(kinds))
-  local small = (o.small or "Idle: where no bar is.") .. (narrow and NARROW or "") .. (#kinds > #KINDS and kinds_text(kinds) or "")
+  local small = (o.small or "Idle: no bar.") .. (narrow and NARROW or "") .. (#kinds > #KINDS and kinds_text(kinds) or "")
   local script, size = f:finish(UNDER, small)
   return plot.new {caption = caption_of(x, lanes, arrows, o) .. "\n" .. small, script = script, size = size,
     columns = {"lane", "from", "to", "label", "kind"}, rows = columns_of(list), idle = lanes}

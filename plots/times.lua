@@ -1,4 +1,4 @@
---- Measured times, a row each: bars, points, or how many times as fast as the first. Nothing is put in order of speed.
+--- Measured times, one row each: bars, points, or speed-ups over the first. Rows are not sorted by speed.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -10,15 +10,15 @@ local written = require "nestwright.show.written"
 local pictures = {}
 
 local MOST = 60 -- rows
-local FAR = 20 -- one so many times as fast as another: on a plain axis the shorter bar would be a line
-local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: a row, the words above the columns, the axis below
+local FAR = 20 -- a ratio of times at which the shorter bar would be a line on a linear axis
+local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: a row, the headings of the columns, the axis below
 local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; of NAME characters
 
 local colour, seconds = figure.colour, written.seconds
 
--- ---- who is told apart from whom
+-- ---- distinguishable rows
 
--- The largest sets of rows whose middle halves all overlap: where one of them begins, all that reach there.
+-- The maximal sets of rows whose middle halves all overlap: at the start of each, all that reach there.
 local function sets_of(list)
   local out = {}
   for _, start in ipairs(list) do
@@ -38,7 +38,7 @@ local function within(a, b)
   return true
 end
 
---- Sets of two and more that are not distinguishable from each other, none inside another: lists of row numbers.
+--- Sets of at least two rows that are not distinguishable from each other, none inside another: lists of row numbers.
 function pictures.alike(list)
   local sets, out = sets_of(list), {}
   for k, set in ipairs(sets) do
@@ -51,7 +51,7 @@ function pictures.alike(list)
   return out
 end
 
--- ---- what is drawn
+-- ---- drawn values
 
 local function row_of(t, base)
   local r = {label = t.label, time = t, refused = t.refused}
@@ -73,7 +73,7 @@ local function rows_of(c)
   return out
 end
 
--- From the least to the most of what is drawn, where `at` is what is always known.
+-- The range of the drawn values; `at` is always known.
 local function extent(list, low, at, high)
   local lo, hi = math.huge, 0
   for _, r in ipairs(list) do
@@ -91,18 +91,18 @@ local STYLES = {
   points = {from = "min", lo = "lo", at = "median", hi = "hi", write = time_tick,
     axis = "time (point: median; line: middle half; tick: fastest)"},
   speedup = {from = "ratio_lo", lo = "ratio_lo", at = "ratio", hi = "ratio_hi", write = ratio_tick,
-    axis = "times as fast as the first (line: from the middle halves of both)"},
+    axis = "speed-up over the first (line: from the middle halves of both)"},
 }
 
 local function style_of(list, name)
   if name and not STYLES[name] and name ~= "steps" then
-    errors.fail("invalid", nil, "plot: style is 'bars', 'points', 'speedup' or 'steps', not '%s'", tostring(name))
+    errors.fail("invalid", nil, "plot: style must be 'bars', 'points', 'speedup' or 'steps', not '%s'", tostring(name))
   end
   local lo, hi = extent(list, "median", "median", "median")
   return name or (hi > FAR * lo and "points" or "bars")
 end
 
--- Where the axis begins and ends, whether it is one of powers, and where bars begin.
+-- The range of the axis, whether it is logarithmic, and the start of bars.
 local function axis_of(list, name)
   local style = STYLES[name]
   local lo, hi = extent(list, style.from, style.at, style.hi)
@@ -117,7 +117,7 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- Bars: plain of the first, filled of those told apart from it, hatched of those that are not; empty where nothing is said.
+-- Bars: plain for the first, filled if distinguishable from it, hatched if not; empty without a verdict.
 local KINDS = {
   {fill = "solid 0.45", colour = colour.grey, point = 7, is = function(r) return r.first end},
   {fill = "solid 0.8", colour = colour.blue, point = 7, is = function(r) return not r.first and not r.same and not r.unknown end},
@@ -154,7 +154,7 @@ local function point_parts(f, list, style, parts)
   end
 end
 
--- Middle halves, and the fastest.
+-- Middle halves, and the fastest times.
 local function spread_parts(f, list, style, name, parts)
   local halves, fastest = {}, {}
   for n, r in ipairs(list) do
@@ -170,19 +170,19 @@ local function spread_parts(f, list, style, name, parts)
   end
 end
 
--- ---- words beside the rows
+-- ---- text beside the rows
 
 local function label(text, x, y, how)
   return ("set label %s at %s, %s noenhanced %s"):format(gnuplot.quote(text), x, y, how)
 end
 
---- Steps nobody judged are marked wherever their times are shown.
+--- Times of schedules with steps that were not judged are marked wherever they are shown.
 function pictures.unsafe(t) return t.unsafe and " (unsafe)" or "" end
 
 local GREY = " textcolor rgb '#666666'"
-local TIME, AGAINST = 78, 92 -- pixels from the axis's end to where the time ends, and to where what is said of it begins
+local TIME, AGAINST = 78, 92 -- pixels from the end of the axis to the end of the time, and to the start of the verdict
 
--- Where the panel is so wide, pixels behind its right end.
+-- A position in pixels after the right end of a panel of this width.
 local function behind(pixels, wide) return ("graph %.4f"):format(1 + pixels / wide) end
 
 local function name_of(r) return written.shortened(r.label, NAME) .. pictures.unsafe(r.time) end
@@ -216,7 +216,7 @@ local function line(x1, y1, x2, y2)
     colour.grey)
 end
 
--- A line along a set's rows, with a tooth at each of them.
+-- A line along a set's rows, with a tick at each of them.
 local function bracket_lines(list, sets, wide, out)
   for k, set in ipairs(sets) do
     local x, tooth = 1 + (COLUMN + VERDICT + BRACKET * k) / wide, 6 / wide
@@ -247,7 +247,7 @@ local function times_panel(f, list, name, c, sets)
   f:panel({left = left, right = right, top = f.bottom + HEAD, height = ROW * #list}, out, parts)
 end
 
--- ---- words
+-- ---- captions
 
 local function about_row(r, base)
   local name = r.label .. pictures.unsafe(r.time)
@@ -256,7 +256,7 @@ local function about_row(r, base)
   said = said .. (r.lo and (", middle half %s to %s"):format(seconds(r.lo), seconds(r.hi)) or ", spread unknown")
   if r.min and not r.time.fastest_alone then said = said .. ", fastest " .. seconds(r.min) end
   if r.first then return said end
-  if r.unknown then return ("%s; no verdict against %s: it takes the middle half of both"):format(said, base.label) end
+  if r.unknown then return ("%s; no verdict against %s: the middle halves of both are needed"):format(said, base.label) end
   if r.same then return ("%s; not distinguishable from %s"):format(said, base.label) end
   return ("%s; %s times as fast as %s"):format(said, written.times(r.ratio):gsub("x$", ""), base.label)
 end
@@ -275,11 +275,11 @@ local function spread_words(list)
     if r.time.spread then most = math.max(most or 0, r.time.spread) end
     unknown = unknown or not r.refused and not r.time.spread
   end
-  if not most then return "Spread not known." end
-  return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", of some not known" or "")
+  if not most then return "Spread unknown." end
+  return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", for some unknown" or "")
 end
 
--- Different values of a field, in the order in which they come; of others than the first, whose they are.
+-- The different values of a field, in order; for values other than the first, also the rows that have them.
 local function values_of(list, field)
   local out, seen = {}, {}
   for _, r in ipairs(list) do
@@ -292,19 +292,19 @@ local function values_of(list, field)
   return out
 end
 
--- Of those measured in turn, which were not.
+-- The entries that were not measured in turn.
 local function elsewhere(list, c)
   local names = {}
   for _, r in ipairs(list) do if r.time and r.time.elsewhere then names[#names + 1] = written.shortened(r.label, NAME) end end
   return c.rounds and #names > 0 and (" Measured elsewhere: %s."):format(table.concat(names, ", ")) or ""
 end
 
---- Machine, threads, repetitions and spread of what is drawn, in words. list: {label, time, refused}; c: rounds.
+--- Machine, threads, repetitions and spread of the drawn times, in words. list: {label, time, refused}; c: rounds.
 function pictures.small_print(list, c)
   local machines, threads = values_of(list, "machine"), values_of(list, "threads")
   return ("%s. %s%s. %s"):format(
-    #machines > 0 and table.concat(machines, "; ") or "Machine not told",
-    c.rounds and ("Measured in turn, %d rounds"):format(c.rounds) or "Measured apart, not in turn",
+    #machines > 0 and table.concat(machines, "; ") or "Unknown machine",
+    c.rounds and ("Measured in turn, %d rounds"):format(c.rounds) or "Measured separately",
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", spread_words(list)) .. elsewhere(list, c)
 end
 
@@ -323,7 +323,8 @@ end
 
 local function check(c)
   if #c > MOST then
-    errors.fail("limit", "plot fewer of them: nw.timings{a = t[1], b = t[2]}", "plot: %d times; a picture holds %d", #c, MOST)
+    errors.fail("limit", "plot fewer of them: nw.timings{a = t[1], b = t[2]}", "plot: %d times are too many: at most %d are drawn",
+      #c, MOST)
   elseif not c.base then
     errors.fail("invalid", nil, "plot: nothing was measured: %s", c[1] and c[1].refused or "there are no times")
   end
@@ -331,12 +332,12 @@ end
 
 local TITLES = {bars = "times", points = "times", speedup = "speed-up", steps = "time after each step"}
 
--- A figure, the pixels below its panel, and what its small print says of those alike.
+-- A figure, the pixels below its panel, and the small print about indistinguishable times.
 local function draw(list, name, c, sets, title)
   if name == "steps" then
     local f, under = require "nestwright.plots.steps".figure(list, title)
     local base = written.shortened(c.base.label, NAME)
-    return f, under, (" At each point: how many times as fast as %s; ≈ 1x: not distinguishable from it."):format(base)
+    return f, under, (" At each point: the speed-up over %s; ≈ 1x: not distinguishable from it."):format(base)
   end
   local f = figure.new {title = title}
   times_panel(f, list, name, c, sets)

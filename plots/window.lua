@@ -10,7 +10,7 @@ local TERMINALS = {"qt", "wxt", "x11"}
 
 local function desktop() return (os.getenv "DISPLAY" or "") ~= "" or (os.getenv "WAYLAND_DISPLAY" or "") ~= "" end
 
--- X11's own terminal knows nothing of Wayland.
+-- X11's terminal does not support Wayland.
 local function terminal()
   for _, name in ipairs(TERMINALS) do
     local reachable = name ~= "x11" or (os.getenv "DISPLAY" or "") ~= ""
@@ -19,11 +19,11 @@ local function terminal()
 end
 
 local function open_file(p)
-  local path = core.temp_dir() .. "/picture.svg" -- stays: whoever shows it reads it when it likes
+  local path = core.temp_dir() .. "/picture.svg" -- not deleted, because the viewer may read it later
   gnuplot.write(path, (svg.of(p)))
   local ok, r = pcall(core.run_program, {"xdg-open", path}, nil, "xdg-open starts")
   if ok and r and r.status == 0 then return end
-  errors.fail("io", "install gnuplot-qt, or open the file yourself", "no window opens; the picture is in %s", path)
+  errors.fail("io", "install gnuplot-qt, or open the file yourself", "no window could be opened; the picture is in %s", path)
 end
 
 function window.open(p)

@@ -1,4 +1,4 @@
---- Captions about memory: what is swept, how often, at which distance lines come back, what was missed.
+--- Captions about memory: sweeps over tensors, reuse distances, misses.
 local core = require "nestwright.core"
 local written = require "nestwright.show.written"
 
@@ -6,7 +6,7 @@ local words = {}
 
 local MISSES = {"cold", "capacity", "conflict"}
 
---- "12 cold, 3 conflict misses", of counts by outcome.
+--- "12 cold, 3 conflict misses", for counts by outcome.
 function words.misses(counts)
   local missed, all = {}, 0
   for _, name in ipairs(MISSES) do
@@ -19,7 +19,7 @@ end
 
 -- ---- sweeps
 
--- The turns that loops make together, or nil where one varies; and their names.
+-- The product of the loops' iterations, or nil if one varies; and their names.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do
@@ -36,7 +36,7 @@ local function times(n) return n and ("%d times"):format(n) end
 
 local function list(names) return table.concat(names, ", ") end
 
--- Do the loops that move the address come to some elements more than once? Windows that slide do.
+-- True if the loops that move the address reach some elements more than once, as sliding windows do.
 local function overlaps(site, first, last)
   local visits, span = 1, 1
   for k = first, last do
@@ -49,8 +49,8 @@ local function overlaps(site, first, last)
   return visits > span
 end
 
--- How one load or store goes through its tensor. Loops that leave the address where it is say how often: those around the
--- loops that move it sweep all of it, those among them a part, those inside hold it.
+-- Describes how one load or store moves through its tensor. Loops that do not move the address repeat: those around the moving
+-- loops repeat the whole sweep, those among them a part, those inside one element.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do
@@ -66,14 +66,14 @@ local function sweep_text(site)
   else
     parts[1] = ("swept by %s, once for each %s"):format(list(moving), list(outer_names))
   end
-  if overlaps(site, first, last) then parts[#parts + 1] = "in passes that overlap" end
+  if overlaps(site, first, last) then parts[#parts + 1] = "in overlapping passes" end
   local among, among_names = turns(site, first, last, true)
   if #among_names > 0 then
-    parts[#parts + 1] = ("each part %s (%s)"):format(times(among) or "again and again", list(among_names))
+    parts[#parts + 1] = ("each part %s (%s)"):format(times(among) or "repeatedly", list(among_names))
   end
   local inner, inner_names = turns(site, last + 1, #site, true)
   if #inner_names > 0 then
-    parts[#parts + 1] = ("each element kept for %s turns of %s"):format(inner or "all", list(inner_names))
+    parts[#parts + 1] = ("each element reused in %s iterations of %s"):format(inner or "all", list(inner_names))
   end
   if site[last].extent ~= 1 then
     parts[#parts + 1] = ("steps of %s (%s)"):format(written.plural(site[last].bytes, "byte"), site[last].loop)
@@ -81,14 +81,14 @@ local function sweep_text(site)
   return table.concat(parts, ", ")
 end
 
--- Of a parallel loop one thread does a part.
+-- One thread runs a part of a parallel loop, so its number of iterations is unknown.
 local function forget_shared(site)
   for _, loop in ipairs(site) do
     if loop.parallel then loop.extent = nil end
   end
 end
 
---- By tensor, the words for the load or store with the most loops around it.
+--- By tensor, the words for its deepest load or store.
 function words.sweeps(s, walk)
   local best, depth, widths = {}, {}, core.element_bytes(s, walk.version)
   for _, site in ipairs(core.sweeps(s, walk)) do
@@ -102,7 +102,7 @@ end
 
 -- ---- distances
 
--- The distance, in lines, that half of the reuses stay below, and the share of those beyond what `lines` hold.
+-- The median reuse distance, in lines, and the share of distances beyond a capacity of `lines`.
 local function spread(bins, lines)
   local all, beyond, sum = 0, 0, 0
   for _, bin in ipairs(bins) do
@@ -115,16 +115,16 @@ local function spread(bins, lines)
   end
 end
 
---- "a line comes back after 4 KiB of others (median), 96 % of the time after more than L1 holds", or nil where none does.
+--- "a line is reused after 4 KiB of other lines (median); 96 % of reuses miss a fully associative L1", or nil if none is reused.
 function words.reuse(bins, cache, level)
   if #bins == 0 then return nil end
   local capacity = cache.levels[level].bytes
   local median, share = spread(bins, capacity // cache.line)
-  return ("a line comes back after %s of other lines (median), %.3g %% of the time too late for an L%d without sets (%s)"):format(
+  return ("a line is reused after %s of other lines (median); %.3g %% of reuses miss a fully associative L%d (%s)"):format(
     median == 0 and "none" or written.bytes(median * cache.line), 100 * share, level, written.bytes(capacity))
 end
 
---- By tensor.
+--- The same by tensor.
 function words.reuses(s, walk, cache, level)
   local out = {}
   for _, t in ipairs(core.reuse(s, walk, cache.line)) do out[t.tensor] = words.reuse(t.bins, cache, level) end

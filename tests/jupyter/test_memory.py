@@ -25,7 +25,7 @@ class Memory(KernelTest):
             self.assertEqual(reply["status"], "error", reply)
             self.assertEqual(reply["ename"], "OutOfMemory")
             self.assertRegex(reply["evalue"], r"no memory for [0-9.]+ \w+ more; Lua uses [0-9.]+ MB: the limit of address space")
-            self.assertIn("ask for less, or set what is no longer needed to nil", "\n".join(reply["traceback"]))
+            self.assertIn("request less memory, or set values that are no longer needed to nil", "\n".join(reply["traceback"]))
         reply, _ = self.run_cell("full = nil", timeout=60)
         self.assertEqual(reply["status"], "ok", reply)
         self.assertEqual(result_of(self.run_cell("return kept + 1", timeout=60)[1]), "42")

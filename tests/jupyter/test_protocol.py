@@ -63,8 +63,8 @@ class Cells(KernelTest):
             self.assertNotIn("execute_result", types(out), code)
 
     def test_a_name_that_stands_for_nothing_is_named(self):
-        for code, words in (("compite", "nothing was run that gives compite a value"), ("x = 1\nnw.shedule", "did you mean 'nw.schedule'?"),
-                            ("os.date('*t').yeer", "os.date('*t') has nothing called yeer")):
+        for code, words in (("compite", "compite was never given a value"), ("x = 1\nnw.shedule", "did you mean 'nw.schedule'?"),
+                            ("os.date('*t').yeer", "os.date('*t') has no field yeer")):
             reply, out = self.run_cell(code)
             self.assertEqual(reply["status"], "ok")
             self.assertIn("nil: ", result_of(out))
@@ -411,7 +411,7 @@ class Requests(KernelTest):
         self.run_cell("function mine(x)\n  return x + 1\nend")
         for code in ("nw.progress(3", "nw.progress(3, ", "nw.progress(x", "nw.progress(tostring(3), y"):
             reply = self.answer("inspect_request", {"code": code, "cursor_pos": len(code)})
-            self.assertIn("A bar that counts", reply["data"].get("text/plain", ""), code)
+            self.assertIn("A progress bar that counts", reply["data"].get("text/plain", ""), code)
         reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 1})
         self.assertIn("return x + 1", reply["data"]["text/plain"])
         reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 0})

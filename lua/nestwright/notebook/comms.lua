@@ -1,4 +1,4 @@
---- Channels between objects here and in a front end. Jupyter messaging, "Custom messages".
+--- Comms: channels between objects here and in a front end. Jupyter messaging, "Custom messages".
 local json = require "nestwright.show.json"
 
 local comms = {}
@@ -6,7 +6,7 @@ local comms = {}
 local open, targets = {}, {}
 local front
 
---- The kernel's end.
+--- The functions of the kernel.
 function comms.connect(kernel) front = kernel end
 
 local function send(kind, comm, data, extra)
@@ -28,13 +28,13 @@ end
 
 local number = 0
 
---- A name for a channel or an output that no other has.
+--- A unique name for a channel or an output.
 function comms.new_id()
   number = number + 1
   return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
 end
 
---- Opens a channel to `target`. on_message(data) is called with what comes back.
+--- Opens a channel to `target`; on_message(data) receives its messages.
 function comms.open(target, data, on_message, metadata, id)
   local comm = setmetatable({id = id or comms.new_id(), target = target, on_message = on_message, metadata = metadata}, meta)
   open[comm.id] = comm
@@ -42,7 +42,7 @@ function comms.open(target, data, on_message, metadata, id)
   return comm
 end
 
---- Takes channels that front ends open to `target`: on_open(comm, data).
+--- Accepts channels that front ends open to `target`: on_open(comm, data).
 function comms.register(target, on_open) targets[target] = on_open end
 
 function comms.list(target)
@@ -53,7 +53,7 @@ function comms.list(target)
   return found
 end
 
--- ---- what the front end says
+-- ---- messages from the front end
 
 function comms.opened(message)
   local comm = setmetatable({id = message.comm_id, target = message.target_name}, meta)

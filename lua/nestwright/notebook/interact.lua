@@ -1,4 +1,4 @@
---- nw.interact: controls for the arguments of a function, whose results follow them.
+--- nw.interact: controls for the arguments of a function; its results follow them.
 local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
@@ -8,10 +8,10 @@ local rows = require "nestwright.language.rows"
 local times = require "nestwright.measure.times"
 local view = require "nestwright.show.view"
 
-local SLOW = 0.25 -- seconds; what takes longer waits until the mouse is let go
+local SLOW = 0.25 -- seconds; slower calls wait until the mouse button is released
 local MOST = 1000 -- values of a list
 
--- ---- what is asked for
+-- ---- the arguments
 
 local HINT = "a list {8, 16}, a range {min = 1, max = 64, step = 1}, true or false"
 
@@ -23,7 +23,8 @@ local function range(name, value)
   local step = o.step or 1
   errors.expect(("interact: %s: step"):format(name), step, "number")
   if not (o.min <= o.max and step > 0 and o.max - o.min < math.huge) then
-    fail("min is at most max, and step is above 0", "%s: {min = %s, max = %s, step = %s} is no range", name, o.min, o.max, step)
+    fail("min must be at most max, and step above 0", "%s: {min = %s, max = %s, step = %s} is not a range", name, o.min, o.max,
+      step)
   end
   local whole = math.tointeger(o.min) and math.tointeger(o.max) and math.tointeger(step)
   return {kind = "range", name = name, min = o.min, max = o.max, step = step, whole = whole ~= nil, value = o.min}
@@ -33,14 +34,14 @@ local SCALAR = {number = true, string = true, boolean = true}
 
 local function list(name, values)
   local labels, numbers, seen = {}, true, {}
-  if #values == 0 or #values > MOST then fail(HINT, "%s: a list of 1 to %d values, not %d", name, MOST, #values) end
+  if #values == 0 or #values > MOST then fail(HINT, "%s: expected a list of 1 to %d values, got %d", name, MOST, #values) end
   for n, value in ipairs(values) do
     if type(value) == "string" then errors.label(("interact: %s[%d]"):format(name, n), value) end
     if not SCALAR[type(value)] then
-      fail(nil, "%s: values are numbers, strings or booleans, not %s", name, core.type_name(value))
+      fail(nil, "%s: values must be numbers, strings or booleans, not %s", name, core.type_name(value))
     end
     numbers, labels[n] = numbers and type(value) == "number", tostring(value)
-    if seen[labels[n]] then fail(nil, "%s: '%s' is there twice", name, labels[n]) end
+    if seen[labels[n]] then fail(nil, "%s: '%s' is listed twice", name, labels[n]) end
     seen[labels[n]] = true
   end
   return {kind = "list", name = name, values = values, labels = labels, slider = numbers and #values > 1, index = 1,
@@ -48,22 +49,22 @@ local function list(name, values)
 end
 
 local function control(name, value)
-  if type(name) ~= "string" then fail(HINT, "names are strings, not %s", core.type_name(name)) end
+  if type(name) ~= "string" then fail(HINT, "names must be strings, not %s", core.type_name(name)) end
   errors.label("interact: name", name)
   if type(value) == "boolean" then return {kind = "box", name = name, value = value} end
   if type(value) ~= "table" or getmetatable(value) then
-    fail(HINT, "%s: expected what it may be, got %s", name, core.type_name(value))
+    fail(HINT, "%s: expected its possible values, got %s", name, core.type_name(value))
   end
   if value.min ~= nil or value.max ~= nil then return range(name, value) end
   return list(name, value)
 end
 
--- {"tile", {8, 16}}: a name in its place.
+-- {"tile", {8, 16}}: a name with its position.
 local function placed(spec)
   local out, f = {}, nil
   for _, item in ipairs(spec) do
     if type(item) == "function" then
-      f = f and fail("a second one goes behind a button: {button = {\"measure\", function}}", "there are two functions") or item
+      f = f and fail("put the second one on a button: {button = {\"measure\", function}}", "there are two functions") or item
     elseif type(item) == "table" and #item == 2 then
       out[#out + 1] = control(item[1], item[2])
     else
@@ -73,7 +74,7 @@ local function placed(spec)
   return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "spec: there is no function")
 end
 
--- Names without a place take that which the function gives them.
+-- Names without a position are matched with the parameters of the function.
 local function arguments_of(spec)
   local found, f = placed(spec)
   local named, left, names = {}, 0, {}
@@ -83,19 +84,19 @@ local function arguments_of(spec)
   table.sort(names)
   for n = #found + 1, debug.getinfo(f, "u").nparams do
     local name = debug.getlocal(f, n)
-    found[n] = named[name] or fail("there are " .. (names[1] and table.concat(names, ", ") or "none"),
-      "nothing is given for '%s', which the function takes", name)
+    found[n] = named[name] or fail("the names given are " .. (names[1] and table.concat(names, ", ") or "none"),
+      "no value is given for the argument '%s' of the function", name)
     named[name], left = nil, left - 1
   end
   if left > 0 then
-    fail("name its arguments as the values are named, or give {\"" .. next(named) .. "\", values} in order",
+    fail("use the names of the values as its arguments, or give {\"" .. next(named) .. "\", values} in order",
       "the function has no argument '%s'", next(named))
   end
-  if #found == 0 then fail(HINT, "there is nothing to change") end
+  if #found == 0 then fail(HINT, "there are no arguments to control") end
   return found, f
 end
 
--- ---- what is shown
+-- ---- output
 
 local function plain(value) return require "nestwright.show.prompt".text(false, value) end
 
@@ -118,7 +119,7 @@ local function heading(controls)
   return table.concat(out, ", ")
 end
 
--- What a call showed, printed and answered: {value} and {text}. show(items): where there is a place for what it has so far.
+-- What a call showed, printed and returned: {value} and {text}. show(items): displays what it has so far, if possible.
 local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end
@@ -145,7 +146,7 @@ local function call(f, controls, show)
   return items
 end
 
--- One output of all: a page is not to jump when there are more or fewer.
+-- All results are one output, so that the page does not jump when their number changes.
 local function together(head, items)
   local pieces, texts = {"<p><b>" .. html.escape(head) .. "</b></p>"}, {head}
   for _, item in ipairs(items) do
@@ -166,7 +167,7 @@ end
 
 local function at_prompt(controls, f, o)
   for _, c in ipairs(controls) do
-    display.print(("%s   (of %s; a notebook has a control for it)"):format(words_of(c), choice_of(c)))
+    display.print(("%s   (one of %s; a notebook shows a control for it)"):format(words_of(c), choice_of(c)))
   end
   local items = f and call(f, controls) or {}
   for _, item in ipairs(o.label and call(o.run, controls) or {}) do items[#items + 1] = item end
@@ -211,7 +212,7 @@ function MODEL.list(c, live)
   return live.choice(c.slider and "SelectionSlider" or "Dropdown", c.labels, c.index, state, function(n) set(c.values[n]) end)
 end
 
--- Whether a call takes so long, or measures, that it waits until the mouse is let go.
+-- True if a call is slow, or measures, so that it waits until the mouse button is released.
 local function watched(f, controls, live, show)
   local made, from = times.made, core.now()
   local items = call(f, controls, show)
@@ -231,7 +232,7 @@ local function in_notebook(controls, f, o)
   local output, below
   local function page(items) return together(heading(controls), items) end
   local function press() return page {{text = "press " .. o.label}} end
-  -- A page that was loaded again has outputs without names: they are shown anew.
+  -- After a reload of the page its outputs have no ids, so they are shown again.
   local function put(result, lower)
     if live.reloaded then
       live.reloaded = false
@@ -268,7 +269,7 @@ local function in_notebook(controls, f, o)
   if f and o.label then below = display.new(press()) end
 end
 
--- button = "measure" leaves the function to the button; {"measure", g} gives the button one of its own.
+-- button = "measure" puts the function on the button; {"measure", g} puts g on it.
 local function button_of(o, f)
   local b = o.button
   if b == nil then return f end
@@ -277,7 +278,7 @@ local function button_of(o, f)
     return nil
   end
   if type(b) ~= "table" or type(b[1]) ~= "string" or type(b[2]) ~= "function" then
-    fail("button = \"measure\", or {\"measure\", function(tile) ... end}", "button: expected what it says, got %s",
+    fail("button = \"measure\", or {\"measure\", function(tile) ... end}", "button: expected a label, got %s",
       core.type_name(b))
   end
   o.label, o.run = b[1], b[2]
@@ -314,11 +315,12 @@ end
 return function(nw)
   rows.define(nw, "nw", "interact",
     "(spec: table, options?: {button?: nw.label|table, release?: boolean, start?: table})",
-    "Controls for the arguments of a function, in a notebook; what it returns, shows and prints follows them. "
-    .. "nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers is a slider, one of words a drop-down list, "
-    .. "{min = 1, max = 64, step = 1} a slider, true or false a checkbox; arguments are found by their names, or stand in "
-    .. "order: {{\"tile\", {8, 16}}, {\"unroll\", true}, function(t, u) ... end}. A function that measures times, or takes "
-    .. "long, is called when a slider is let go; release = true or false decides it. button = \"measure\": it is called when "
-    .. "that is pressed; button = {\"measure\", g}: so is g, whose results stand below. start: values to begin with, {tile = "
-    .. "16}. A saved notebook keeps the last results; at the prompt there are those of the first values.", interact)
+    "Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. "
+    .. "nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers gives a slider, a list of words a drop-down "
+    .. "list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox. Arguments are matched by name, or given in "
+    .. "order: {{\"tile\", {8, 16}}, {\"unroll\", true}, function(t, u) ... end}. A function that measures times, or is "
+    .. "slow, is called when a slider is released; release = true or false overrides this. button = \"measure\": the function is "
+    .. "called when the button is pressed; button = {\"measure\", g}: the button calls g, whose results appear below. start: "
+    .. "initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows those of the initial values.",
+    interact)
 end

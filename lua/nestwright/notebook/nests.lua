@@ -1,12 +1,12 @@
---- Loop nests for notebooks: what stands in a loop folds away, words under the pointer say which steps made a loop and how far
---- apart an access finds its elements, and two versions stand side by side. It is made from the lines that the core writes.
+--- Loop nests for notebooks: loops fold, tooltips show which steps made a loop and the strides of an access, and two versions are
+--- shown side by side. Made from the HTML lines of the core.
 local core = require "nestwright.core"
 local html = require "nestwright.show.html"
 local written = require "nestwright.show.written"
 
 local nests = {}
 
--- What the core's classes look like: old elements, which keep their colours where styles are lost.
+-- The colours of the core's classes, as old HTML elements, which keep them where styles are removed.
 local LOOKS = {
   keyword = '<font color="#0072B2">%s</font>',
   name = "<b>%s</b>",
@@ -19,7 +19,7 @@ local LOOKS = {
 
 local CHANGED = '<ins style="background:rgba(0,158,115,0.14);text-decoration:none">%s</ins>'
 
--- A line of the core's HTML in these looks.
+-- Replaces the core's classes in a line by these elements.
 local function looking(line)
   return (line:gsub('<span class="nw%-(%l+)">(.-)</span>', function(class, text) return LOOKS[class]:format(text) end))
 end
@@ -29,8 +29,8 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- Lines of the core's HTML: html (of at most so many columns), text, gutter (" ", "+", "-" or none) and indent. `gutters`: each
--- begins with one.
+-- The lines of the core's HTML: html (wrapped to a number of columns), text, gutter (" ", "+", "-" or none) and indent. gutters:
+-- each line begins with one.
 local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
@@ -44,9 +44,9 @@ end
 
 local function loop_of(text) return text:match "^%s*[%w_. ]-%f[%w]for (%S+) in " end
 
--- ---- what is said of an access
+-- ---- tooltips of an access
 
--- "4 bytes each k": by loop, innermost first; loops that leave it where it is come last.
+-- "4 bytes for each k": by loop, innermost first; loops with stride 0 come last.
 local function steps_text(moves)
   local out, still = {}, {}
   for _, m in ipairs(moves) do
@@ -58,7 +58,7 @@ local function steps_text(moves)
   return table.concat(out, "; ")
 end
 
--- The loops around a line that move the tensor or leave it, innermost first.
+-- The loops around a line that move the tensor or keep it, innermost first.
 local function moves_of(tensor, around, sweeps)
   local found = {}
   for at = #around, 1, -1 do
@@ -88,14 +88,14 @@ local function marked_text(moves)
   return table.concat(out, "; ")
 end
 
-local known = setmetatable({}, {__mode = "k"}) -- schedule -> {version, by tensor: what caches make of it}
+local known = setmetatable({}, {__mode = "k"}) -- schedule -> {version, cache results by tensor}
 
---- Keeps what a simulation of caches said of a schedule as it is now.
+--- Keeps the result of a cache simulation for the current version of a schedule.
 function nests.learn(s, by_tensor)
   local of = {}
   for _, row in ipairs(by_tensor) do
     if row.level == 1 and row.asked > 0 then
-      of[row.tensor] = ("L1: %s of %s lines asked for are missed (%.3g %%)"):format(written.count(row.asked - row.hits),
+      of[row.tensor] = ("L1: %s misses for %s requested lines (%.3g %%)"):format(written.count(row.asked - row.hits),
         written.count(row.asked), 100 * (row.asked - row.hits) / row.asked)
     end
   end
@@ -115,7 +115,7 @@ end
 
 local DOTTED = "border-bottom:1px dotted #999999"
 
--- Marks each `name[...]` of a line; names of loops and numbers are none of these.
+-- Marks each `name[...]` of a line, except for loops and numbers.
 local function with_accesses(line, say)
   return (line:gsub("(%f[%w_][%a_][%w_.]*)(%b[])", function(name, index)
     local words = say(name)
@@ -124,13 +124,13 @@ local function with_accesses(line, say)
   end))
 end
 
--- ---- what is said of a schedule
+-- ---- tooltips of a schedule
 
-local MOST = 300 -- lines of a nest about which something is said
+local MOST = 300 -- the most lines of a nest that get tooltips
 
 local function sweeps_of(s)
   local ok, sweeps = pcall(core.sweeps, s, {sizes = {}})
-  return ok and sweeps or {} -- of symbolic sizes nothing is known
+  return ok and sweeps or {} -- unknown for symbolic sizes
 end
 
 local MARKS = {vectorize = true, unroll = true}
@@ -169,7 +169,7 @@ local function line_html(line)
   return text .. "\n"
 end
 
--- Lines from `at` on that are indented by more than `outside`; the number of the next.
+-- The lines from `at` on that are indented by more than `outside`, and the number of the next line.
 local function folded(lines, at, outside, out)
   while lines[at] and lines[at].indent > outside do
     local line, inner = lines[at], lines[at + 1]
@@ -185,7 +185,7 @@ local function folded(lines, at, outside, out)
   return at
 end
 
--- Marks of folds stand in the margin, so that the text is where it is in plain text.
+-- The markers of folds are in the margin, so that the text is aligned as in plain text.
 local STYLE = [[
 <style>
 .nw details { display: block; margin: 0 }
@@ -197,8 +197,8 @@ local STYLE = [[
 ]]
 local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em;white-space:pre\">"
 
---- The nest of a schedule at a version as HTML. raw: the core's; gutters: its lines begin with what changed. Something is said
---- of its lines only while the version is the current one.
+--- The nest of a schedule at a version as HTML. raw: the core's HTML; gutters: its lines begin with change marks. Only the current
+--- version gets tooltips.
 function nests.html(s, version, raw, gutters)
   local lines, out = lines_of(raw, gutters, html.COLUMNS), {}
   if s:version() == version then annotate(s, lines) end
@@ -208,14 +208,14 @@ end
 
 -- ---- two versions
 
-local COLUMNS = 56 -- of a side: both are to be seen at once
+local COLUMNS = 56 -- columns per side, so that both fit on the screen
 
--- The rows of a line, or one that is empty.
+-- The rows of a line, or one empty row.
 local function put(side, line)
   for row in ((line and looking(line.html) or "") .. "\n"):gmatch "(.-)\n" do side[#side + 1] = row end
 end
 
--- Rows of removed and added lines stand beside each other; the shorter side is filled with empty lines.
+-- Puts removed and added lines side by side; the shorter side is filled with empty lines.
 local function level(left, right)
   while #left < #right do put(left) end
   while #right < #left do put(right) end
@@ -226,7 +226,7 @@ local function cell(lines)
     .. table.concat(lines, "\n") .. "\n</pre>") .. "</td>"
 end
 
---- A diff as the core writes it, as a table of two columns.
+--- A diff of the core as a table with two columns.
 function nests.beside(raw, before, after)
   local left, right = {}, {}
   for _, line in ipairs(lines_of(raw, true, COLUMNS)) do

@@ -1,4 +1,4 @@
---- What the Jupyter kernel asks of the library, and how cells reach the front end. Answers and arguments are texts of JSON.
+--- The interface to the Jupyter kernel: requests to the library, and output of cells. Arguments and answers are JSON texts.
 local notebook = {}
 
 local blanks = require "nestwright.show.blanks"
@@ -8,7 +8,7 @@ local json = require "nestwright.show.json"
 local mime = require "nestwright.show.mime"
 local prompt = require "nestwright.show.prompt"
 
--- ---- the beginning
+-- ---- start
 
 function notebook.begin()
   local nw = require "nestwright"
@@ -26,8 +26,8 @@ end
 
 local function plain(...) return prompt.text(false, ...) end
 
---- The results of a cell, as {data, metadata}: a picture, a table, or several of these; nil for none. The first becomes the global
---- `_`.
+--- The results of a cell as {data, metadata}: a picture, a table, or several of these; nil for none. The first result is assigned
+--- to the global `_`.
 function notebook.shown(...)
   local n, first = select("#", ...), ...
   if n == 1 and first == nil then
@@ -55,7 +55,7 @@ end
 
 local function first_line(text) return text:gsub("\27%[[%d;]*m", ""):match "^[^\n]*" end
 
--- What collides, as a picture before the words.
+-- The picture of a conflict, shown before the text.
 local function show_refusal(err)
   local picture = mime.refusal(err)
   local bundle, metadata = mime.of(picture or "", tostring)
@@ -63,10 +63,10 @@ local function show_refusal(err)
   front.publish("display_data", json.encode {data = bundle, metadata = metadata, transient = {}})
 end
 
---- ename, evalue and traceback of an error. argument: {text, interrupted, shown}, the text as the prompt would show it.
+--- ename, evalue and traceback of an error. argument: {text, interrupted, shown}, where text is what the prompt would show.
 function notebook.failure(argument, err)
   local given = json.decode(argument)
-  if given.shown then pcall(show_refusal, err) end -- a picture that cannot be drawn leaves the words
+  if given.shown then pcall(show_refusal, err) end -- if the picture cannot be drawn, the text remains
   local lines = {}
   for line in (mime.clean(given.text) .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
   return json.encode {ename = name_of(err, given.interrupted), evalue = mime.clean(first_line(given.text)), traceback = lines}
@@ -81,9 +81,9 @@ function notebook.inspected(argument)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- bytes in which words are looked for: a comment that does not end is looked at from each of its dashes
+local MOST_WORDS = 1 << 15 -- the most bytes searched for words; an unfinished comment is rescanned from each of its dashes
 
--- How deep the blocks of an unfinished chunk are, by its words; strings and comments left out.
+-- The depth of open blocks in an unfinished chunk, by its keywords, without strings and comments.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
   {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
 
@@ -96,9 +96,9 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- bytes that are read to find out, all in all
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most bytes parsed to find out, in total
 
--- As the host does it: an expression, statements, or statements and an expression behind a semicolon or in the last lines.
+-- Like the host: an expression, statements, or statements and an expression after a semicolon or in the last lines.
 local function loads(code)
   if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
   local at = #code

@@ -1,13 +1,13 @@
---- Standard input in a notebook: the front end asks for a line when something reads, and reading is as Lua has it. What an
---- answer holds beyond what was read is there for the next read of the cell; its end alone is not.
+--- Standard input in a notebook: the front end asks for a line when something reads, with Lua's semantics of reading. The unread
+--- rest of an answer is kept for the next read of the cell, unless it is only the line end.
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 
 local stdin = {}
 
-local rest -- of the last answer, with its line end; nil: nothing
+local rest -- the rest of the last answer, with its line end; nil: nothing
 
--- At least one character.
+-- Ensures at least one character.
 local function ask() rest = rest or display.ask("read", "", false) .. "\n" end
 
 local function take(n)
@@ -23,7 +23,7 @@ local function line(keep)
   return keep and text or text:sub(1, -2)
 end
 
--- The whole of an answer: there is no end of the file to wait for.
+-- The whole answer: there is no end of file to wait for.
 local function all()
   ask()
   return take(#rest):gsub("\n$", "")
@@ -35,7 +35,7 @@ local function characters(n)
   return take(math.min(n, math.max(#rest - 1, 1)))
 end
 
--- As much as could be a numeral is taken, whether or not it is one.
+-- Takes the longest prefix that could be a numeral, valid or not.
 local function number()
   repeat
     ask()
@@ -58,7 +58,7 @@ local function reader(format, place)
   return read or errors.fail("invalid", nil, "bad argument #%d to 'read' (invalid format)", place)
 end
 
--- Up to the first that cannot be had, as io.read does it.
+-- Reads the formats up to the first failure, like io.read.
 local function read(...)
   local formats, out = table.pack(...), {}
   if formats.n == 0 then formats = {"l", n = 1} end
@@ -70,8 +70,8 @@ local function read(...)
   return table.unpack(out, 1, formats.n)
 end
 
---- Lets `lib`, the io of cells, and the methods of its files ask where they would read standard input. Other files, and what
---- io.input made the one that is read, are read as ever. What was not read is nobody's when the cell has ended.
+--- Makes `lib`, the io of cells, and the methods of its files ask the front end where they would read standard input. Other files,
+--- and files set by io.input, are read normally. Unread input is dropped at the end of the cell.
 function stdin.install(lib)
   local input, terminal, files = io.input, io.stdin, getmetatable(io.stdin).__index
   local read_file, lines_of, lines = files.read, files.lines, io.lines

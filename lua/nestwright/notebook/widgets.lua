@@ -1,5 +1,5 @@
---- Controls of ipywidgets, without its Python package: models that live in channels to the front end. Two forms of messages are
---- known: that of ipywidgets 6, which Debian has, and that of 7 and 8. Jupyter Widgets, "model state", "messages".
+--- ipywidgets controls without its Python package: models over comms to the front end. Supports two message formats: that of
+--- ipywidgets 6, which Debian has, and that of 7 and 8. Jupyter Widgets, "model state", "messages".
 local errors = require "nestwright.language.errors"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -7,26 +7,27 @@ local json = require "nestwright.show.json"
 
 local widgets = {}
 
--- A range of versions, so that it is no matter whether the front end is of 7 or of 8.
+-- A range of versions that fits front ends of 7 and of 8.
 local BASE, CONTROLS = {"@jupyter-widgets/base", "^1.2.0 || ^2.0.0"}, {"@jupyter-widgets/controls", "^1.5.0 || ^2.0.0"}
 local SIX = {"jupyter-js-widgets", "~2.1.4"}
 
--- ---- which form
+-- ---- the message format
 
-local form -- 6 or 8, when a front end has said so
+local form -- 6 or 8, once a front end has reported it
 local models = {} -- by id
 
 local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
 
---- The form of messages: what NESTWRIGHT_WIDGETS says, else what the front end said, else that of 7 and 8.
+--- The message format: by NESTWRIGHT_WIDGETS, else by the front end, else that of 7 and 8.
 function widgets.form()
   local asked = os.getenv "NESTWRIGHT_WIDGETS"
   if asked == nil or asked == "" then return form or 8 end
-  return FORMS[asked] or errors.fail("invalid", "unset it: the form is found out", "NESTWRIGHT_WIDGETS: expected 6, 7 or 8, got %s",
+  return FORMS[asked] or errors.fail("invalid", "unset it: the form is then detected",
+    "NESTWRIGHT_WIDGETS: expected 6, 7 or 8, got %s",
     asked)
 end
 
--- Front ends of 6 ask for the version when they load.
+-- Front ends of 6 request the version when they load.
 local function version_asked(comm)
   form = 6
   comm:send {version = SIX[2]}
@@ -42,7 +43,7 @@ local function all_states()
   return out
 end
 
--- Those of 7 and 8 ask for all states when a page is opened again.
+-- Front ends of 7 and 8 request all states when a page is reopened.
 local function control_opened(comm)
   form = 8
   comm.on_message = function(data)
@@ -50,7 +51,7 @@ local function control_opened(comm)
   end
 end
 
---- Listens to front ends; from the beginning, since they speak first.
+--- Listens to front ends, from the start, because they send the first message.
 function widgets.listen()
   comms.register("jupyter.widget.version", version_asked)
   comms.register("jupyter.widget.control", control_opened)
@@ -103,7 +104,7 @@ function methods:reference() return "IPY_MODEL_" .. self.comm.id end
 
 local STYLED = {IntSlider = "SliderStyle", FloatSlider = "SliderStyle", Button = "ButtonStyle"}
 
---- A control: name as ipywidgets has it ("IntSlider"), its state, on_change(changed), which answers false to what cannot be,
+--- A control: name as in ipywidgets ("IntSlider"), its state, on_change(changed), which returns false for invalid values, and
 --- on_event(content).
 function widgets.new(name, state, on_change, on_event)
   state.layout = open(named({}, "Layout", true, BASE)):reference()
@@ -117,7 +118,7 @@ function widgets.new(name, state, on_change, on_event)
   return model
 end
 
---- A choice of labels; index from 1.
+--- A selection of labels; the index starts at 1.
 function widgets.choice(name, labels, index, state, on_index)
   state._options_labels = labels
   local at = {}
@@ -130,11 +131,11 @@ function widgets.choice(name, labels, index, state, on_index)
   end)
 end
 
---- Whether clearing the output of a cell leaves its controls: those of 6 stand beside it.
+--- True if clearing the output of a cell keeps its controls: those of 6 are beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the cell that runs; words: instead of it, where there are no widgets. Front ends of 6 show what a message
---- asks them to, and would show the words as well.
+--- Shows a model in the running cell. words: shown instead where there are no widgets. Front ends of 6 display on a message, and
+--- would show the words as well.
 function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
   if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end

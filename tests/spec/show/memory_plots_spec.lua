@@ -77,7 +77,7 @@ describe("nw.reuse", function()
     for _, row in ipairs(p.rows) do all = all + row[4] end
     assert.equal(20 * 20 * (1 + 4 * 20), all)
     assert.equal(all, drawn)
-    assert.truthy(tostring(p):find("A: 25 lines never asked for before", 1, true))
+    assert.truthy(tostring(p):find("A: 25 lines accessed for the first time", 1, true))
     assert.truthy(p.script:find("L2 2 KiB", 1, true))
   end)
 
@@ -177,7 +177,7 @@ describe("nw.cache_sets", function()
       local s = nw.schedule(nw.compute({16, 64}, function(i, j) return nw.sum(A(j, k) * (i + 1.0), k) end, "C"))
       s:reorder("i", "k", "j")
       local p = nw.cache_sets(s, {levels = {{bytes = 32768, ways = 8}}})
-      return tonumber(tostring(p):match "([%d.]+) %% of the sets are at some time asked for more than they hold"), p
+      return tonumber(tostring(p):match "([%d.]+) %% of the sets get more lines"), p
     end
     assert.equal(0, (crowded(992)))
     local share, p = crowded(1024)
@@ -204,7 +204,7 @@ describe("nw.cache_sets", function()
     draws(nw.cache_sets(s, {sizes = {M = 1}, levels = SMALL}))
     local one = nw.cache_sets(s, {sizes = {M = 40}, levels = {{bytes = 256, ways = 0}}}) -- one set: an image has two rows
     assert.equal(2, select(2, one.script:match("%$sets%d+ << EOD\n(.-)EOD\n"):gsub("\n", "")))
-    fails("a line of 0 bytes", "invalid", nw.cache_sets, s, {sizes = {M = 1}, line = 0})
+    fails("line: 0 bytes", "invalid", nw.cache_sets, s, {sizes = {M = 1}, line = 0})
     fails("there is no level 2", "invalid", nw.cache_sets, s, {sizes = {M = 1}, levels = SMALL, level = 2})
   end)
 end)
@@ -253,7 +253,7 @@ describe("threads", function()
     for _, row in ipairs(p.rows) do count[row[9]] = (count[row[9]] or 0) + 1 end
     assert.same({["thread 0"] = 3 * 4 * 21, ["thread 1"] = 3 * 4 * 21}, count)
     assert.truthy(tostring(p):find "thread 1, C: 132 accesses")
-    assert.truthy(tostring(p):find "caches of its own")
+    assert.truthy(tostring(p):find "each thread has its own caches")
     draws(p)
     draws(nw.spacetime(parallel(20, 20), {levels = TWO, threads = 3, level = "all"}))
     fails("threads: 0 is not in", "range", nw.spacetime, s, {threads = 0})
@@ -353,9 +353,9 @@ describe("captions", function()
     local a, b, c = text:match "A: [^\n]*", text:match "B: [^\n]*", text:match "C: [^\n]*"
     assert.truthy(a:find("swept once, by i, k, each part 16 times (j)", 1, true))
     assert.truthy(b:find("swept 8 times, by j, k, once for each i, steps of 64 bytes (k)", 1, true))
-    assert.truthy(c:find("swept once, by i, j, each element kept for 32 turns of k", 1, true))
-    assert.truthy(b:find("a line comes back after 2.", 1, true), b) -- 32 lines of B, 2 of A and 1 of C
-    assert.truthy(b:find("of the time too late for an L1 without sets (512 bytes)", 1, true))
+    assert.truthy(c:find("swept once, by i, j, each element reused in 32 iterations of k", 1, true))
+    assert.truthy(b:find("a line is reused after 2.", 1, true), b) -- 32 lines of B, 2 of A and 1 of C
+    assert.truthy(b:find("of reuses miss a fully associative L1 (512 bytes)", 1, true))
   end)
 
   it("say it of symbolic sizes as well", function()
@@ -369,7 +369,7 @@ describe("captions", function()
     local X, r = nw.placeholder({66}, "f32", "X"), nw.reduce_axis(3, "r")
     local s = nw.schedule(nw.compute({64}, function(i) return nw.sum(X(i + r), r) end, "Y"))
     local text = tostring(nw.spacetime(s, {levels = SMALL}))
-    assert.truthy(text:find("X: 192 accesses to 66 elements; swept once, by i, r, in passes that overlap", 1, true))
+    assert.truthy(text:find("X: 192 accesses to 66 elements; swept once, by i, r, in overlapping passes", 1, true))
     local long = tostring(nw.spacetime((support.gemm(20, 20, 20)), {levels = SMALL}))
     assert.truthy(long:find("no brackets: j, k", 1, true) or long:find("no brackets: k", 1, true))
   end)

@@ -143,14 +143,14 @@ describe("nw.spacetime", function()
     local panel = p.script:match "unset border.-\nplot"
     for name in panel:gmatch "set label '([%w_]+)' at graph" do names[#names + 1] = name end
     assert.same({"i_o", "j_o", "k_o", "k_i", "i_i", "j_i"}, names) -- not those of what sets the elements to 0
-    assert.equal(2, select(2, panel:gsub("4 iterations, too short to be told apart", "")))
+    assert.equal(2, select(2, panel:gsub("4 iterations, too short to distinguish", "")))
     assert.truthy(tostring(p):find("no brackets: i_i_1, j_i_1, i_i, j_i.", 1, true))
   end)
 
   it("draws a raster of more than marks can show", function()
     local s = support.gemm(16, 16, 16)
     local p, m = nw.spacetime(s, {levels = SMALL}), nw.misses(s, {levels = SMALL})
-    assert.truthy(tostring(p):find "no miss is lost")
+    assert.truthy(tostring(p):find "every miss is visible")
     for _, t in ipairs(m.by_tensor) do
       local line = tostring(p):match(t.tensor .. ":[^\n]*")
       assert.equal(t.asked, tonumber(line:match "(%d+) accesses"))
@@ -202,7 +202,7 @@ describe("nw.spacetime", function()
     local one = nw.spacetime(t, {sizes = {M = 1}, levels = SMALL})
     assert.equal(2, #one.rows)
     local p = nw.spacetime(s, {levels = SMALL})
-    fails("does not end in", "invalid", p.save, p, "x.bmp")
+    fails("must end in", "invalid", p.save, p, "x.bmp")
     fails("cannot write", "io", p.save, p, "/nowhere/x.csv")
   end)
 end)

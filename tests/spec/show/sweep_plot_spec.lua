@@ -172,30 +172,30 @@ describe("sweep:plot", function()
     bad("did you mean 'tile'", {x = "tiles"})
     bad("no parameter 'q'", {by = "q"})
     bad("did you mean 'median'", {y = "medain"})
-    bad("style is 'lines'", {style = "pie"})
-    bad("log is", {log = "z"})
-    bad("best is", {best = "most"})
-    bad("bars begin at zero", {x = "tile", style = "bars", log = "y"})
-    bad("no axes of powers", {style = "heat", log = "x"})
+    bad("style must be 'lines'", {style = "pie"})
+    bad("log must be", {log = "z"})
+    bad("best must be", {best = "most"})
+    bad("bars start at zero", {x = "tile", style = "bars", log = "y"})
+    bad("no logarithmic axes", {style = "heat", log = "x"})
     bad("no curves", {style = "heat", by = "threads"})
-    bad("value is of heat maps", {x = "tile", style = "lines", value = "median"})
+    bad("value applies to heat maps", {x = "tile", style = "lines", value = "median"})
     bad("did you mean 'style'", {stile = "bars"})
     bad("no point has these values", {where = {threads = 3}})
     bad("no parameter 'm'", {where = {m = 3}})
     bad("two parameters", {style = "heat", where = {threads = 1}})
-    bad("several columns, or by", {x = "tile", y = {"median", "min"}, by = "threads"})
-    bad("plot: y: name at least one column", {x = "tile", by = "threads", y = {}})
+    bad("several columns cannot be combined with by", {x = "tile", y = {"median", "min"}, by = "threads"})
+    bad("plot: y: expected at least one column", {x = "tile", by = "threads", y = {}})
     local three = nw.sweep {params = {a = {1, 2}, b = {1, 2}, c = {"x", "y"}}, run = function() return {v = 1, w = 2} end}
     fails("several values of c", "invalid", three.plot, three, {x = "a", by = "b", y = "v"})
-    fails("which column", "invalid", three.plot, three, {x = "a", by = "b", where = {c = "x"}})
+    fails("y: name a column", "invalid", three.plot, three, {x = "a", by = "b", where = {c = "x"}})
     assert.truthy(three:plot {x = "a", by = "b", where = {c = "x"}, y = "v"})
-    fails("c is not numbers", "invalid", three.plot, three, {x = "c", by = "b", where = {a = 1}, y = "v", style = "lines"})
+    fails("the values of c are not numbers", "invalid", three.plot, three, {x = "c", by = "b", where = {a = 1}, y = "v", style = "lines"})
     local none = nw.sweep {params = {a = {1, 2}}, run = refuse}
     fails("nothing was measured: does not divide", "invalid", none.plot, none)
     local flags = nw.sweep {params = {a = {1, 2}}, run = function() return {ok = true} end}
     fails("no column of numbers", "invalid", flags.plot, flags)
     local words = nw.sweep {params = {a = {1, 2}}, run = function() return {v = "x"} end}
-    fails("v is not numbers", "invalid", words.plot, words, {y = "v"})
+    fails("the values of column v are not numbers", "invalid", words.plot, words, {y = "v"})
     local odd = nw.sweep {params = {a = {1, 2}}, run = function() return {v = 0 / 0} end}
     fails("nothing was measured", "invalid", odd.plot, odd)
     local negative = nw.sweep {params = {a = {-1, 2}}, run = function(p) return {v = p.a} end}
@@ -207,9 +207,9 @@ describe("sweep:plot", function()
     for n = 1, 13 do many[n] = n end
     for n = 1, 101 do cells[n] = n end
     local wide = nw.sweep {params = {a = many, b = {1, 2}}, run = function() return {v = 1} end}
-    fails("a picture holds 12", "limit", wide.plot, wide, {x = "b", by = "a"})
+    fails("are too many: at most 12", "limit", wide.plot, wide, {x = "b", by = "a"})
     local huge = nw.sweep {params = {a = cells, b = cells}, run = function() return {v = 1} end}
-    fails("a picture holds 10000", "limit", huge.plot, huge, {style = "heat"})
+    fails("are too many: at most 10000", "limit", huge.plot, huge, {style = "heat"})
   end)
 
   it("is drawn in every style, and executes nothing", function()

@@ -49,7 +49,7 @@ describe("nw.timeline", function()
       assert.equal(lane, p.idle[n].name)
       assert.is_true(math.abs(p.idle[n].idle - idle_of(records, lane, 0, 10)) < 0.002)
     end
-    assert.truthy(p.caption:find "3 lanes over 10 s; on the whole 67 %% idle: thread 0 least with 40 %%, thread 2 most with 100 %%")
+    assert.truthy(p.caption:find "3 lanes over 10 s; overall 67 %% idle: thread 0 least with 40 %%, thread 2 most with 100 %%")
     local more = nw.timeline(records, {from = -10, to = 30})
     assert.is_true(math.abs(more.idle[1].idle - idle_of(records, "thread 0", -10, 30)) < 0.002)
     assert.truthy(more.caption:find "over 40 s")
@@ -63,7 +63,7 @@ describe("nw.timeline", function()
 
   it("draws arrows, and says which go back in time", function()
     local p = nw.timeline(records, {arrows = {{from = 1, to = 4}, {from = records[1], to = records[2]}}})
-    assert.truthy(p.caption:find "2 arrows from what is made to what needs it; 1 point back in time")
+    assert.truthy(p.caption:find "2 arrows from a result to the record that needs it; 1 point back in time")
     assert.truthy(p.script:find "set arrow from 4,2 to 6,2 .- dt 1\n")
     assert.truthy(p.script:find "set arrow from 4,1.7 to 1,1.3 .- dt 2\n")
     if support.have_gnuplot() then support.picture(p) end
@@ -89,11 +89,11 @@ describe("nw.timeline", function()
 
   it("counts no idle time where no time passes", function()
     local p = nw.timeline {{lane = "a", from = 3, to = 3}}
-    assert.truthy(p.caption:find "^1 lane, all at 3 s: no time passes, so none of it is idle\n")
+    assert.truthy(p.caption:find "^1 lane, all at 3 s: no time passes, so there is no idle time\n")
     assert.is_nil(p.caption:find "%%")
     assert.is_nil(p.idle[1].idle)
     assert.truthy(nw.timeline({{lane = "a", from = 0, to = 0}, {lane = "b", from = 0, to = 0}}).caption:find "^2 lanes, all at 0: ")
-    assert.truthy(nw.timeline({{lane = "a", from = 3, to = 3}}, {to = 5}).caption:find "^1 lane over 2 s; on the whole 100 %% idle")
+    assert.truthy(nw.timeline({{lane = "a", from = 3, to = 3}}, {to = 5}).caption:find "^1 lane over 2 s; overall 100 %% idle")
     if support.have_gnuplot() then support.picture(p) end
   end)
 
@@ -103,7 +103,7 @@ describe("nw.timeline", function()
     for n, lane in ipairs(p.idle) do names[n], idle[n] = lane.name, lane.idle end
     assert.same({"a", "b", "c", "d"}, names)
     assert.same({1, 0, 1, 0.5}, idle)
-    assert.truthy(p.caption:find "^4 lanes over 4 s; on the whole 62 %% idle")
+    assert.truthy(p.caption:find "^4 lanes over 4 s; overall 62 %% idle")
     fails("a is named twice", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {"a", "a"}})
     fails("lanes%[1%]: expected a string, got a number", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
   end)
@@ -125,8 +125,8 @@ describe("nw.timeline", function()
     end
     assert.is_true(drawn < 2000)
     for n, lane in ipairs(p.idle) do assert.is_true(math.abs(area[n] / 30000 - (1 - lane.idle)) < 0.04, lane.name) end
-    assert.truthy(p.caption:find "the height says for how much of the time there is one")
-    assert.is_nil(nw.timeline(records).caption:find "the height says")
+    assert.truthy(p.caption:find "their height shows how much of the time they fill")
+    assert.is_nil(nw.timeline(records).caption:find "their height shows")
     if support.have_gnuplot() then support.picture(p) end
   end)
 
@@ -153,7 +153,7 @@ describe("nw.timeline", function()
     assert.is_nil(caption:find "fillings")
     local twelve, more = looks(12)
     assert.equal(12, twelve)
-    assert.truthy(more:find "12 kinds have 8 fillings: those that share one differ in colour")
+    assert.truthy(more:find "12 kinds have 8 fillings: kinds with the same filling differ in colour")
     assert.equal(64, (looks(64)))
     assert.truthy(select(2, looks(65)):find "65 kinds have 8 fillings: some look alike")
   end)
@@ -183,7 +183,7 @@ describe("nw.timeline", function()
     fails("record 1: to is inf", "invalid", nw.timeline, {{lane = "a", from = 0, to = math.huge}})
     fails("ends at 1, before it begins at 2", "invalid", nw.timeline, {{lane = "a", from = 2, to = 1}})
     fails("label: expected a string", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1, label = {}}})
-    fails("arrow 1: from and to are records, or their numbers from 1 to 5", "invalid", nw.timeline, records,
+    fails("arrow 1: from and to must be records, or their numbers from 1 to 5", "invalid", nw.timeline, records,
       {arrows = {{from = 1, to = 6}}})
     fails("unknown option 'titel'", "invalid", nw.timeline, records, {titel = "x"})
     fails("timeline: to is inf", "invalid", nw.timeline, records, {to = math.huge})
@@ -192,7 +192,7 @@ describe("nw.timeline", function()
     for n = 1, 101 do lanes[n] = {lane = "l" .. n, from = 0, to = 1} end
     for n = 1, 501 do arrows[n] = {from = 1, to = 4} end
     for n = 1, 100 do for k = 1, 250 do far[#far + 1] = {lane = "l" .. n, from = k, to = k + 1} end end
-    fails("there are 101 lanes; at most 100", "limit", nw.timeline, lanes)
+    fails("101 lanes are too many: at most 100", "limit", nw.timeline, lanes)
     fails("501 arrows are too many", "limit", nw.timeline, records, {arrows = arrows})
     fails("25000 bars are too many", "limit", nw.timeline, far)
   end)
@@ -336,7 +336,7 @@ describe("what threads do", function()
   it("is nothing where no loop is parallel", function()
     local f = support.gemm(4, 4, 4):build()
     fails("no loop of this kernel runs in parallel", "invalid", f.busy, f)
-    fails("reps is a number of runs from 1 to 10000, not 0", "range", f.busy, f, {reps = 0})
+    fails("reps: expected a number from 1 to 10000, got 0", "range", f.busy, f, {reps = 0})
     fails("unknown option 'title'", "invalid", f.busy, f, {title = "x"})
   end)
 end)
