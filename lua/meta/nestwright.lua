@@ -2,7 +2,7 @@
 -- Made from the rows of the bindings by ./dev doc; do not edit.
 
 ---@class nw.schedule
----@field target nw.target What it is made for.
+---@field target nw.target The target it is made for.
 local schedule = {}
 
 ---Puts a loop of one iteration around a stage or a loop. around: the stage or loop. Example: s:add_unit_loop(C)
@@ -40,7 +40,7 @@ function schedule:bind(loop, tag) end
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it assumes nothing that the others do not. target: the schedule's own; code for another is refused, s:retarget(t) makes a schedule for it. Code for a processor that is not this host's is not run: f:show "asm" and f:export are what it is for.
+---Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the first version whose facts hold for its sizes, found by a decision tree; if none holds it runs the last one, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show "asm" and f:export.
 ---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], target?: string|table|nw.machine|nw.target}
 ---@return nw.kernel
 function schedule:build(options) end
@@ -60,7 +60,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
 
----Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled program is run, and compared at the corners and some random elements. The result says what was checked; an error names the first difference.
+---Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small awkward values; constant sizes keep their values. Where the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result says what was checked; an error names the first difference.
 ---@return string
 function schedule:check() end
 
@@ -83,12 +83,12 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache is there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. conflicts = false: conflict misses are not told from those of capacity, which is quicker. feed = 'full': every level is asked everything, not only what the one before has not ('misses'): other misses behind the first level, by little, and where many accesses are made often ten times as quick. measure: true, or the arrays: it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills (an estimate); memory (bytes by where they are) and buffers; threads (that have something to do), idle (that have not), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), spills_emitted (the same as spills, read off the compiled code), address_spills_emitted (of registers that hold none); measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.
+---Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as nw.machine takes it; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, where llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
 
----The cost of a schedule of symbolic sizes for each of the values of one of them (the first unless said): rows with size, cycles, seconds, bottleneck, flops, joules and misses by level. Its method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws it.
+---Predicts the cost of a schedule for several values of one symbolic size (the first by default). The rows have size, cycles, seconds, bottleneck, flops, joules and misses by level. The method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws them.
 ---@param options {values: integer[], size?: string, sizes?: table, machine?: any, threads?: integer, conflicts?: boolean, feed?: string}
 ---@return nw.report
 function schedule:cost_curve(options) end
@@ -111,7 +111,7 @@ function schedule:cut(loop, ...) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. Versions are numbers, 0 being the naive program, or names of branches.
+---The differences between two versions. Without a: what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
 ---@param a? integer|string
 ---@param b? integer|string
 ---@return nw.view
@@ -122,7 +122,7 @@ function schedule:diff(a, b) end
 ---@param ahead? integer
 function schedule:double_buffer(stage, ahead) end
 
----Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and plot, a method, which draws it as refusal:plot() does.
+---Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, as for a step that is refused for its structure; refusal; and the method plot, which draws it like refusal:plot().
 ---@return nw.report
 function schedule:explain() end
 
@@ -139,11 +139,11 @@ function schedule:fission(loop, options) end
 ---@return nw.loop
 function schedule:fuse(outer, inner) end
 
----The tree of versions with the names of branches, and the one that is current.
+---The tree of versions, with the names of branches and a mark at the current version.
 ---@return nw.report
 function schedule:history() end
 
----What the computation reads: name, dtype, shape() of each.
+---The inputs of the computation: name, dtype and shape() of each.
 ---@return table[]
 function schedule:inputs() end
 
@@ -153,17 +153,17 @@ function schedule:inputs() end
 ---@return joined
 function schedule:join(first, second) end
 
----Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.
+---Takes the steps of a saved schedule. Each step is judged again, so the computation may have another shape.
 ---@param path string
 ---@return nw.schedule
 function schedule:load(path) end
 
----Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.
+---The places where a stage can be computed: for each loop, how many times its values are computed and how many bytes its storage takes, or why it cannot be computed there. A list of {loop, legal, why, recompute, bytes, size, current}.
 ---@param stage nw.stage|nw.tensor|string
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; machine, sizes and threads as there.
+---The history: one row per step, starting with the naive program. A row has the number of the version, as s:diff and s:checkout take it, the step, the statements added, removed and changed, the operations of one run, the bytes that a run reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
@@ -173,7 +173,7 @@ function schedule:log(options) end
 ---@return nw.loop
 function schedule:loop(name) end
 
----The loops, outermost first; of one stage, or of all.
+---The loops of one stage or of all stages, outermost first.
 ---@param stage? nw.stage|nw.tensor|string
 ---@return nw.loop[]
 function schedule:loops(stage) end
@@ -184,7 +184,7 @@ function schedule:loops(stage) end
 ---@return merged
 function schedule:merge(first, second) end
 
----What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, lists of {primitive, step, why}.
+---The legal steps at a loop: every primitive is tried there with sensible arguments. Fields: legal, undecided and refused, lists of {primitive, step, why}.
 ---@param loop nw.loop|string
 ---@return nw.report
 function schedule:moves(loop) end
@@ -193,7 +193,7 @@ function schedule:moves(loop) end
 ---@return string
 function schedule:notes() end
 
----What the computation makes: name, dtype, shape() of each.
+---The outputs of the computation: name, dtype and shape() of each.
 ---@return table[]
 function schedule:outputs() end
 
@@ -209,7 +209,7 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() all around it. name tells kernels of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop` inside which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, and the rest by the smallest kernel; halves: tiles without conditions, and the rest in tiles of half the size, a quarter, and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (steps were not judged), intrinsics (tiles that the model prices as the loops they stand for), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule stays as it was; what was tried are versions of it.
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a kernel then schedules a piece there. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, and the rest by the smallest kernel; halves: tiles without conditions, and the rest in tiles of half the size, a quarter, and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also times each. threads: 1 by default; with more, across says how the threads share the pieces, as `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule does not change; the tried programs are versions of it.
 ---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
@@ -263,7 +263,7 @@ function schedule:reparses() end
 ---@return nw.schedule
 function schedule:replay(trace) end
 
----A new schedule of the same computation for another target, with the steps up to the current version; each is judged anew, under the limits of that target, and an error names the step that is refused there.
+---A new schedule of the same computation for another target, with the steps up to the current version. Each step is judged again under the limits of that target; an error names the step that is refused.
 ---@param machine string|table|nw.machine|nw.target
 ---@return nw.schedule
 function schedule:retarget(machine) end
@@ -310,7 +310,7 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and threads as there.
+---The loop nest, with the changes of the last step marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. For 'lowered', `pass` names the pass to stop after. s:show{cost = true} is the lowered nest with the prediction of s:cost beside each loop: its share of the time, cycles including its body, misses of the first cache, bottleneck; machine, sizes and threads as in s:cost.
 ---@param what? string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@param pass? string
 ---@return nw.view
@@ -363,7 +363,7 @@ function schedule:stream_stores(stage) end
 ---@param intrinsic nw.intrinsic|string
 function schedule:tensorize(loop, intrinsic) end
 
----The full text form of the program, which reads back.
+---The full text of the program, which can be read back.
 ---@param version? integer
 ---@return string
 function schedule:text(version) end
@@ -376,22 +376,22 @@ function schedule:text(version) end
 ---@return nw.loop
 function schedule:tile(loops, factors, options) end
 
----Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.
+---Builds and times the schedule; without inputs, on random ones. The last argument may hold options of build and time.
 ---@param ... nw.array|table
 ---@return nw.time
 function schedule:time(...) end
 
----Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them; sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
+---Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each step. Without inputs, on random ones. The last argument may hold options: threads, opt; limit: seconds that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
 ---@param ... nw.array|table
 ---@return nw.comparison
 function schedule:time_steps(...) end
 
----Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may be the options of build and of kernel:timeline.
+---Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may hold options of build and of kernel:timeline.
 ---@param ... nw.array|table
 ---@return nw.plot
 function schedule:timeline(...) end
 
----The steps as Lua to paste back, or as 'json'; automatic choices as resolved.
+---The steps as Lua code to run again, or as 'json'; automatic choices are written as the values chosen.
 ---@param format? string
 ---@return string
 function schedule:trace(format) end
@@ -401,7 +401,7 @@ function schedule:trace(format) end
 ---@param layout fun(...: nw.expr): nw.expr ...
 function schedule:transform_layout(tensor, layout) end
 
----The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each inside what it stands in. Nodes have kind and text; name, mark, stream and unsafe where they apply.
+---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. Nodes have kind and text; name, mark, stream and unsafe where they apply.
 ---@return nw.report
 function schedule:tree() end
 
@@ -433,7 +433,7 @@ function schedule:unmark(loop) end
 ---@return nw.loop
 function schedule:unroll(loop, factor, options) end
 
----Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
+---Takes the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
 ---@param steps fun(s: nw.schedule, ...: any): any
 ---@param ... any
 ---@return any ...
@@ -447,7 +447,7 @@ function schedule:vectorize(loop) end
 ---@return integer
 function schedule:version() end
 
----Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each offset, the storage. With view = 'lowered', a line of s:show "lowered".
+---Which steps made a line of s:show(), given by its number or a part of its text: the steps for the loop and its mark, each guard, each offset, and the storage. With view = 'lowered', a line of s:show "lowered".
 ---@param line integer|string
 ---@param view? string
 ---@return nw.report
@@ -581,7 +581,7 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
----Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by its own clock), rounds, parts; loops: of each within and idle, in the order in which they begin; and records for nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
+---Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each, in the order in which they start; and records for nw.timeline, with the first and last iteration of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
 function kernel:busy(...) end
@@ -595,7 +595,7 @@ function kernel:export(path) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The kernel's code: 'lowered', 'llvm', 'asm' or 'c'; 'versions': which of several a call runs, as the tree of questions about its sizes.
+---The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': which of its versions a call runs, as a decision tree over its sizes.
 ---@param what? string
 ---@return nw.view
 function kernel:show(what) end
@@ -605,7 +605,7 @@ function kernel:show(what) end
 ---@return nw.time
 function kernel:time(...) end
 
----Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.
+---Draws what kernel:busy measures: which thread ran which iterations of the parallel loops when, and how long threads were idle.
 ---@param ... nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}
 ---@return nw.plot
 function kernel:timeline(...) end
@@ -613,7 +613,7 @@ function kernel:timeline(...) end
 ---@class nw.output
 local output = {}
 
----Shows another value in the place of the output; elsewhere than in a notebook, below it.
+---Replaces the output by another value; outside of a notebook, shows it below.
 ---@param value any
 ---@return nw.output
 function output:update(value) end
@@ -621,7 +621,7 @@ function output:update(value) end
 ---@class nw.progress
 local progress = {}
 
----One more is done, or n more: no more than there are. note: a word on the state of things.
+---Advances the bar by one, or by n, up to the total. note: a short text about the current state.
 ---@param n? integer
 ---@param note? nw.label
 ---@return nw.progress
@@ -630,12 +630,12 @@ function progress:step(n, note) end
 ---@class nw.time
 local time = {}
 
----Billions of operations a second, by the fastest run. flop: the operations of one run, 2*M*N*K of a matrix product.
+---Billions of operations per second in the fastest run. flop: the operations of one run, 2*M*N*K for a matrix product.
 ---@param flop number
 ---@return number
 function time:gflops(flop) end
 
----Draws the time as a comparison of one: nw.timings of several says more.
+---Draws the time as a comparison with one entry; nw.timings draws several.
 ---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function time:plot(options) end
@@ -643,7 +643,7 @@ function time:plot(options) end
 ---@class nw.comparison
 local comparison = {}
 
----Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; 'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those that are not distinguishable from each other.
+---Draws the times, one row each, in the given order: the median, the middle half and the fastest. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
 ---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function comparison:plot(options) end
@@ -651,25 +651,25 @@ function comparison:plot(options) end
 ---@class nw.sweep
 local sweep = {}
 
----Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for powers of two and for values far apart. unit: of the column; 's' for seconds.
+---Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values not distinguishable from it, are marked (best: 'min', the default for times, 'max' or false; per curve, or, with several columns, at each x). Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
 ---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: nw.label, best?: string|boolean, title?: nw.label}
 ---@return nw.plot
 function sweep:plot(options) end
 
 ---@class nw.machine
----@field name string Its name; every other field of the record is read in the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
+---@field name string Its name. All other fields of the record are read the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
 local machine = {}
 
----Every field that this kind of machine has: path, value, unit, doc, source.
+---All fields of this kind of machine: path, value, unit, doc, source.
 ---@return table[]
 function machine:fields() end
 
----Where the number of a field comes from: m:source "ops.fma.latency".
+---Where the value of a field comes from: m:source "ops.fma.latency".
 ---@param path string
 ---@return string
 function machine:source(path) end
 
----The record as a Lua table that reads back: write it into a file, change it, and nw.machine "that_file.lua" is the new one.
+---The record as a Lua table that can be read back: write it to a file, edit it, and nw.machine "that_file.lua" gives the new record.
 ---@return string
 function machine:text() end
 
@@ -713,34 +713,34 @@ function accesses:iterations() end
 ---@class nw.ranking
 local ranking = {}
 
----Compiles what a strategy made into one kernel, list:build "cut"; which: the row's number (1 unless said) or its strategy. Options as those of s:build. The schedule stays where it is.
+---Compiles the versions that a strategy made into one kernel, list:build "cut". which: the number of the row (1 by default) or its strategy. Options as in s:build. The schedule does not change.
 ---@param which? integer|string
 ---@param options? {threads?: integer, opt?: integer, cache?: boolean}
 ---@return nw.kernel
 function ranking:build(which, options) end
 
----A small decision tree over the sizes that vary, with the strategy that is best in each of its leaves by the objective, within code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges, of each leaf row (of this table), facts (texts of what holds there) and below (where one size varies); tree, a node {size, below, yes, no}, a leaf {way}. The schedule stays where it is.
+---Makes a small decision tree over the sizes that vary. Each leaf has the best strategy for its sizes by the objective, within code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges: for each leaf its row (of this table), facts (conditions that hold there, as text) and below (if one size varies); tree: a node {size, below, yes, no}, or a leaf {way}. The schedule does not change.
 ---@return nw.report
 function ranking:dispatch() end
 
----Leaves the schedule at what a strategy made of it, to be looked at and changed; which: the row's number (1 unless said) or the name of its strategy. The numbers of its versions, of which the schedule is at the last.
+---Moves the schedule to the program that a strategy made, to look at it and change it. which: the number of the row (1 by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.
 ---@param which? integer|string
 ---@return integer[]
 function ranking:take(which) end
 
 ---@class nw.ranked
----@field code_bytes integer Bytes of machine code of all of them.
----@field expected number? The mean of `predicted` by weight: seconds, or without a unit where learned. An estimate.
----@field figure number What the rows are ranked by: the least is best.
----@field fits boolean Whether it has at most code_limit bytes of code.
----@field hint string? What to do about it, or why it is so.
----@field intrinsics boolean? Whether tiles of it are intrinsics: the cost model prices them as the loops they stand for.
----@field joules number? The mean of `energies` by weight, where the model was asked. An estimate.
----@field refused string? Why the strategy cannot be taken; then nothing but `hint` is said.
+---@field code_bytes integer Bytes of machine code of all versions.
+---@field expected number? The mean of `predicted` by weight: seconds, or a score without a unit if learned. An estimate.
+---@field figure number The number by which rows are ranked: the smallest is best.
+---@field fits boolean True if it has at most code_limit bytes of code.
+---@field hint string? What to do about it, or the reason.
+---@field intrinsics boolean? True if some of its tiles are intrinsics; the cost model prices them as the loops that they replace.
+---@field joules number? The mean of `energies` by weight, if the cost model was used. An estimate.
+---@field refused string? Why the strategy was refused; then the only other field is `hint`.
 ---@field seconds number? The mean of `measured` by weight.
 ---@field strategy string The name of the row's strategy.
----@field unsafe boolean? Whether steps of it were not judged.
----@field versions integer[] Versions of the schedule, of which a call runs the first whose facts hold.
+---@field unsafe boolean? True if some of its steps were not judged.
+---@field versions integer[] Versions of the schedule; a call runs the first one whose facts hold.
 local ranked = {}
 
 ---@class nw.learner
@@ -750,7 +750,7 @@ local learner = {}
 ---@return table[]
 function learner:held_out() end
 
----A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time. The schedule is priced and compiled, not run.
+---A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule is priced and compiled, not run.
 ---@param s nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return number
@@ -764,7 +764,7 @@ function learner:save(path) end
 ---@class nw.loopnest
 local loopnest = {}
 
----Every access in order, as nw.accesses gives those of a schedule; most: how many there may be, a million unless said.
+---All accesses in order, as nw.accesses gives those of a schedule. most: the largest number of accesses, one million by default.
 ---@param options? {most?: integer, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer, thread?: integer}
 ---@return nw.accesses
 function loopnest:accesses(options) end
@@ -773,12 +773,12 @@ function loopnest:accesses(options) end
 ---@return table[]
 function loopnest:arrays() end
 
----What the nest costs a machine at least: the misses of its caches, the bytes that they move, the cycles that takes, and the operations as they are written at the machine's peak; the longest is the bound (with combine = 'ecm' the sum of transfers that do not overlap). A text does not tell the code: of instructions, latencies and registers nothing is said. machine: as nw.machine takes it; this host unless said. feed, simulate, exact, budget: as in misses; conflicts = true: conflict misses are told from those of capacity, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses as misses has them; traffic (name, read, written, bytes, intensity in operations per byte) of each level: of L1 what the references name, of the others lines; flops, operations (name, bits, count), calls (of functions without a price), statements; counted: whether these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the bytes alone), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
+---A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through each level, and the cycles of its written operations at the machine's peak rate (with combine = 'ecm', transfers that do not overlap are added). The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as nw.machine takes it; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte): of L1 the bytes of the references, of other levels whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param options? {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
 ---@return nw.report
 function loopnest:cost(options) end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, machine, feed, conflicts: as in nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. Where the model is exact (fields exact and error, by level), they equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than estimates. budget: how many lines the model may request. threads, thread: counts one of that many threads, from 0, with its own caches. The answer is that of nw.misses, with accesses, touched (lines requested to count), exact, error.
 ---@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
@@ -791,7 +791,7 @@ function loopnest:params() end
 ---@return nw.view
 function loopnest:show() end
 
----Misses as a function of sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... options as in misses. Example: n:sweep({N = {100, 200}}, {levels = {{bytes = 32768, ways = 8}}}):plot{y = "L1"}.
+---Misses for several sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... options as in misses. Example: n:sweep({N = {100, 200}}, {levels = {{bytes = 32768, ways = 8}}}):plot{y = "L1"}.
 ---@param params table
 ---@param options? table
 ---@return nw.sweep
@@ -803,35 +803,35 @@ function loopnest:sweep(params, options) end
 function loopnest:with(params) end
 
 ---@class nw.error
----@field code string The kind of failure: invalid, type, range, memory, parse, limit, refused, undecided and others.
+---@field code string The kind of error: invalid, type, range, memory, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
----@field line integer? The line in it.
+---@field line integer? The line in that source.
 ---@field message string One sentence.
 ---@field refusal nw.refusal? Why a step was refused.
----@field schedule string? The name of a variable that holds the schedule of the step; the text of the error speaks of it.
----@field source string? Where it was raised: the name of a file, or repl[7].
+---@field schedule string? The name of a variable that holds the schedule; the text of the error uses it.
+---@field source string? Where the error was raised: the name of a file, or repl[7].
 local error = {}
 
 ---@class nw.refusal
----@field alternatives string[] Steps that were tried and work.
+---@field alternatives string[] Steps that were tried and are legal.
 ---@field distance string? Iterations between the two, along the loop that carries them or as a vector.
 ---@field element string? The element: C[0, 0].
----@field kind string Of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
+---@field kind string The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
 ---@field loops string[] The loops that carry the conflict.
 ---@field message string What cannot be done.
----@field picture string? The nest with those loops marked.
+---@field picture string? The loop nest with those loops marked.
 ---@field primitive string The primitive: parallel.
----@field sink string? Where its loops stand.
----@field sink_block string? The block that must come later.
----@field source string? Where its loops stand: (i=0, k=0).
----@field source_block string? The block that comes first.
+---@field sink string? The values of its loops.
+---@field sink_block string? The block that must run later.
+---@field source string? The values of its loops: (i=0, k=0).
+---@field source_block string? The block that must run first.
 ---@field step string The step as typed: s:parallel "k".
----@field tensor string? The tensor they meet at: C.
+---@field tensor string? The tensor that both access: C.
 ---@field why string? One sentence about the two iterations.
----@field witness table? The same in numbers: sizes, index of the element, source and sink by loop, the marked loop.
+---@field witness table? The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop.
 local refusal = {}
 
----The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. A refusal without two executions, as for structure or capacity, is an error that says so.
+---The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then this is an error.
 ---@param options? {title?: nw.label}
 ---@return nw.plot
 function refusal:plot(options) end
@@ -850,7 +850,7 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. a = nw.accesses(s) has #a accesses, a:at(n) is one of them.
+---All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says whether it hit or missed. threads: the accesses of the first of that many threads. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule
 ---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.accesses
@@ -861,7 +861,7 @@ function nw.accesses(s, options) end
 ---@return nw.expr
 function nw.all(...) end
 
----Whether |a - b| <= atol + rtol*|b| everywhere (1e-8, 1e-5 unless said; NaN equals NaN); then the largest difference, and the place of the first element outside, in row-major order from 1.
+---True if |a - b| <= atol + rtol*|b| everywhere (atol 1e-8 and rtol 1e-5 by default; NaN equals NaN); then the largest difference, and the position of the first element that differs, in row-major order from 1.
 ---@param a nw.array
 ---@param b nw.array
 ---@param options? {rtol?: number, atol?: number}
@@ -873,25 +873,25 @@ function nw.allclose(a, b, options) end
 ---@return nw.expr
 function nw.any(...) end
 
----Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmax(term, ...) end
 
----Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---Least value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmin(term, ...) end
 
----Bytes a second that a loop over so many bytes of memory reads and writes on this machine: the best of a dozen samples, then all of them. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), of STREAM, which counts the bytes that the loop names. threads: one unless said; each has a part of its own.
+---The bytes per second that a loop over `bytes` of memory reads and writes on this machine: the best of a dozen samples, then all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.
 ---@param bytes integer
 ---@param options? {loop?: string, threads?: integer}
 ---@return number, number[]
 function nw.bandwidth(bytes, options) end
 
----Values side by side: each column is a list, its first value a heading; schedules, pictures, tables, words and numbers. most: columns beside each other, then the next begin below. Where there are no pages, one below the other.
+---Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Where there is no HTML, the columns are shown one below the other.
 ---@param columns any[][]
 ---@param options? {most?: integer}
 ---@return nw.view
@@ -907,13 +907,13 @@ function nw.bf16(x) end
 ---@return nw.expr
 function nw.bool(x) end
 
----How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. Rows: column (of the time), set, held, asked (lines).
+---How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the time. Where this number exceeds the ways of the set, lines are evicted before they are used again. A stride of a large power of two maps all accesses to a few sets. Rows: column (of the time), set, held, asked (lines).
 ---@param s nw.schedule
 ---@param options? {level?: integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
----Measures this machine for nw.machine(): clock, instructions per cycle and latencies by class and width, functions such as exp, accesses that cross lines, branches, gathers; latency and bytes per cycle of each cache, how much of the last can be counted on, memory; what threads cost. About two seconds; each figure is the least of several short turns, in cycles of the clock at that moment. Kept in a file of the state directory (keep = false: for this session only), which later sessions read. The answer has machine, seconds, file, figures. x86-64 only.
+---Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the last cache, and memory; the cost of threads. It takes about two seconds. Each figure is the minimum of several short runs, in cycles of the clock at that moment. The result is kept in a file of the state directory, which later sessions read (keep = false: for this session only). The answer has machine, seconds, file, figures. x86-64 only.
 ---@param options? {keep?: boolean}
 ---@return nw.report
 function nw.calibrate(options) end
@@ -936,17 +936,17 @@ function nw.ceil(x) end
 ---@return nw.expr
 function nw.clamp(x, low, high) end
 
----Takes away what the cell has shown so far; wait: once it shows something new.
+---Clears the output of the cell; with wait, only when new output follows.
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
----Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the one that the others are compared with, the first unless said. A peer's times, measured elsewhere, are a table of numbers: {median = 0.0012, samples = {...}}. Those whose middle halves of times overlap are not distinguishable.
+---Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.
 ---@param kernels table
 ---@param ... nw.array
 ---@return nw.comparison
 function nw.compare(kernels, ...) end
 
----A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.
+---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body that returns several expressions makes several tensors. A body that is a plain whole number is i32; any other number is f32.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param body fun(...: nw.expr): nw.expr ...
 ---@param name? string|{name?: string}
@@ -957,7 +957,7 @@ function nw.compute(shape, body, name) end
 ---@return number
 function nw.core_hz() end
 
----Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows another in its place. id: by which it is known to the front end.
+---Shows a value immediately, while the cell is running; in a notebook as a picture or a table. update(value) of the answer replaces it by another value. id: its display id in the front end.
 ---@param value any
 ---@param options? {id?: nw.label}
 ---@return nw.output
@@ -978,7 +978,7 @@ function nw.eq(a, b) end
 ---@return nw.expr
 function nw.erf(x) end
 
----Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.
+---Evaluates the definition element by element, without a schedule. This is slow; it is the reference for all other results.
 ---@param outputs nw.tensor|nw.tensor[]
 ---@param arguments nw.array[]
 ---@return nw.array[]
@@ -1004,7 +1004,7 @@ function nw.f32(x) end
 ---@return nw.expr
 function nw.f64(x) end
 
----States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, "M % 16 == 0"); checked when a kernel is called. A fact that is never true with those that are known already is refused.
+---States a fact about a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, "M % 16 == 0"). Kernels check it when they are called. A fact that contradicts the known facts is refused.
 ---@param size nw.expr
 ---@param condition nw.expr|string
 ---@return nw.expr
@@ -1027,7 +1027,7 @@ function nw.floordiv(a, b) end
 ---@return nw.expr
 function nw.floormod(a, b) end
 
----Every element the same; f32 unless said.
+---An array with one value in all elements; f32 by default.
 ---@param shape integer|integer[]
 ---@param value number|boolean
 ---@param dtype? string
@@ -1046,12 +1046,12 @@ function nw.ge(a, b) end
 ---@return nw.expr
 function nw.gt(a, b) end
 
----What there is, or what one thing does: nw.help(), nw.help "split", nw.help(nw.sum); of an object, what it has: nw.help(s).
+---Lists everything, or describes one thing: nw.help(), nw.help "split", nw.help(nw.sum); for an object it lists its methods and fields: nw.help(s).
 ---@param what? any
 ---@return nw.view
 function nw.help(what) end
 
----A piece of HTML to be shown in a notebook; elsewhere its source.
+---A piece of HTML, rendered in a notebook; elsewhere its source is shown.
 ---@param text string
 ---@return nw.view
 function nw.html(text) end
@@ -1076,30 +1076,30 @@ function nw.i64(x) end
 ---@return nw.expr
 function nw.i8(x) end
 
----Asks the user for a line. password: what is typed is not shown.
+---Reads a line from the user. password = true: the typed text is hidden.
 ---@param prompt? string
 ---@param options? {password?: boolean}
 ---@return string
 function nw.input(prompt, options) end
 
----Controls for the arguments of a function, in a notebook; what it returns, shows and prints follows them. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers is a slider, one of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox; arguments are found by their names, or stand in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or takes long, is called when a slider is let go; release = true or false decides it. button = "measure": it is called when that is pressed; button = {"measure", g}: so is g, whose results stand below. start: values to begin with, {tile = 16}. A saved notebook keeps the last results; at the prompt there are those of the first values.
+---Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers gives a slider, a list of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox. Arguments are matched by name, or given in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or is slow, is called when a slider is released; release = true or false overrides this. button = "measure": the function is called when the button is pressed; button = {"measure", g}: the button calls g, whose results appear below. start: initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows those of the initial values.
 ---@param spec table
 ---@param options? {button?: nw.label|table, release?: boolean, start?: table}
 function nw.interact(spec, options) end
 
----Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. steps: after so many executed statements it gives up with a limit error.
+---Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also the one that is compiled. steps: after this many executed statements the run ends with a limit error.
 ---@param s nw.schedule
 ---@param arguments nw.array[]
 ---@param options? {lowered?: boolean, steps?: integer}
 ---@return nw.array[]
 function nw.interpret(s, arguments, options) end
 
----Registers somebody else's code for a small computation, to be used by s:tensorize. args: the tensors of one compute of constant sizes, in the order the function takes them. The function gets a pointer to each tile, then (int64_t) the strides that are not fixed, in elements. strides: by tensor, a list of numbers or "any"; unless said the last dimension is contiguous and the others are any. accumulate: a reduction adds to what the output holds. source: C text; library and symbol: a shared library instead, jump_safe if the function holds no lock and owns no memory. It is run against its description in a process of its own, timeout seconds at most, and is registered only if it is right.
+---Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute of constant sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides that are not fixed, as int64_t, in elements. strides: by tensor, a list of numbers or "any"; by default the last dimension is contiguous and the others are "any". accumulate: a reduction adds to the values of the output. source: C text. library and symbol: a function of a shared library instead; jump_safe if the function holds no lock and owns no memory. The code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its results are correct.
 ---@param spec {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}
 ---@return nw.intrinsic
 function nw.intrinsic(spec) end
 
----Energy of a call of f, measured: what the counters of the processor (RAPL, by the kernel's powercap) say of its packages and of their memory, over calls of f for `least` seconds (0.2). All that runs meanwhile is counted. The answer has joules, memory (joules; nil where it is not counted), seconds, runs, watts. An error where the machine has no counters or the user may not read them. root: the folder of the counters, /sys/class/powercap.
+---Measures the energy of a call of f with the energy counters of the CPU (RAPL, through the kernel's powercap): its packages and their memory. f is called for `least` seconds (0.2). The energy of other processes is included. The answer has joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the machine has no counters, or if the user may not read them. root: the folder of the counters, /sys/class/powercap.
 ---@param f fun()
 ---@param options? {least?: number, root?: string}
 ---@return nw.report
@@ -1131,21 +1131,21 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of its family, and the record says so. A name of nw.machines(); a file that returns a table, "mine.lua", and may use math and nothing else; or the table. extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the whole list. sources = {[""] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists them with units and defaults.
+---A machine record: what the cost model knows about a CPU, a GPU or an accelerator. Without an argument it is this host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from its processor family, and the record says so. The argument is a name of nw.machines(); a file that returns a table, "mine.lua", which may use only math; or the table. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
 
----The fields of machine records, of a 'cpu', a 'gpu', an 'accelerator' or of all: name, unit, default and meaning.
+---The fields of machine records: of a 'cpu', a 'gpu' or an 'accelerator', or all of them. Each has a name, unit, default and meaning.
 ---@param kind? string
 ---@return nw.report
 function nw.machine_fields(kind) end
 
----The names that nw.machine knows.
+---The names of the machine records that nw.machine knows.
 ---@return string[]
 function nw.machines() end
 
----With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
+---The greatest of its arguments. If reduce axes follow a value that depends on them, the greatest value over these axes: nw.max(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1156,12 +1156,12 @@ function nw.max(a, ...) end
 ---@return nw.expr
 function nw.maximum(...) end
 
----Measures tiles of a loop whose rounds are a size, and keeps the times in $XDG_STATE_HOME/nestwright: kernels as s:partition_auto takes them, with seconds (first: of one tile; more: of each that follows; guarded: of one that lacks a round and asks) and seconds_inside, in the loops that around makes. One thread; the least of several turns. again = true measures what is known.
+---Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as s:partition_auto takes them. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. One thread; the minimum of several runs. again = true: measures again.
 ---@param options {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, again?: boolean}
 ---@return nw.report
 function nw.microkernels(options) end
 
----With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
+---The least of its arguments. If reduce axes follow a value that depends on them, the least value over these axes: nw.min(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1172,7 +1172,7 @@ function nw.min(a, ...) end
 ---@return nw.expr
 function nw.minimum(...) end
 
----Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said, or those of a machine record, machine = "zen5", as much of each as s:cost counts on. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.
+---Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record, of each the part that s:cost relies on. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: simulates the first of that many threads, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param s nw.schedule
 ---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.report
@@ -1189,7 +1189,7 @@ function nw.ne(a, b) end
 ---@return nw.expr
 function nw.not_(c) end
 
----The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a path, a colour and times of its own; what is visited more than once is hatched. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
+---The order in which the instances of a stage are visited, computed from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is drawn as a bar. Each iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, {i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: nw.label}
 ---@return nw.plot
@@ -1205,13 +1205,13 @@ function nw.peak_flops(threads, dtype) end
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are outlined; what runs more than once is darker. width: pixels that the grid may take, 620 unless said. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
+---The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, {i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: nw.label}
 ---@return nw.plot
 function nw.pieces(s, options) end
 
----An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last arguments may be given as {dtype = ..., name = ...}.
+---An input of the computation. The dtype is f32 by default. A(i, k) reads an element. The last arguments may be given as {dtype = ..., name = ...}.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param dtype? string|{dtype?: string, name?: string}
 ---@param name? string
@@ -1230,7 +1230,7 @@ function nw.pow(x, y) end
 ---@return nw.expr
 function nw.prod(term, ...) end
 
----A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a cell ends, the bar is as far as the work.
+---A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown, and always the last one; at the end of a cell the bar shows the final state.
 ---@param total integer
 ---@param title? nw.label
 ---@return nw.progress
@@ -1242,7 +1242,7 @@ function nw.progress(total, title) end
 ---@return string
 function nw.promote(a, b) end
 
----Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed gives the same data; without one each call differs.
+---An array of random elements: floats between lo and hi (0 and 1 by default), or integers lo..hi (0..9). The same seed gives the same data; without a seed each call gives other data.
 ---@param shape integer|integer[]
 ---@param dtype? string|{seed?: integer, lo?: number, hi?: number}
 ---@param options? {seed?: integer, lo?: number, hi?: number}
@@ -1255,19 +1255,19 @@ function nw.random(shape, dtype, options) end
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
----How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to (bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.
+---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first time. Exact, for all accesses.
 ---@param s nw.schedule
 ---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
 
----The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
+---The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64 the peak is that of f64. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than `simulate` operations (5e7) count their inputs and outputs once instead. level: 'memory', or the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as nw.machine takes it; then nothing is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of nw.roofs to use again.
 ---@param what nw.schedule|table
 ---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, or once for all and kept beside what nw.calibrate keeps, and again with fresh = true.
+---Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). It takes seconds. It is measured once per process, or kept next to the results of nw.calibrate, and measured again with fresh = true.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
@@ -1288,7 +1288,7 @@ function nw.rsqrt(x) end
 ---@return nw.array
 function nw.save(array, path) end
 
----A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, step = function(S, t, x) return S(t - 1, x) ... end}.
+---A recurrence over the first dimension, in order. There are two forms: nw.scan(init, update, state, name), where `state` is nw.scan_state(shape), which `update` reads at earlier times; and nw.scan{shape = {T, n}, init = function(t, x) ... end, step = function(S, t, x) return S(t - 1, x) ... end}.
 ---@param init nw.tensor|nw.tensor[]|table
 ---@param update? nw.tensor|nw.tensor[]
 ---@param state? nw.tensor|nw.tensor[]
@@ -1296,14 +1296,14 @@ function nw.save(array, path) end
 ---@return nw.tensor ...
 function nw.scan(init, update, state, name) end
 
----Stands for the state of a scan: the update reads it at earlier times.
+---The state of a scan. The update reads it at earlier times.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param dtype? string|{dtype?: string, name?: string}
 ---@param name? string
 ---@return nw.tensor
 function nw.scan_state(shape, dtype, name) end
 
----A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, and refused with a reason if it would change what is computed. target, in a table after the outputs: what it is made for, as of nw.target; this host if left out.
+---A schedule that computes these outputs (a list is accepted too); at first the naive program. Steps are its methods; each is judged, and refused with a reason if it would change the results. target, in a table after the outputs: the machine it is made for, as in nw.target; by default this host.
 ---@param ... nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}
 ---@return nw.schedule
 function nw.schedule(...) end
@@ -1320,13 +1320,13 @@ function nw.select(condition, a, b) end
 ---@return nw.expr
 function nw.sigmoid(x) end
 
----A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of a size when they are called.
+---A symbolic size. It is at least `min` (1 by default) and a multiple of `multiple`. Kernels check these facts when they are called.
 ---@param name string
 ---@param options? integer|{min?: integer, multiple?: integer}
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine the small print and the caption say what s:cost foretells there. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
+---The space-time diagram: one lane per tensor, time to the right in accesses, one mark per access. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead which level the data was found in. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes for each of that many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
 ---@param s nw.schedule
 ---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
@@ -1337,13 +1337,13 @@ function nw.spacetime(s, options) end
 ---@return nw.expr
 function nw.sqrt(x) end
 
----Sum of the term over reduce axes; the whole body of a compute.
+---Sum of the term over reduce axes. It must be the whole body of a compute.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.sum(term, ...) end
 
----Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. Points in the file that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these parameters is refused. A value is a number, a text, a boolean or a list of these, a result a number, a text, a boolean or a time. A point that is refused gets an error column.
+---Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or json, rows are written to a file after every point, and points already in the file are not run again. Points in the file that this sweep does not have are kept, unless keep = false. A file that is not the result of a sweep over these parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a text, a boolean or a time. A refused point gets an error column.
 ---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}
 ---@return nw.sweep
 function nw.sweep(options) end
@@ -1353,24 +1353,24 @@ function nw.sweep(options) end
 ---@return nw.expr
 function nw.tanh(x) end
 
----What a schedule is made for: a machine of nw.machines(), a file or a table as of nw.machine, or a record; without an argument this host. nw.schedule(C, {target = t}) is a schedule for it, s:retarget(t) takes the steps of one again under its limits. Code for a processor that is not this host's can be looked at (s:show "asm") and linked (f:export), and is not run here: nw.target "aarch64".
+---A target: the machine that a schedule is made for. The argument is a name of nw.machines(), a file or a table as in nw.machine, or a record; by default this host. nw.schedule(C, {target = t}) makes a schedule for it; s:retarget(t) repeats the steps of a schedule under its limits. Code for another CPU than this host's can be shown (s:show "asm") and linked (f:export), but not run here: nw.target "aarch64".
 ---@param machine? string|table|nw.machine|nw.target
 ---@return nw.target
 function nw.target(machine) end
 
----Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.
+---An array with the values and the shape of nested Lua tables. The dtype is f32 by default, bool for true and false.
 ---@param values table|number|boolean
 ---@param dtype? string
 ---@return nw.array
 function nw.tensor(values, dtype) end
 
----Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print at the foot, as where the records are from.
+---Draws a timeline: one lane per thread or stage, one bar per record, from its start to its end in seconds, with its label where it fits and one fill per kind. Lanes appear in the order of `lanes` (lanes without records included), then in the order of the records. Idle time is the time without a bar; its percentage stands at the right. Where bars are too narrow to be distinguished, their height shows how much of the time they fill. arrows go from the end of a record to the start of a record that depends on it; a record is given by its number or by itself. unit: the unit of the numbers if it is not 's', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: text at the foot, for example the origin of the records.
 ---@param records {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, [string]: any}[]
 ---@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], from?: number, to?: number, small?: nw.label}
 ---@return nw.plot
 function nw.timeline(records, options) end
 
----Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = "naive"}. An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, by nw.compare, is compared better.
+---Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = "naive"}. An entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}. base: the entry that the others are compared with, by default the first. Prefer nw.compare, which measures in turn.
 ---@param times table
 ---@return nw.comparison
 function nw.timings(times) end
@@ -1399,7 +1399,7 @@ function nw.variable(name) end
 ---@return string
 function nw.version() end
 
----Zeros; f32 unless said.
+---An array of zeros; f32 by default.
 ---@param shape integer|integer[]
 ---@param dtype? string
 ---@return nw.array
@@ -1407,35 +1407,35 @@ function nw.zeros(shape, dtype) end
 
 nw.xsmm = {}
 
----Whether this build has libxsmm.
+---True if this build has libxsmm.
 ---@return boolean
 function nw.xsmm.available() end
 
----Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; with accumulate = false it starts from 0.
+---Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; with accumulate = false it computes C[m, n] = A[m, k]*B[k, n].
 ---@param spec {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}
 ---@return nw.intrinsic
 function nw.xsmm.gemm(spec) end
 
----A tile of so many rounds that libxsmm's small matrix product does, for the kernels of s:partition_auto and nw.microkernels: {rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the loops of the nest, of constant extent, that are the other two of the product ('j' and 'k'), or their inner parts where `around` split them. A piece's loops are put in order and given to s:tensorize, which refuses what is no such product. It does whole tiles only, so the strategies guard and predicate take another kernel.
+---A tile of `rows` iterations that libxsmm's small matrix product computes, for the kernels of s:partition_auto and nw.microkernels: {rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the other two loops of the product ('j' and 'k'), of constant extent, or their inner parts if `around` splits them. The loops of a piece are reordered and passed to s:tensorize, which refuses a piece that is not such a product. The kernel handles whole tiles only, so the strategies guard and predicate use another kernel.
 ---@param spec {rows: integer, columns?: string, sum?: string, dtype?: string}
 ---@return table
 function nw.xsmm.kernel(spec) end
 
 nw.nest = {}
 
----What the lowered schedule touches, as a nest: the accesses of nw.accesses, in their order. sizes: values of symbolic sizes. A schedule whose addresses are no affine forms of its loops is refused (code 'limit').
+---The accesses of the lowered schedule as a nest, in the order of nw.accesses. sizes: values of symbolic sizes. A schedule whose addresses are not affine in its loops is refused (code 'limit').
 ---@param s nw.schedule
 ---@param options? {sizes?: table, version?: integer}
 ---@return nw.loopnest
 function nw.nest.of(s, options) end
 
----A loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. params: values for parameters that are not to be as written, {N = 500}, or the name of sizes that the text has, "SMALL", or both, {"SMALL", N = 500}. docs/cost.md has the grammar. Errors say line and column.
+---Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. params: new values of parameters, {N = 500}, or the name of a set of sizes in the text, "SMALL", or both, {"SMALL", N = 500}. docs/cost.md has the grammar. Errors give the line and the column.
 ---@param text string
 ---@param params? table|string
 ---@return nw.loopnest
 function nw.nest.parse(text, params) end
 
----A loop nest from a file of text, as nw.nest.parse has it. Example: nw.nest.read("tutorials/nests/gemm.nest", "SMALL").
+---Reads a loop nest from a text file, as nw.nest.parse does. Example: nw.nest.read("tutorials/nests/gemm.nest", "SMALL").
 ---@param path string
 ---@param params? table|string
 ---@return nw.loopnest
@@ -1443,62 +1443,62 @@ function nw.nest.read(path, params) end
 
 nw.cost = {}
 
----Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until there are so many (200) others. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not measured again. The answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (those of every other round of the measurement beside the rounds between: what no prediction can be expected to exceed), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of each, on logarithmic axes.
+---Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing continues until there are `schedules` (200) others. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and how much longer than the best of all the best of the 1 or 5 schedules predicted fastest takes. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
 ---@param options {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, machine?: nw.machine|string|table, model?: nw.learner}
 ---@return nw.report
 function nw.cost.audit(options) end
 
----What a learned model is told of a schedule: a list of {name, unit, doc}, with value where a schedule is given, which is compiled for that: what this host's compiler made of it is among them.
+---The features of a schedule that a learned model sees: a list of {name, unit, doc}, with value if a schedule is given. The schedule is compiled for this, since some features describe the code that this host's compiler made.
 ---@param s? nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return table
 function nw.cost.features(s, options) end
 
----A model that model:save wrote; of the same features, or it is refused.
+---Reads a model that model:save wrote. A model with other features than this version's is refused.
 ---@param path string
 ---@return nw.learner
 function nw.cost.load(path) end
 
----The energy of counts by a machine's table: rows of name, count, pj and joules, and their sum. Of an accelerator: 'mac', 'network', 'memory' and the names of its buffers, in accesses of a word, and cycles = mac / (units * utilisation). Of a processor: 'fma 32' and other classes with their bits, 'instruction', and 'L1', 'memory' in bytes. pj: energies that the table does not have, or others.
+---Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For an accelerator the counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; cycles = mac / (units * utilisation). For a CPU they are 'fma 32' and other classes with their width in bits, 'instruction', and 'L1' and 'memory' in bytes. pj: energies that the table does not have, or that replace those of the table.
 ---@param options {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}
 ---@return nw.report
 function nw.cost.price(options) end
 
----Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. Gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of one audit are compared. A score begins with what s:cost and a simulation of the compiled code say, so the trees learn where these are wrong. It prints Kendall's tau of what was held out, by audit: of the cost model alone, of a model that learned from the audits of other computations only, and of one that saw 64 of its schedules, on the rest. objective = 'times' (reg:squarederror): the trees add up to measured / predicted, as a logarithm, less the mean of the audit; 'pairs' (rank:pairwise): the order of speeds relative to the best of the audit; docs/cost.md says which is better. own: one of the audits, that of the computation the model is for: it weighs as ten others. rounds (120; 60 of pairs), depth (4; 3), rate (0.08), forest (trees of a round, averaged: 4; 1), least (weight of a leaf: 5; 1), columns (0.3; 0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those figures out.
+---Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these. It prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and of a model that also saw 64 of its schedules, measured on the rest. objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they learn the order of speeds relative to the best of the audit. docs/cost.md compares the two. own: the audit of the computation that the model is for; it has ten times the weight of another. rounds (120; 60 for pairs), depth (4; 3), rate (0.08), forest (trees per round, averaged: 4; 1), least (minimum weight of a leaf: 5; 1), columns (0.3; 0.5) and sample (0.8): shares of features and rows that each tree sees; seed; held_out = false skips the figures of held-out audits.
 ---@param audits table
 ---@return nw.learner
 function nw.cost.train(audits) end
 
 nw.partition = {}
 
----How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: one that s:show "lowered" has, by its name or as a loop of s.
+---The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops; 0 in a main piece. loop: a loop of s:show "lowered", by its name, or a loop of s.
 ---@param s nw.schedule
 ---@param loop? nw.loop|string
 ---@return integer
 function nw.partition.conditions(s, loop) end
 
----Runs pieces that follow each other in threads; loops: their outermost loops, in order, the main piece first. how = 'fused', unless said: s:create_fused_loop makes one loop of them, whose rounds, the larger ones first, threads take when they are done with the last one, so that no thread waits while there is a tail. 'apart': each is a parallel loop, and all threads wait for the last one behind each. The parallel loops.
+---Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of them. Threads take its iterations one by one, the larger ones first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
 ---@param s nw.schedule
 ---@param loops (nw.loop|string)[]
 ---@param options? {how?: string}
 ---@return nw.loop, ...
 function nw.partition.parallel(s, loops, options) end
 
----A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and epilogue. loop: its name in s:show "lowered". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.
+---Describes a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine, by the cost model: interval, the cycles from the start of one iteration to the start of the next, and what limits it; the parts of an iteration; cycles of prologue and epilogue. loop: its name in s:show "lowered". Fields: interval, bottleneck, rounds (iterations), parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options? {machine?: any, sizes?: table}
 ---@return nw.report
 function nw.partition.pipeline(s, loop, options) end
 
----Pipelines a loop from a machine's latencies: takes the step that fetches a tensor ahead of its use (tensor: s:prefetch), or computes a stage ahead that stands in the loop (stage: s:double_buffer), by as many rounds as it takes until all is there: ceil(latency / interval). interval: the cycles of a round by the model; latency: of the farthest level or memory that a tenth of the lines come from, by the model, as the record has it; of a stage, and the cycles that it takes. Fields: ahead (rounds; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds, prologue and epilogue (cycles), limited (there are not rounds enough). sizes: values of symbolic sizes.
+---Pipelines a loop according to a machine's latencies. It takes the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, from which at least a tenth of the lines come; for a stage, plus the cycles to compute it. Fields: ahead (the distance; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options {tensor?: any, stage?: any, machine?: any, sizes?: table}
 ---@return nw.report
 function nw.partition.pipelined(s, loop, options) end
 
----Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, scheduled by the kernel, and one interval without guards cut out afterwards, where the extent is no constant or partition_const_loop is true. To be measured against.
+---Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, scheduled by the kernel. If the extent is not constant, or partition_const_loop is true, one interval without guards is cut out afterwards. It serves as a baseline for measurements.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param kernel table
