@@ -1,11 +1,11 @@
---- Front door of the library: `local nw = require "nestwright"`.
+--- Entry point of the library: `local nw = require "nestwright"`.
 ---@class nestwright
 local nw = {}
 
 local require = require "nestwright.language.own".require
 local core = require "nestwright.core"
 
--- Whatever goes wrong is reported at the first line outside this directory.
+-- Errors are reported at the first line outside this directory.
 core.set_library(debug.getinfo(1, "S").source:match "^@(.*[/\\])" or "nestwright/")
 
 require "nestwright.language.errors"
