@@ -32,7 +32,7 @@ local function is_positive(v) return v > 0 end
 
 local function check_positive(which, list)
   if all(list, is_positive) then return end
-  errors.fail("invalid", "log = ''", "plot: log: %s has values that are not positive", which)
+  errors.fail("invalid", "log = ''", "plot: log: %s has values that are not above 0", which)
 end
 
 -- Ticks at the values themselves if there is room for their labels, else at round values.

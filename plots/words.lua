@@ -120,8 +120,9 @@ function words.reuse(bins, cache, level)
   if #bins == 0 then return nil end
   local capacity = cache.levels[level].bytes
   local median, share = spread(bins, capacity // cache.line)
-  return ("a line is reused after %s of other lines (median); %.3g %% of reuses miss a fully associative L%d (%s)"):format(
-    median == 0 and "none" or written.bytes(median * cache.line), 100 * share, level, written.bytes(capacity))
+  return ("a line is reused after %s (median); %.3g %% of reuses miss a fully associative L%d (%s)"):format(
+    median == 0 and "no other lines" or written.bytes(median * cache.line) .. " of other lines", 100 * share, level,
+    written.bytes(capacity))
 end
 
 --- The same by tensor.

@@ -36,7 +36,7 @@ end
 
 -- ---- tables
 
--- Columns that are wide enough; so many of the first are on the left.
+-- Pads columns to equal width; the first `left` of them are left-aligned.
 local function aligned(lines, indent, left)
   local width, out = {}, {}
   for _, cells in ipairs(lines) do

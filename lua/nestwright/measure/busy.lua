@@ -207,7 +207,7 @@ return function(nw)
     .. "lanes?: nw.label[], from?: number, to?: number, small?: nw.label}): nw.plot",
     "Draws a timeline: one lane per thread or stage, one bar per record, from its start to its end in seconds, with its label "
     .. "where it fits and one fill per kind. Lanes appear in the order of `lanes` (lanes without records included), then in the "
-    .. "order of the records. Idle time is the time without a bar; its percentage stands at the right. Where bars are too narrow "
+    .. "order of the records. Idle time is the time without a bar; its percentage is at the right. Where bars are too narrow "
     .. "to be distinguished, their height shows how much of the time they fill. arrows go from the end of a record to the start "
     .. "of a record that depends on it; a record is given by its number or by itself. unit: the unit of the numbers if it is not "
     .. "'s', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: "

@@ -405,7 +405,7 @@ describe("a learned model", function()
     m.features[2] = "something else"
     refused "other features"
     m.trees = m.trees .. " "
-    refused "was changed"
+    refused "was edited"
     m.trees = nil
     refused "not a saved model"
     os.remove(path)
