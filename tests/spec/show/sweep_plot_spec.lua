@@ -189,7 +189,8 @@ describe("sweep:plot", function()
     fails("several values of c", "invalid", three.plot, three, {x = "a", by = "b", y = "v"})
     fails("y: name a column", "invalid", three.plot, three, {x = "a", by = "b", where = {c = "x"}})
     assert.truthy(three:plot {x = "a", by = "b", where = {c = "x"}, y = "v"})
-    fails("the values of c are not numbers", "invalid", three.plot, three, {x = "c", by = "b", where = {a = 1}, y = "v", style = "lines"})
+    fails("the values of c are not numbers", "invalid", three.plot, three,
+      {x = "c", by = "b", where = {a = 1}, y = "v", style = "lines"})
     local none = nw.sweep {params = {a = {1, 2}}, run = refuse}
     fails("nothing was measured: does not divide", "invalid", none.plot, none)
     local flags = nw.sweep {params = {a = {1, 2}}, run = function() return {ok = true} end}
