@@ -22,7 +22,7 @@ end
 local function add_terms(c, out)
   out[#out + 1] = "time of each resource if it were the only limit:"
   for _, term in ipairs(shown_terms(c)) do
-    out[#out + 1] = ("  %-12s %10s cycles  %4.0f %%"):format(term.name, whole(term.cycles), 100 * term.cycles / c.cycles)
+    out[#out + 1] = ("  %-24s %10s cycles  %4.0f %%"):format(term.name, whole(term.cycles), 100 * term.cycles / c.cycles)
   end
 end
 
