@@ -10,15 +10,15 @@
 const char *nw_file_reason(int error) {
   switch (error) {
   case ENOSPC: return "no space left on the device";
-  case EDQUOT: return "the user's quota of the disk is used up";
-  case EFBIG: return "it would be larger than a file may be here (ulimit -f)";
+  case EDQUOT: return "the user's disk quota is used up";
+  case EFBIG: return "it would exceed the limit on file sizes (ulimit -f)";
   case EROFS: return "the file system is read-only";
   case EACCES: return "permission denied";
   case EISDIR: return "it is a directory";
-  case EINVAL: return "it is neither a file nor anything that takes one"; // a socket, a disk
-  case ELOOP: return "it is a link to itself, or one that is not followed";
-  case ENXIO: return "nobody reads from it";
-  case EMFILE: return "too many files are open in this process (ulimit -n)";
+  case EINVAL: return "it is not a file, pipe or device"; // a socket, a disk
+  case ELOOP: return "it is a symbolic link that refers to itself or must not be followed";
+  case ENXIO: return "no process reads from it";
+  case EMFILE: return "this process has too many open files (ulimit -n)";
   default: return strerror(error);
   }
 }
@@ -43,7 +43,7 @@ static bool is_own(const struct stat *st, bool roots_too, nw_str *why) {
   if (st->st_uid != me && !(roots_too && st->st_uid == 0))
     return nw_str_fmt(why, "it belongs to another user (%u)", (unsigned)st->st_uid), false;
   if (!(st->st_mode & (S_IWGRP | S_IWOTH))) return true;
-  nw_str_fmt(why, "others may write it (mode %o; chmod go-w mends that)", (unsigned)st->st_mode & 07777);
+  nw_str_fmt(why, "other users may write to it (mode %o; fix this with chmod go-w)", (unsigned)st->st_mode & 07777);
   return false;
 }
 
@@ -51,7 +51,7 @@ static bool is_usable(const struct stat *st, nw_file_whose whose, size_t most, n
   if (!S_ISREG(st->st_mode)) return nw_str_fmt(why, "it is %s, not a regular file", kind_of(st->st_mode)), false;
   if (whose != NW_FILE_ANY && !is_own(st, whose == NW_FILE_OWN, why)) return false;
   if ((uint64_t)st->st_size <= most) return true;
-  nw_str_fmt(why, "it has %lld bytes, and may have %zu", (long long)st->st_size, most);
+  nw_str_fmt(why, "it has %lld bytes; the limit is %zu", (long long)st->st_size, most);
   return false;
 }
 
@@ -115,7 +115,7 @@ static bool read_all(int fd, size_t most, char **text, size_t *n, nw_str *found)
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return nw_str_add(found, nw_file_reason(errno)), false;
     *n += (size_t)got;
-    if (*n > most) return nw_str_fmt(found, "it has more than %zu bytes", most), false;
+    if (*n > most) return nw_str_fmt(found, "it has more than %zu bytes, which is the limit", most), false;
     if (got > 0) continue;
     (*text)[*n] = '\0';
     return true;

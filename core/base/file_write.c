@@ -177,9 +177,9 @@ static bool name_part(nw_file *f) {
 }
 
 static void not_written(nw_file *f, int error, nw_str *why) {
-  const char *where = f->no_room ? "no file can be made in its directory: " : "";
+  const char *where = f->no_room ? "cannot create a file in its directory: " : "";
   nw_str_fmt(why, "cannot write %s: %s%s", f->path, where, nw_file_reason(error));
-  if (f->existed) nw_str_add(why, "; the file that was there is unchanged");
+  if (f->existed) nw_str_add(why, "; the existing file is unchanged");
 }
 
 static bool is_abandoned(int dir, const char *name) {
@@ -336,7 +336,7 @@ static int open_locked(const char *path, int flags, size_t most, nw_str *why) {
     if (i < 8 && is_still(fd, path)) return fd;
     close(fd);
   }
-  nw_str_fmt(why, "cannot write %s: another process holds it", path);
+  nw_str_fmt(why, "cannot write %s: another process has locked it", path);
   return -1;
 }
 

@@ -33,7 +33,7 @@ static bound of_limit(int resource, const char *name, const char *used_key) {
 }
 
 static bound of_group(void) {
-  bound b = {"the memory limit of this group of processes", read_number("/sys/fs/cgroup/memory.max", ""), INT64_MAX};
+  bound b = {"the memory limit of this process group", read_number("/sys/fs/cgroup/memory.max", ""), INT64_MAX};
   int64_t used = read_number("/sys/fs/cgroup/memory.current", "");
   if (b.limit > 0 && used >= 0) b.left = b.limit > used ? b.limit - used : 0;
   return b;
@@ -46,8 +46,8 @@ static bound of_machine(void) {
 
 // The one with the least left.
 static bound tightest(void) {
-  bound all[] = {of_limit(RLIMIT_AS, "the limit of address space (ulimit -v)", "VmSize:"),
-                 of_limit(RLIMIT_DATA, "the limit of data (ulimit -d)", "VmData:"), of_group(), of_machine()};
+  bound all[] = {of_limit(RLIMIT_AS, "the limit on address space (ulimit -v)", "VmSize:"),
+                 of_limit(RLIMIT_DATA, "the limit on data (ulimit -d)", "VmData:"), of_group(), of_machine()};
   int least = 0;
   for (int i = 1; i < NW_COUNT(all); i++)
     if (all[i].left < all[least].left) least = i;
@@ -69,7 +69,7 @@ void nw_say_limit(char *out, size_t n) {
   char left[32], limit[32];
   bound b = tightest();
   if (b.left == INT64_MAX)
-    snprintf(out, n, "the system has no more");
+    snprintf(out, n, "the system has no more memory");
   else
     snprintf(out, n, "%s of %s leaves %s", b.name, in_units(limit, sizeof limit, (double)b.limit),
              in_units(left, sizeof left, (double)b.left));
@@ -78,7 +78,7 @@ void nw_say_limit(char *out, size_t n) {
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes) {
   char size[32], why[160];
   nw_say_limit(why, sizeof why);
-  return nw_fail(c, NW_EMEMORY, "ask for less, or let go of what is no longer needed; nothing is lost",
+  return nw_fail(c, NW_EMEMORY, "request less, or free memory that is no longer needed; nothing is lost",
                  "no memory for %s of %s: %s", what, in_units(size, sizeof size, (double)bytes), why);
 }
 
@@ -89,7 +89,7 @@ bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each) {
     return bytes < NW_ASK_FROM || bytes <= (uint64_t)nw_memory_left() || nw_no_memory(c, what, bytes);
   char size[32] = "more than 18 EB";
   if (fits) in_units(size, sizeof size, (double)bytes);
-  nw_fail(c, NW_EMEMORY, "ask for less", "no memory for %s of %s: no machine has so much", what, size);
+  nw_fail(c, NW_EMEMORY, "request less", "no memory for %s of %s: no machine has that much", what, size);
   return false;
 }
 
@@ -100,7 +100,7 @@ bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes) {
   if (p != MAP_FAILED) return !munmap(p, bytes);
   char size[32], why[160];
   nw_say_limit(why, sizeof why);
-  nw_fail(c, NW_EMEMORY, "raise the limit, or let go of what is no longer needed; nothing is lost",
+  nw_fail(c, NW_EMEMORY, "raise the limit, or free memory that is no longer needed; nothing is lost",
           "no memory for %s, of %s: %s", what, in_units(size, sizeof size, (double)bytes), why);
   return false;
 }

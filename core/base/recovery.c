@@ -79,14 +79,15 @@ void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) {
 void nw_out_of_memory(uint64_t bytes) {
   char why[160];
   nw_say_limit(why, sizeof why);
-  nw_give_up(NW_EMEMORY, "Nothing was changed. Let go of what is no longer needed, or raise the limit.",
-             "no memory for %llu bytes that this call needs: %s", (unsigned long long)bytes, why);
+  nw_give_up(NW_EMEMORY, "Nothing was changed. Free memory that is no longer needed, or raise the limit.",
+             "out of memory: this call needs %llu bytes more: %s", (unsigned long long)bytes, why);
 }
 
 void nw_broken(const char *what, const char *file, int line) {
   const char *name = strrchr(file, '/');
-  nw_give_up(NW_EINTERNAL, "Nothing was changed. Please report it, with the program: s:trace() has all of it.",
-             "a fault of Nestwright: %s does not hold (%s, line %d)", what, name ? name + 1 : file, line);
+  nw_give_up(NW_EINTERNAL,
+             "Nothing was changed. Please report this with the output of s:trace(), which has the whole program.",
+             "a bug in Nestwright: %s does not hold (%s, line %d)", what, name ? name + 1 : file, line);
 }
 
 // ---- for the tests

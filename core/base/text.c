@@ -34,7 +34,8 @@ bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines
     int32_t p = code_point((const unsigned char *)s + at, n - at, &bytes);
     if (p >= 0 && (is_shown(p) || (lines && (p == '\n' || p == '\t')))) continue;
     const char *kind = p < 0 ? "is not UTF-8" : "is a control character";
-    nw_fail(c, NW_EINVAL, lines ? "printable characters and ends of lines" : "printable characters, one line",
+    nw_fail(c, NW_EINVAL,
+            lines ? "use only printable characters and line breaks" : "use only printable characters, on one line",
             "%s: byte %zu, \\x%02x, %s", what, at + 1, (unsigned char)s[at], kind);
     return false;
   }

@@ -10,14 +10,14 @@
 //   NW_FEATURE(id, name, bytes, doc)   name: LLVM's; bytes: of the vectors that it is about
 #define NW_X86_64_FEATURES(NW_FEATURE)                                                                                 \
   NW_FEATURE(SSE4_2, "sse4.2", 16, "vectors of 16 bytes")                                                              \
-  NW_FEATURE(AVX, "avx", 32, "vectors of 32 bytes, of floats")                                                         \
-  NW_FEATURE(AVX2, "avx2", 32, "the same of integers, and gathers")                                                    \
-  NW_FEATURE(FMA, "fma", 32, "a product added in one instruction")                                                     \
+  NW_FEATURE(AVX, "avx", 32, "vectors of 32 bytes, for floats")                                                        \
+  NW_FEATURE(AVX2, "avx2", 32, "vectors of 32 bytes for integers, and gathers")                                        \
+  NW_FEATURE(FMA, "fma", 32, "fused multiply-add")                                                                     \
   NW_FEATURE(F16C, "f16c", 32, "conversions of f16")                                                                   \
   NW_FEATURE(AVX512F, "avx512f", 64, "vectors of 64 bytes, and masks")                                                 \
   NW_FEATURE(AVX512VL, "avx512vl", 64, "masks for shorter vectors")                                                    \
-  NW_FEATURE(AVX512BW, "avx512bw", 64, "vectors of 64 bytes of small integers")                                        \
-  NW_FEATURE(AVX512DQ, "avx512dq", 64, "multiplications and conversions of long integers")
+  NW_FEATURE(AVX512BW, "avx512bw", 64, "vectors of 64 bytes for small integers")                                       \
+  NW_FEATURE(AVX512DQ, "avx512dq", 64, "multiplications and conversions of 64-bit integers")
 #define NW_AARCH64_FEATURES(NW_FEATURE) NW_FEATURE(NEON, "neon", 16, "vectors of 16 bytes")
 #define NW_FEATURES(NW_FEATURE) NW_X86_64_FEATURES(NW_FEATURE) NW_AARCH64_FEATURES(NW_FEATURE)
 

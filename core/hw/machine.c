@@ -119,9 +119,9 @@ static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char 
     return unknown_key(c, s, path, word), -1;
   }
   int at = index_at(rest);
-  if (at > s->most) return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d of them", s->path, s->most), -1;
+  if (at > s->most) return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d entries", s->path, s->most), -1;
   if (at < 1 || at > *number_of(m, s) + 1)
-    return nw_fail(c, NW_EINVAL, NULL, "%s: %s is a list, numbered 1, 2 and so on", path, s->path), -1;
+    return nw_fail(c, NW_EINVAL, NULL, "%s: %s must be a list with indices 1, 2, ...", path, s->path), -1;
   if (at > *number_of(m, s)) *number_of(m, s) = at;
   if (**rest == '.') (*rest)++;
   return at - 1;
@@ -151,7 +151,7 @@ bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *
   bool single = f->kind != NW_FIELD_REAL || f->count == 1;
   if (*rest || (out->at && single))
     return nw_fail(c, NW_EINVAL, NULL, "%s: expected %s, got a table", f->name, nw_field_wants(f)), false;
-  if (out->at > f->count) return nw_fail(c, NW_EINVAL, NULL, "%s: there are %d numbers at most", path, f->count), false;
+  if (out->at > f->count) return nw_fail(c, NW_EINVAL, NULL, "%s: at most %d numbers", path, f->count), false;
   return true;
 }
 
@@ -281,7 +281,7 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
     return false;
   while (i < m->nsources && strcmp(m->source[i].path, path)) i++;
   nw_machine_source *s = &m->source[i];
-  if (i == NW_MACHINE_SOURCES) return nw_fail(c, NW_ELIMIT, NULL, "sources: at most %d of them", i), false;
+  if (i == NW_MACHINE_SOURCES) return nw_fail(c, NW_ELIMIT, NULL, "sources: at most %d entries", i), false;
   if (strlen(path) >= sizeof s->path || strlen(text) >= sizeof s->text)
     return nw_fail(c, NW_ELIMIT, NULL, "sources: %s: at most %d characters", path, (int)sizeof s->text - 1), false;
   strcpy(s->path, path);

@@ -17,7 +17,7 @@ typedef enum nw_machine_kind {
 //   NW_CLASS(id, name, otherwise, doc)   otherwise: the class it is like where a record does not say; or instructions per
 //                                        cycle, which "-" must be said, and latency
 #define NW_CLASSES(NW_CLASS)                                                                                           \
-  NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; of a machine without them, a multiplication and an addition")      \
+  NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
   NW_CLASS(MUL, "mul", "fma", "multiplications of floats")                                                             \
   NW_CLASS(MINMAX, "minmax", "add", "minimum, maximum, absolute value, sign, comparison and select of floats")         \
@@ -27,7 +27,7 @@ typedef enum nw_machine_kind {
   NW_CLASS(DIV64, "div64", "div", "divisions of f64")                                                                  \
   NW_CLASS(SQRT, "sqrt", "div", "square roots of f32")                                                                 \
   NW_CLASS(SQRT64, "sqrt64", "div64", "square roots of f64")                                                           \
-  NW_CLASS(EXP, "exp", "0.05 20", "exp of f32, the call of a function included, as are those below")                   \
+  NW_CLASS(EXP, "exp", "0.05 20", "exp of f32; like the rows below, this includes the function call")                  \
   NW_CLASS(EXP64, "exp64", "exp", "exp of f64")                                                                        \
   NW_CLASS(LOG, "log", "exp", "log of f32")                                                                            \
   NW_CLASS(LOG64, "log64", "exp64", "log of f64")                                                                      \
@@ -40,8 +40,8 @@ typedef enum nw_machine_kind {
   NW_CLASS(INT, "int", "- 1", "addition, comparison, logic and shifts of integers")                                    \
   NW_CLASS(INTMUL, "intmul", "mul", "multiplications of integers")                                                     \
   NW_CLASS(INTDIV, "intdiv", "div", "divisions and remainders of integers")                                            \
-  NW_CLASS(SHUFFLE, "shuffle", "add", "permutations and broadcasts from a register")                                   \
-  NW_CLASS(LOAD, "load", "- 0", "loads that hit in the first level; latency 0: of that level")                         \
+  NW_CLASS(SHUFFLE, "shuffle", "add", "permutations and broadcasts of registers")                                      \
+  NW_CLASS(LOAD, "load", "- 0", "loads that hit the first cache level; latency 0: the latency of that level")          \
   NW_CLASS(STORE, "store", "- 0", "stores")
 
 typedef enum nw_class {

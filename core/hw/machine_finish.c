@@ -73,7 +73,7 @@ static bool fill_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   int n = nw_section_elements(m, s);
   if (n < s->least)
     return nw_fail(c, NW_EINVAL, "caches = {{bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}}",
-                   "%s: a machine has at least one", s->path),
+                   "%s: a machine needs at least one", s->path),
            false;
   for (int i = 0; i < n; i++)
     if (!fill_element(c, m, s, i)) return false;
@@ -120,7 +120,7 @@ static bool fill_class(nw_ctx *c, nw_machine *m, int k) {
   like = other < k ? m->op[other] : cost_of_text(otherwise);
   if (no_rate(o) && *otherwise == '-')
     return nw_fail(c, NW_EINVAL,
-                   "of one number, and of vectors of 16, 32 and 64 bytes: ops = {fma = {per_cycle = {2, 2, 2, 0}}}",
+                   "for one number, and for vectors of 16, 32 and 64 bytes: ops = {fma = {per_cycle = {2, 2, 2, 0}}}",
                    "ops.%s.per_cycle is missing: a number, or a list of them, in instructions per cycle",
                    nw_class_name((nw_class)k)),
            false;
@@ -137,8 +137,7 @@ static bool check_class(nw_ctx *c, const nw_machine *m, int k) {
                                                   : wide && !(o->per_cycle[width] > 0) ? width
                                                                                        : -1;
   if (bad < 0) return true;
-  nw_fail(c, NW_EINVAL, NULL,
-          "ops.%s.per_cycle[%d] is 0: a cpu with vectors of %d bytes does some such instructions per cycle",
+  nw_fail(c, NW_EINVAL, NULL, "ops.%s.per_cycle[%d] is 0: a CPU with vectors of %d bytes must have a rate above 0",
           nw_class_name((nw_class)k), bad + 1, (int)m->vector_bytes);
   return false;
 }
@@ -160,8 +159,8 @@ static bool check_level(nw_ctx *c, const nw_machine *m, int i) {
     return nw_fail(c, NW_EINVAL, NULL, "caches[%d].line: %lld bytes is not a power of two", i + 1, line), false;
   if (line != m->level[0].line)
     return nw_fail(c, NW_EINVAL, NULL,
-                   "caches[%d].line: %lld bytes, but %d in the first level; lines of two sizes are not modelled", i + 1,
-                   line, (int)m->level[0].line),
+                   "caches[%d].line: %lld bytes, but %d in the first level; different line sizes are not modelled",
+                   i + 1, line, (int)m->level[0].line),
            false;
   if (bytes % line || bytes / line % ways)
     return nw_fail(c, NW_EINVAL, "bytes = sets * ways * line; the number of sets need not be a power of two",
@@ -170,11 +169,10 @@ static bool check_level(nw_ctx *c, const nw_machine *m, int i) {
            false;
   if (!l->write_allocate)
     return nw_fail(c, NW_EINVAL, NULL,
-                   "caches[%d].write_allocate: false is not modelled: a line that is written is fetched", i + 1),
+                   "caches[%d].write_allocate: false is not modelled; a written line is always fetched", i + 1),
            false;
   if (l->effective_bytes > l->bytes)
-    return nw_fail(c, NW_EINVAL, NULL, "caches[%d].effective_bytes: more than the %lld bytes that there are", i + 1,
-                   bytes),
+    return nw_fail(c, NW_EINVAL, NULL, "caches[%d].effective_bytes: more than the cache's %lld bytes", i + 1, bytes),
            false;
   return true;
 }
@@ -182,7 +180,7 @@ static bool check_level(nw_ctx *c, const nw_machine *m, int i) {
 static bool check_teams(nw_ctx *c, const nw_machine *m) {
   for (int i = 1; i < m->nteams; i++)
     if (m->team[i].threads <= m->team[i - 1].threads)
-      return nw_fail(c, NW_EINVAL, NULL, "teams[%d].threads: teams are listed by growing numbers of threads", i + 1),
+      return nw_fail(c, NW_EINVAL, NULL, "teams[%d].threads: teams must be in ascending order of threads", i + 1),
              false;
   return true;
 }
@@ -223,13 +221,13 @@ static bool check_gpu(nw_ctx *c, const nw_machine *m) {
 static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
   const nw_machine_accelerator *a = &m->accelerator;
   if (a->sum_bits < a->input_bits || a->sum_bits < a->weight_bits)
-    return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits are fewer than an input or a weight has",
+    return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits is less than input_bits or weight_bits",
                    (int)a->sum_bits),
            false;
   for (int i = 0; i < a->nbuffers; i++)
     for (int j = 0; j < i; j++)
       if (!strcmp(a->buffer[i].name, a->buffer[j].name))
-        return nw_fail(c, NW_EINVAL, NULL, "accelerator.buffers[%d].name: there is a '%s' already", i + 1,
+        return nw_fail(c, NW_EINVAL, NULL, "accelerator.buffers[%d].name: '%s' is already used", i + 1,
                        a->buffer[i].name),
                false;
   return true;
@@ -238,7 +236,7 @@ static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
 static bool check_name(nw_ctx *c, const nw_machine *m) {
   for (const char *s = m->name; *s; s++)
     if (!isalnum((unsigned char)*s) && !strchr("_-", *s))
-      return nw_fail(c, NW_EINVAL, NULL, "name: '%s' has more than letters, digits, _ and - in it", m->name), false;
+      return nw_fail(c, NW_EINVAL, NULL, "name: '%s' may contain only letters, digits, _ and -", m->name), false;
   return true;
 }
 

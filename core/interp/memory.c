@@ -183,9 +183,9 @@ static void load_linear(nwi_run *r, nwi_node *n) {
 bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
   nwi_program *x = s->host;
   nwi_buffer *b = n->buffer = nwi_buffer_named(x, n->expr->name);
-  if (!b) return nw_fail(s->ctx, NW_EINVAL, NULL, "there is no buffer %s", n->expr->name);
+  if (!b) return nw_fail(s->ctx, NW_EINVAL, NULL, "there is no buffer named %s", n->expr->name);
   if (!x->exec && n->nargs != b->n)
-    return nw_fail(s->ctx, NW_EINVAL, NULL, "%s has %d dimensions and is read with %d indices", b->name, b->n,
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "%s has %d dimensions, but is read with %d indices", b->name, b->n,
                    n->nargs);
   n->eval = x->exec ? load_linear : load_logical;
   return true;

@@ -93,7 +93,7 @@ static bool set_variable(nwi_scope *s, nwi_node *n, const nw_expr *e) {
     n->slot = (int)(intptr_t)s->slot.at[i];
     return true;
   }
-  return nw_fail(s->ctx, NW_EINVAL, NULL, "the interpreter knows no variable %s here", e->name);
+  return nw_fail(s->ctx, NW_EINVAL, NULL, "the variable %s is not defined here", e->name);
 }
 
 static void set_math(nwi_scope *s, nwi_node *n, const nw_expr *e) {

@@ -20,7 +20,7 @@
 #define NONZERO(e) n->v[l].i = b ? nw_wrap((nw_dtype)n->dtype, (int64_t)(e)) : divided_by_zero(r)
 #define NONE (void)n
 
-static int64_t divided_by_zero(nwi_run *r) { return nwi_fail(r, NW_ERANGE, "an integer is divided by zero"), 0; }
+static int64_t divided_by_zero(nwi_run *r) { return nwi_fail(r, NW_ERANGE, "integer division by zero"), 0; }
 
 #define NW_OP(id, name, arity, types, sign, prec, whole, ...) NW_EVAL(id##_i, __int128, i, whole, arity)
 #include "ir/ops.def"

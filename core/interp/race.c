@@ -99,7 +99,7 @@ static void grow(nwi_grid *g) {
 void nwi_barrier(nwi_program *x) {
   nwi_grid *g = &x->grid;
   if (g->inside[3] || g->inside[4] || g->inside[5])
-    return nwi_fail(&x->run, NW_ERACE, "a barrier stands inside a thread loop, where not every thread comes");
+    return nwi_fail(&x->run, NW_ERACE, "a barrier is inside a thread loop, where not every thread reaches it");
   if (2 * (g->nwaits + 1) > g->capwaits) grow(g);
   struct nwi_wait key = {.used = true, .launch = g->launch, .tick = ++g->tick};
   int64_t block[3];
@@ -140,10 +140,10 @@ static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch 
   nw_str_fmt(&s, ", and %s by ", writes ? "written" : "read");
   put_owner(&s, x, now);
   nwi_where(x, &s);
-  nw_str_add(&s, x->grid.loop               ? ", and nothing orders iterations"
-                 : t->by.block != now.block ? ", and nothing orders blocks"
-                 : b->local                 ? ", but local storage is each thread's own"
-                                            : ", with no barrier between");
+  nw_str_add(&s, x->grid.loop               ? "; the order of iterations is undefined"
+                 : t->by.block != now.block ? "; the order of blocks is undefined"
+                 : b->local                 ? "; but each thread has its own local storage"
+                                            : ", with no barrier in between");
   nwi_fail(&x->run, NW_ERACE, "%s", s.s);
   nw_str_free(&s);
 }

@@ -37,7 +37,7 @@ static bool make_tile(nw_program *p, const nw_ranges *r, const nw_stmt *call, co
   for (int d = 0; d < a->ndim; d++) {
     t->stride[d] = stride_of(p, r, a, w, d, place);
     if (a->dim[d].stride != NW_ANY_STRIDE && !nw_is_const(t->stride[d], a->dim[d].stride))
-      return fail(p, call, "a tile does not lie in memory as it was scheduled");
+      return fail(p, call, "a tile does not have the memory layout with which it was scheduled");
   }
   return true;
 }
@@ -46,7 +46,7 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
   const nw_intrinsic *in = nw_intrinsic_find(p->ctx, call->call.intrinsic);
   nw_match m;
   if (!in) return fail(p, call, "no such intrinsic is registered in this session");
-  if (!nw_unify(p, call, in, &m)) return nw_match_free(&m), fail(p, call, "its nest is not what the intrinsic does");
+  if (!nw_unify(p, call, in, &m)) return nw_match_free(&m), fail(p, call, "its nest does not match the intrinsic");
   call->call.ntiles = in->nargs;
   call->call.tile = NW_NEW_N(p->arena, nw_tile, in->nargs);
   for (int i = 0; i < in->nargs; i++)

@@ -122,8 +122,8 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *ou
   int nkids = loop->nkids;
   nw_stmt **kid = loop->kid;
   spread_over(&x, nkids, kid, out);
-  return !x.failed || nw_fail(p->ctx, NW_ELIMIT, "Take the guard or the bound apart, or undo the step that made it.",
-                              "a barrier would stand where not every thread of %s comes", loop->loop.var->name);
+  return !x.failed || nw_fail(p->ctx, NW_ELIMIT, "Split the guard or the bound, or undo the step that made it.",
+                              "not every thread of %s would reach a barrier", loop->loop.var->name);
 }
 
 // Innermost first.

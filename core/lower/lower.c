@@ -10,20 +10,21 @@ static bool copies_bodies(const nw_lowering *l) { return !l->keeps_loops; }
 static bool makes_vectors(const nw_lowering *l) { return !l->keeps_loops && l->target->limit.lanes > 1; }
 
 static const nw_pass passes[] = {
-    {"init", "reductions give up the inits they still own", nw_pass_init, always},
-    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers, always},
-    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks, always},
-    {"interleave", "virtual threads, and threads around barriers, become loops around each statement",
+    {"init", "moves the inits of reductions into statements of their own", nw_pass_init, always},
+    {"barriers", "inserts barriers between threads of a block", nw_pass_barriers, always},
+    {"blocks", "turns blocks into stores with linear indices, and conditions into guards", nw_pass_blocks, always},
+    {"interleave", "turns virtual threads, and threads around barriers, into loops around each statement",
      nw_pass_interleave, always},
-    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards, always},
-    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition, always},
-    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, makes_vectors},
-    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage, always},
-    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks, makes_vectors},
-    {"unroll", "unrolled loops become their iterations", nw_pass_unroll, copies_bodies},
-    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify, always},
-    {"halves", "f16 and bf16 compute in f32", nw_pass_halves, always},
-    {"fma", "products that are only added become fma", nw_pass_fma, always},
+    {"guards", "moves guards out of loops on which they do not depend", nw_pass_guards, always},
+    {"partition", "splits loops so that iterations that need no guard run without it", nw_pass_partition, always},
+    {"vectorize", "turns vector loops into vector loads, operations and stores", nw_pass_vectorize, makes_vectors},
+    {"storage", "places local temporaries on the stack and the others in workspaces", nw_pass_storage, always},
+    {"masks", "removes masks from stack buffers that are always accessed with the same mask", nw_pass_masks,
+     makes_vectors},
+    {"unroll", "replaces unrolled loops by their iterations", nw_pass_unroll, copies_bodies},
+    {"simplify", "simplifies every expression, using the conditions and bounds around it", nw_pass_simplify, always},
+    {"halves", "computes f16 and bf16 in f32", nw_pass_halves, always},
+    {"fma", "turns products that are only added into fma", nw_pass_fma, always},
 };
 
 int nw_pass_count(void) { return NW_COUNT(passes); }
@@ -39,7 +40,7 @@ static int pass_index(nw_ctx *c, const char *name) {
     }
     nw_str_fmt(&known, "%s%s", i ? ", " : "", passes[i].name);
   }
-  nw_fail(c, NW_EINVAL, nw_diag_printf(c, "The passes are %s.", known.s), "there is no pass named \"%s\"", name);
+  nw_fail(c, NW_EINVAL, nw_diag_printf(c, "Passes: %s.", known.s), "there is no pass named \"%s\"", name);
   nw_str_free(&known);
   return -1;
 }
@@ -173,8 +174,7 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   if (!e) return NULL;
   nw_str out = {0};
   if (is_long(e))
-    nw_str_fmt(&out,
-               "# about %ld instructions, and more than %d are not compiled: loops to unroll are left as loops here\n",
+    nw_str_fmt(&out, "# about %ld instructions; more than %d are not compiled, so loops to unroll are shown as loops\n",
                (long)e->instructions, NW_CODE_LIMIT);
   char *text = nw_program_show(e->shown ? e->shown : e->p, NULL);
   nw_str_add(&out, text);

@@ -31,7 +31,7 @@ static int64_t stack_of(const nw_program *p) {
 
 static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   nw_fail(p->ctx, NW_ELIMIT, "Set its scope to global, or allocate it inside the loops that make it small.",
-          "%s brings what is alive on the stack to %lld bytes; the limit is %lld", alloc->alloc.buffer,
+          "with %s, the buffers in use on the stack take %lld bytes; the limit is %lld", alloc->alloc.buffer,
           (long long)alive, (long long)stack_of(p));
   return false;
 }

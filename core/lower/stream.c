@@ -13,7 +13,7 @@ static bool whole_vector(const nw_ranges *r, const nw_stmt *s) {
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s) {
   bool ok = s->kind != NW_STORE || !s->store.stream || whole_vector(r, s);
   if (!ok)
-    nw_fail(p->ctx, NW_ELIMIT, "Store it ordinarily, or vectorize it by whole aligned vectors.",
+    nw_fail(p->ctx, NW_ELIMIT, "Use ordinary stores, or vectorize it with whole aligned vectors.",
             "a streaming store of %s is not a whole aligned vector", s->store.buffer);
   nw_scope_push(r, s);
   for (int i = 0; ok && i < s->nkids; i++) ok = nw_streams_hold(p, r, s->kid[i]);

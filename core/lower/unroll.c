@@ -65,8 +65,8 @@ nw_program *nw_pass_unroll(nw_program *p) {
   int64_t size = nw_code_size(p->root);
   if (!constant_extents(p, p->root)) return NULL;
   if (size > NW_CODE_LIMIT) {
-    return nw_fail(p->ctx, NW_ELIMIT, "Unroll less: such a compile could not be interrupted.",
-                   "this program becomes about %lld instructions; the limit is %d", (long long)size, NW_CODE_LIMIT);
+    return nw_fail(p->ctx, NW_ELIMIT, "Unroll less: compiling such a program could not be interrupted.",
+                   "this program would have about %lld instructions; the limit is %d", (long long)size, NW_CODE_LIMIT);
   }
   expand(p, p->root);
   return p;

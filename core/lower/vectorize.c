@@ -104,7 +104,7 @@ static bool even_out(nw_lanes *v, nw_stmt *s) {
 
 static bool widen_loop(nw_lanes *v, nw_stmt *s) {
   if (s->loop.mark == NW_VECTORIZED || s->loop.mark == NW_PARALLEL) {
-    nw_fail(v->p->ctx, NW_ELIMIT, NULL, "%s is marked %s inside the vector loop %s", s->loop.var->name,
+    nw_fail(v->p->ctx, NW_ELIMIT, NULL, "%s is marked %s, but is inside the vector loop %s", s->loop.var->name,
             nw_loop_kind_name(s->loop.mark), v->var);
     return false;
   }
@@ -126,8 +126,7 @@ static bool widen_stmt(nw_lanes *v, nw_stmt **at) {
   case NW_LOOP: return widen_loop(v, s);
   case NW_ALLOC: return widen_alloc(v, s);
   case NW_CALL:
-    return nw_fail(v->p->ctx, NW_ELIMIT, NULL, "a call of %s stands inside the vector loop %s", s->call.intrinsic,
-                   v->var);
+    return nw_fail(v->p->ctx, NW_ELIMIT, NULL, "a call of %s is inside the vector loop %s", s->call.intrinsic, v->var);
   default: return widen_kids(v, s);
   }
 }

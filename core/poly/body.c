@@ -163,15 +163,14 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
   nw_normal forms = new_forms(c);
   if (!found && (nw_seen_through(&forms, is->block.target[0].buffer) || is_part(c, is))) return NW_HOLDS;
   if (!found)
-    return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
+    return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is not part of the computation") : NW_HOLDS;
   nw_answer whole;
   const nw_stmt *part;
   if (found && !same && from_parts(c, is, &part, &whole)) return whole;
   if (!same && NW_RULE(ctx, value_body))
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))
-    return refuse(c, rounded,
-                  "rounds to 16 bits where it stores its value, which would be lost if it were computed in place");
+    return refuse(c, rounded, "rounds its value to 16 bits in the store; this rounding would be lost");
   return NW_HOLDS;
 }
 
@@ -192,7 +191,7 @@ static nw_answer check_outputs(const compare *c) {
   for (int i = 0; i < c->after->p->nbuffers; i++) {
     const nw_buffer *b = c->after->p->buffer[i];
     if (b->role != NW_OUTPUT || output_form(old_forms(c), b) == output_form(new_forms(c), b)) continue;
-    return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "output %s would not hold the values it holds now", b->name);
+    return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "output %s would no longer have the same values", b->name);
   }
   return NW_HOLDS;
 }

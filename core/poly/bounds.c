@@ -86,8 +86,8 @@ static nw_answer check_access(const nw_model *m, nw_use *a) {
   answer = nw_answer_of(m->f->s, isl_set_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS) {
-    const char *why = a->write ? "{c} writes {e} at {t}, outside of what is stored of {n}"
-                               : "{c} reads {e} at {t}, outside of what is stored of {n}";
+    const char *why = a->write ? "{c} writes {e} at {t}, outside the allocated part of {n}"
+                               : "{c} reads {e} at {t}, outside the allocated part of {n}";
     return nw_tell_one(m, &(nw_story){.kind = NW_REFUSE_BOUNDS, .sink = a, .site = a->site, .why = why}, bad);
   }
   isl_set_free(bad);
@@ -109,7 +109,7 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
                      &(nw_story){.kind = NW_REFUSE_BOUNDS,
                                  .sink = written_by(s),
                                  .site = s,
-                                 .why = "{c} at {t} would compute something outside of its own domain"},
+                                 .why = "{c} would compute an element outside its domain at {t}"},
                      bad);
 }
 

@@ -37,14 +37,12 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
     isl_map_free(bad);
     return answer;
   }
-  return nw_tell_pair(
-      f->m,
-      &(nw_story){
-          .kind = NW_REFUSE_REDUCTION,
-          .source = init,
-          .sink = update,
-          .why = "{e} is set to what its reduction starts from at {s}, but it already takes a contribution at {t}"},
-      bad);
+  return nw_tell_pair(f->m,
+                      &(nw_story){.kind = NW_REFUSE_REDUCTION,
+                                  .source = init,
+                                  .sink = update,
+                                  .why = "{e} is initialized at {s}, but gets a contribution before that, at {t}"},
+                      bad);
 }
 
 // Reads that have no write of their element before them, whichever that is: others may write the same value again later.
@@ -86,7 +84,7 @@ static nw_answer read_after(const nw_fate *f, nw_use *w, nw_use *r) {
     isl_map_free(bad);
     return answer;
   }
-  const char *why = w->update ? "{e} is read at {t}, before it has the contribution of {s}"
+  const char *why = w->update ? "{e} is read at {t}, before it gets the contribution of {s}"
                               : "{e} is read at {t}, before it is written at {s}";
   return nw_tell_pair(f->m, &(nw_story){.kind = NW_REFUSE_RAW, .source = w, .sink = r, .why = why}, bad);
 }
@@ -118,9 +116,9 @@ static nw_answer check_read(const nw_fate *f, nw_use *r) {
   nw_ctx *c = f->m->p->ctx;
   bool updates = has_updates(f);
   nw_answer answer =
-      check_cover(f, r, any_write, NW_RULE(c, value_uninitialised), "{e} is read at {t}, and is not written before");
+      check_cover(f, r, any_write, NW_RULE(c, value_uninitialised), "{e} is read at {t}, but is never written before");
   if (answer == NW_HOLDS && updates)
-    answer = check_cover(f, r, not_update, NW_RULE(c, value_init), "{e} is read at {t}, and its reduction has no init");
+    answer = check_cover(f, r, not_update, NW_RULE(c, value_init), "{e} is read at {t}, but its reduction has no init");
   if (answer == NW_HOLDS && updates) answer = nw_contributions(f, r);
   return answer;
 }
@@ -131,7 +129,7 @@ static nw_answer check_starts(const nw_fate *f) {
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
     if (f->write[i]->update)
       answer = check_cover(f, f->write[i], not_update, NW_RULE(f->m->p->ctx, value_init),
-                           "{e} takes a contribution at {t}, and its reduction has no init");
+                           "{e} gets a contribution at {t}, but its reduction has no init");
   return answer;
 }
 
@@ -141,7 +139,7 @@ static nw_answer check_output(const nw_fate *f) {
   nw_answer answer = nw_output_covered(f, any_write, NW_RULE(c, output_written), "{e} is never written");
   if (answer == NW_HOLDS && updates)
     answer = nw_output_covered(f, not_update, NW_RULE(c, value_init),
-                               "{e} takes contributions, but its reduction has no init");
+                               "{e} gets contributions, but its reduction has no init");
   if (answer == NW_HOLDS && updates) answer = nw_contributions(f, NULL);
   return answer;
 }
@@ -149,8 +147,8 @@ static nw_answer check_output(const nw_fate *f) {
 static nw_answer many_values(const nw_fate *f) {
   nw_str why = {0};
   nw_str_fmt(&why,
-             "an element of %s is written more than once with different values, so that what a read finds depends on "
-             "more than its index",
+             "an element of %s is written more than once with different values, so a read is not determined by its "
+             "index alone",
              f->buffer->name);
   nw_answer answer = nw_tell(f->m, NW_REFUSE_VALUE, NULL, NULL, "%s", why.s);
   nw_str_free(&why);

@@ -213,7 +213,7 @@ nw_answer nw_proofs_lost(nw_proofs *s) {
     return NW_ABORTED;
   }
   bool quota = isl_ctx_last_error(s->isl) == isl_error_quota;
-  const char *why = quota ? "proving this step takes more work than a step may cost"
+  const char *why = quota ? "proving this step exceeds the limit on proof work for one step"
                           : "the polyhedral library could not represent this step";
   nw_refuse(s->ctx, &(nw_refusal){.kind = NW_REFUSE_UNDECIDED, .why = why});
   isl_ctx_reset_error(s->isl);

@@ -13,7 +13,7 @@ static nw_answer tell_twice(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad
                       &(nw_story){.kind = NW_REFUSE_REDUCTION,
                                   .source = a,
                                   .sink = b,
-                                  .why = "{e} takes one contribution twice, at {s} and at {t}"},
+                                  .why = "{e} gets one contribution twice, at {s} and at {t}"},
                       bad);
 }
 

@@ -82,12 +82,11 @@ static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use 
 static nw_answer tell(const nw_fate *f, nw_use *w, nw_use *r, isl_map *bad) {
   unsigned at = (unsigned)r->site->view.ndims, n = (unsigned)isl_map_dim(bad, isl_dim_out) - at;
   bad = isl_map_reverse(isl_map_project_out(bad, isl_dim_out, at, n));
-  return nw_tell_pair(f->m,
-                      &(nw_story){.kind = NW_REFUSE_WAR,
-                                  .source = r,
-                                  .sink = w,
-                                  .why = "{e} is read at {s}, but {f} is put in its place at {t}"},
-                      bad);
+  return nw_tell_pair(
+      f->m,
+      &(nw_story){
+          .kind = NW_REFUSE_WAR, .source = r, .sink = w, .why = "{e} is read at {s}, but {f} overwrites it at {t}"},
+      bad);
 }
 
 static nw_answer check_pair(const nw_fate *f, nw_use *w, nw_use *r) {
@@ -125,7 +124,7 @@ static nw_answer check_inits(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->site->init && moves_up(f->write[i]->site))
       return nw_tell(f->m, NW_REFUSE_UNDECIDED, NULL, NULL,
-                     "elements of %s share places, and the init of its reduction is not a block of its own",
+                     "elements of %s share storage, and the init of its reduction is not a separate block",
                      f->buffer->name);
   return NW_HOLDS;
 }

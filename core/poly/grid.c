@@ -33,12 +33,13 @@ static const char *inside(grid *g, const nw_stmt *s, const nw_stmt *around) {
 static bool stands_in(grid *g, const nw_stmt *s, const nw_stmt *around) {
   const char *outer = around->loop.var->name;
   if (around->loop.mark == NW_VECTORIZED)
-    return refuse(g, s, inside(g, s, around), "%s is vectorized, and a lane is no thread of a grid", outer);
+    return refuse(g, s, inside(g, s, around), "%s is vectorized, and a vector lane is not a GPU thread", outer);
   if (s->loop.mark == around->loop.mark && nw_grid_dim(s) >= 0)
-    return refuse(g, s, inside(g, s, around), "%s is bound to %s already, and an index of the grid has one value",
-                  outer, tag_of(s));
+    return refuse(g, s, inside(g, s, around),
+                  "%s is already bound to %s, and a thread has only one value of that index", outer, tag_of(s));
   if (nw_is_block_loop(s) && nw_is_bound_loop(around) && !nw_is_block_loop(around))
-    return refuse(g, s, inside(g, s, around), "%s is bound to %s: blocks hold threads, not threads blocks", outer,
+    return refuse(g, s, inside(g, s, around),
+                  "%s is bound to %s: blocks contain threads, so the block loop must be outside", outer,
                   tag_of(around));
   return true;
 }
@@ -46,9 +47,9 @@ static bool stands_in(grid *g, const nw_stmt *s, const nw_stmt *around) {
 static bool nests(grid *g, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1], *bound = nw_find_bound(g->m->p->root);
   if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL)
-    return refuse(g, s, "a program runs on a grid or on processors",
-                  "%s is marked parallel, which is for the threads of a processor, and %s is bound to %s",
-                  s->loop.var->name, bound->loop.var->name, tag_of(bound));
+    return refuse(g, s, "a program runs either on a GPU grid or on CPU threads",
+                  "%s is marked parallel, which uses CPU threads, and %s is bound to %s", s->loop.var->name,
+                  bound->loop.var->name, tag_of(bound));
   for (int i = 0; i < path->n - 1 && nw_is_bound_loop(s); i++)
     if (path->at[i]->kind == NW_LOOP && !stands_in(g, s, path->at[i])) return false;
   return true;
@@ -62,7 +63,8 @@ static bool same_for_all(grid *g, const nw_path *path) {
     const char *var = around->loop.var->name;
     if (nw_uses_var(s->loop.extent, var))
       return refuse(g, s, nw_arena_printf(g->m->arena, "the extent of %s depends on %s", s->loop.var->name, var),
-                    "%s is bound to %s, and each of its values has as many of %s", var, tag_of(around), tag_of(s));
+                    "%s is bound to %s, and the extent of %s must be the same for all its values", var, tag_of(around),
+                    tag_of(s));
   }
   return true;
 }
@@ -127,18 +129,18 @@ static bool within_limits(grid *g, const nw_launch *l) {
       continue; // how many blocks may depend on sizes; the launch itself fails when they are too many
     if (!known) {
       g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                          "no constant bounds the extent of %s, and a block has %lld threads at most", tag,
+                          "the extent of %s has no constant bound, and a block has at most %lld threads", tag,
                           (long long)g->limit->threads);
       ok = false;
     } else if (n > g->limit->extent[d]) {
-      ok = too_many(g, l, "%s would have %lld values, and the target has %lld", tag, n, g->limit->extent[d]);
+      ok = too_many(g, l, "%s would have %lld values; the limit of the target is %lld", tag, n, g->limit->extent[d]);
     } else if (d >= 3) {
       threads *= n > 1 ? n : 1;
     }
   }
   nw_ranges_free(&r);
   if (ok && threads > g->limit->threads)
-    return too_many(g, l, "%s would have %lld threads, and %lld is the most", "a block", threads, g->limit->threads);
+    return too_many(g, l, "%s would have %lld threads; the limit is %lld", "a block", threads, g->limit->threads);
   return ok;
 }
 
@@ -147,11 +149,10 @@ static bool launch_fits(grid *g, const nw_path *path) {
   nw_launch l = {.at = path->at[path->n - 1]};
   widening w = {g->m->p, &l, NULL};
   if (nw_walk(g->m->p, widen, &w)) return within_limits(g, &l);
-  return refuse(
-      g, w.loop, nw_arena_printf(g->m->arena, "%s has no extent to launch with", tag_of(w.loop)),
-      "the extent of %s cannot be compared with that of the other loops bound to %s, so that none is known to be "
-      "the greatest",
-      w.loop->loop.var->name, tag_of(w.loop));
+  return refuse(g, w.loop, nw_arena_printf(g->m->arena, "%s has no extent that is known at launch", tag_of(w.loop)),
+                "the extent of %s cannot be compared with those of the other loops bound to %s, so the largest extent "
+                "is not known",
+                w.loop->loop.var->name, tag_of(w.loop));
 }
 
 // ---- storage
@@ -169,14 +170,15 @@ static bool lives_right(grid *g, const nw_path *path) {
   const char *owner = scope == NW_SHARED ? "shared: each block has its own" : "local: each thread has its own";
   if (scope != NW_GLOBAL && block_below(s))
     return refuse(g, NULL,
-                  nw_arena_printf(g->m->arena, "%s is kept outside of the blocks that use it", s->alloc.buffer),
+                  nw_arena_printf(g->m->arena, "%s is allocated outside the blocks that use it", s->alloc.buffer),
                   "its scope is %s", owner);
   for (int i = 0; i < path->n - 1 && scope == NW_SHARED; i++)
     if (nw_is_thread_loop(path->at[i]))
-      return refuse(g, path->at[i],
-                    nw_arena_printf(g->m->arena, "%s is kept inside %s", s->alloc.buffer, path->at[i]->loop.var->name),
-                    "its scope is shared, so that it is a whole block's, but each value of %s would have its own",
-                    tag_of(path->at[i]));
+      return refuse(
+          g, path->at[i],
+          nw_arena_printf(g->m->arena, "%s is allocated inside %s", s->alloc.buffer, path->at[i]->loop.var->name),
+          "a buffer of scope shared belongs to a whole block, but each value of %s would have its own buffer",
+          tag_of(path->at[i]));
   return true;
 }
 

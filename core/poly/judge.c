@@ -111,7 +111,7 @@ static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
   if (NW_RULE(c, inside_allocation) && a->buffer->role == NW_TEMP && !a->alloc)
-    return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside of its allocation", block, buffer);
+    return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside its allocation", block, buffer);
   if (NW_RULE(c, input_kept) && a->write && a->buffer->role == NW_INPUT)
     return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
   if (NW_RULE(c, affine_write) && a->write && !nw_index_exact(a))
@@ -183,7 +183,7 @@ static nw_answer check_facts(const nw_model *m) {
   if (!NW_RULE(m->p->ctx, facts_agree)) return NW_HOLDS;
   isl_bool none = isl_set_is_empty(m->f->context);
   if (none == isl_bool_true)
-    return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "no sizes satisfy what is known of them and this as well");
+    return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "no sizes satisfy both this fact and the facts already known");
   return none < 0 ? nw_proofs_lost(m->f->s) : NW_HOLDS;
 }
 
@@ -286,11 +286,11 @@ bool nw_judge_harmless(const nw_program *p, const char *what) {
   if (!p->unsafe || NW_MUTATED(unsafe_anywhere) || nw_judge_bounds(p)) return true;
   if (nw_stopped(p->ctx)) return false;
   const nw_diag *d = nw_error(p->ctx);
-  const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may lie outside of its buffer";
+  const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may be outside its buffer";
   char *text = nw_xstrdup(why);
   nw_clear(p->ctx);
-  nw_fail(p->ctx, NW_ECODEGEN, "nw.interpret runs it, and stops there",
-          "an unsafe schedule is %s only if it stays inside its buffers: %s", what, text);
+  nw_fail(p->ctx, NW_ECODEGEN, "nw.interpret can run it up to that access",
+          "an unsafe schedule is %s only if all accesses stay inside their buffers: %s", what, text);
   free(text);
   return false;
 }

@@ -41,7 +41,7 @@ static nw_answer check_extent(const nw_model *m, const nw_stmt *s) {
   int64_t most = m->p->target->limit.lanes;
   if (n <= most) return NW_HOLDS;
   nw_str why = {0};
-  nw_str_fmt(&why, ": it has %lld iterations, and a vector loop may have %lld", (long long)n, (long long)most);
+  nw_str_fmt(&why, ": it has %lld iterations; the limit for a vector loop is %lld", (long long)n, (long long)most);
   nw_answer answer = refuse(m, s, "%s is too wide%s", why.s);
   nw_str_free(&why);
   return answer;
@@ -64,11 +64,11 @@ static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt
   if (!s->block.atomic) return NW_HOLDS;
   if (s->block.ntargets > 1 && NW_RULE(c, atomic_single))
     return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL,
-                   "%s sets two elements at a time, and no processor updates two as one", name);
+                   "%s updates two elements at a time, and no CPU can do this atomically", name);
   if (vector && NW_RULE(c, atomic_lanes))
     return nw_tell(m, NW_REFUSE_STRUCTURE, vector, NULL,
-                   "the updates of %s are atomic, each of one element, and the lanes of %s would make many at once",
-                   name, vector->loop.var->name);
+                   "the updates of %s are atomic, and the lanes of %s would make several updates at once", name,
+                   vector->loop.var->name);
   return NW_HOLDS;
 }
 
@@ -81,13 +81,14 @@ static bool not_atomic(void *env, nw_stmt *s) {
 static nw_answer check_call(const nw_model *m, const nw_stmt *call) {
   const nw_stmt *block = NULL;
   if (!NW_RULE(m->p->ctx, atomic_single) || nw_walk_from(call, not_atomic, &block)) return NW_HOLDS;
-  return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "the updates of %s are atomic, and those of an intrinsic are not",
+  return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "the updates of %s are atomic, but an intrinsic's updates are not",
                  block->block.name);
 }
 
 static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_stmt *s) {
   if (s != loop && s->kind == NW_LOOP && depends_on(s, loop->loop.var->name))
-    return refuse(m, loop, "the bounds of %2$s depend on %1$s, so its lanes do not run alike", s->loop.var->name);
+    return refuse(m, loop, "the bounds of %2$s depend on %1$s, so the lanes would need different numbers of iterations",
+                  s->loop.var->name);
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_uniform(m, loop, s->kid[i]);
   return answer;
@@ -123,17 +124,16 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
 
 // Two elements in one place.
 static const char *folded_form(const nw_use *a, const nw_use *b) {
-  return !a->write  ? "{e} is read at {s}, and {f} written to the same place at {t} %s"
-         : b->write ? "{e} is written at {s}, and {f} to the same place at {t} %s"
-                    : "{e} is written at {s}, and {f} read from the same place at {t} %s";
+  return !a->write  ? "{e} is read at {s}, and {f} is written to the same location at {t} %s"
+         : b->write ? "{e} is written at {s}, and {f} is written to the same location at {t} %s"
+                    : "{e} is written at {s}, and {f} is read from the same location at {t} %s";
 }
 
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom) {
   if (nw_own_places(m, a->buffer) == NW_FAILS) return nw_arena_printf(m->arena, folded_form(a, b), by_whom);
   if (nw_is_reduction(a, b) && a->site->block->block.atomic && !(a->update && b->update))
-    return a->update
-               ? "{e} takes a contribution at {s}, and another thread sets it to what its reduction starts from at {t}"
-               : "{e} is set to what its reduction starts from at {s}, and another thread contributes to it at {t}";
+    return a->update ? "{e} gets a contribution at {s}, and another thread initializes it at {t}"
+                     : "{e} is initialized at {s}, and another thread contributes to it at {t}";
   const char *form = nw_is_reduction(a, b) ? "{e} is written at {s}, and read and written again at {t} %s"
                      : !a->write           ? "{e} is read at {s}, and overwritten at {t} %s"
                      : b->write            ? "{e} is written at {s}, and again at {t} %s"
@@ -215,10 +215,10 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   isl_map_free(bad);
   if (answer != NW_FAILS) return answer;
-  return nw_tell(
-      m, NW_REFUSE_UNDECIDED, t->part[0], NULL,
-      "%s and the loops that it was one with run in another order, and their iterations touch one element of %s",
-      t->part[0]->loop.var->name, a->buffer->name);
+  return nw_tell(m, NW_REFUSE_UNDECIDED, t->part[0], NULL,
+                 "%s and the other pieces of the same loop would run in another order, and their iterations access the "
+                 "same element of %s",
+                 t->part[0]->loop.var->name, a->buffer->name);
 }
 
 // First what two updates of one reduction do to each other: that is what a person needs to hear.
@@ -273,7 +273,7 @@ static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level
   answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) {
     nw_story story = {.kind = nw_conflict_kind(a, b), .source = a, .sink = b};
-    story.why = nw_conflict_why(m, a, b, "by the same call, which has an order of its own");
+    story.why = nw_conflict_why(m, a, b, "by the same call, which may use another order");
     return nw_tell_pair(m, &story, bad);
   }
   isl_map_free(bad);

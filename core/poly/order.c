@@ -117,7 +117,7 @@ static nw_answer tell(const nw_model *m, const nw_use *a, const nw_use *b, isl_m
   nw_story story = {.kind = NW_REFUSE_WAW,
                     .source = a,
                     .sink = b,
-                    .why = "{e} is written at {s}, but now it is already written at {t}, which must come later"};
+                    .why = "{e} is written at {s}, but the write at {t}, which must come later, would run first"};
   if (!b->write)
     story = (nw_story){
         .kind = NW_REFUSE_RAW, .source = a, .sink = b, .why = "{e} is read at {t}, before it is written at {s}"};
@@ -125,7 +125,7 @@ static nw_answer tell(const nw_model *m, const nw_use *a, const nw_use *b, isl_m
     story = (nw_story){.kind = NW_REFUSE_WAR,
                        .source = a,
                        .sink = b,
-                       .why = "{e} is read at {s}, but now it is already overwritten at {t}"};
+                       .why = "{e} is read at {s}, but would already be overwritten at {t}"};
   return nw_tell_pair(m, &story, bad);
 }
 
@@ -160,7 +160,7 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
   nw_uses u = nw_uses_of(after, buffer);
   if (owns_init(&u))
     return nw_tell(after, NW_REFUSE_UNDECIDED, NULL, NULL,
-                   "elements of %s change their value, and the init of its reduction is not a block of its own",
+                   "elements of %s change their value, and the init of its reduction is not a separate block",
                    buffer->name);
   for (int s = 0; s < u.n; s = end_of_site(&u, s))
     for (int t = 0; t < u.n; t = end_of_site(&u, t))

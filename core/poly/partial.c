@@ -345,7 +345,7 @@ static nw_answer each_once(const whole *w) {
   isl_set *all = map ? wanted(w) : NULL;
   if (!all) {
     isl_map_free(map);
-    return tell(w, NW_REFUSE_UNDECIDED, "but which contributions those have is not affine");
+    return tell(w, NW_REFUSE_UNDECIDED, "but their contributions are not affine");
   }
   isl_bool once = NW_RULE(c, parts_once) ? isl_map_is_injective(map) : isl_bool_true;
   isl_set *have = nw_set_with_quotients(w->after->f->s, isl_map_range(map));
@@ -354,9 +354,10 @@ static nw_answer each_once(const whole *w) {
   isl_set_free(all);
   isl_set_free(have);
   if (once < 0 || every < 0 || more < 0) return nw_answer_of(w->after->f->s, isl_bool_error);
-  if (!once) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in two of them");
-  if (!every) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in none of them");
-  return more ? NW_HOLDS : tell(w, NW_REFUSE_REDUCTION, "which have contributions that it has not");
+  if (!once) return tell(w, NW_REFUSE_REDUCTION, "but one contribution is in two of the parts");
+  if (!every) return tell(w, NW_REFUSE_REDUCTION, "but one contribution is in none of the parts");
+  return more ? NW_HOLDS
+              : tell(w, NW_REFUSE_REDUCTION, "but the parts have contributions that the stage does not have");
 }
 
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,

@@ -43,8 +43,8 @@ static bool check_one(void *env, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1], *loop = around(path, false), *vector = around(path, true);
   if (s->kind != NW_PREFETCH || !NW_RULE(l->m->p->ctx, prefetch_used)) return true;
   l->buffer = s->prefetch.buffer;
-  if (!exists(l, path)) return refuse(l, loop, "%s is prefetched where it does not exist%.0s");
-  if (vector) return refuse(l, vector, "%s is prefetched inside %s, whose rounds are lanes of one vector");
+  if (!exists(l, path)) return refuse(l, loop, "%s is prefetched where it is not allocated%.0s");
+  if (vector) return refuse(l, vector, "%s is prefetched inside %s, whose iterations are lanes of one vector");
   if (l->structure) return true;
   if (nw_walk_from(loop ? loop : l->m->seen->root, untouched, l))
     return refuse(l, loop, "%s is prefetched inside %s, which does not use it");

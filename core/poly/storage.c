@@ -81,12 +81,13 @@ typedef struct load {
 
 static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
   if (bytes < 0)
-    l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                        "no constant bounds the size of %s, so it cannot have scope %s", alloc->alloc.buffer, l->one);
+    l->answer =
+        nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
+                "the size of %s has no constant bound, so it cannot have scope %s", alloc->alloc.buffer, l->one);
   else
     l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                        "with %s, buffers of scope %s take %lld bytes at once, and %lld fit %s", alloc->alloc.buffer,
-                        l->one, (long long)bytes, (long long)l->limit, l->fit);
+                        "with %s, buffers of scope %s take %lld bytes at the same time; at most %lld fit %s",
+                        alloc->alloc.buffer, l->one, (long long)bytes, (long long)l->limit, l->fit);
   return false;
 }
 
@@ -94,7 +95,7 @@ static bool no_such_scope(load *l, const nw_stmt *alloc) {
   const nw_target *t = l->m->p->target;
   nw_str all = {0};
   for (int i = 0; i < t->limit.nscopes; i++) nw_str_fmt(&all, "%s%s", i ? ", " : "", t->limit.scope[i].name);
-  l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL, "%s has scope %s, and the scopes of %s are %s",
+  l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL, "%s has scope %s, but the scopes of %s are %s",
                       alloc->alloc.buffer, l->one, t->machine.name, all.s);
   nw_str_free(&all);
   return false;
@@ -154,7 +155,7 @@ static nw_answer judge_layout(const nw_model *m, const nw_buffer *b) {
   nw_answer fits = nw_answer_of(m->f->s, isl_set_is_subset(range, room));
   isl_set_free(range);
   isl_set_free(room);
-  return fits == NW_FAILS ? bad_layout(m, b, "puts elements outside of its own extents") : fits;
+  return fits == NW_FAILS ? bad_layout(m, b, "puts elements outside its own extents") : fits;
 }
 
 static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {

@@ -31,7 +31,7 @@ static bool is_memory(stream *s) {
   if (s->block->block.combiner != NW_PLAIN)
     return refuse(s, NULL, "each update of %s reads the element it has just stored", s->buffer->name);
   if (s->buffer->scope == NW_LOCAL)
-    return refuse(s, NULL, "%s has scope local: it is kept near, not sent to memory", s->buffer->name);
+    return refuse(s, NULL, "%s has scope local: it stays on the stack and is not sent to memory", s->buffer->name);
   return true;
 }
 
@@ -97,13 +97,14 @@ static bool is_aligned(stream *s, const nw_block_target *t) {
   int64_t step, multiple = piece(s);
   if (!at) return s->answer = NW_ABORTED, false;
   if (!nw_affine(s->m->p->pool, at, 1, &var, &step, &rest) || step != 1)
-    return refuse(s, s->vector, "neighbouring lanes of %s are not neighbours in %s", var, s->buffer->name);
+    return refuse(s, s->vector, "adjacent lanes of %s are not adjacent in %s", var, s->buffer->name);
   if (!multiple)
-    return refuse(s, s->vector, "a vector of %s has 16, 32 or a multiple of 64 bytes, and %s makes other ones",
+    return refuse(s, s->vector,
+                  "vectors of %s must have 16, 32 or a multiple of 64 bytes; those of %s have another size",
                   s->buffer->name, var);
   rest = nw_add(s->m->p->pool, rest, s->vector->loop.begin);
   if (!nw_divides(&s->r, rest, multiple))
-    return refuse(s, s->vector, "its vectors do not all begin at a multiple of %lld elements of %s",
+    return refuse(s, s->vector, "not all of its vectors begin at a multiple of %lld elements of %s",
                   (long long)multiple, s->buffer->name);
   return true;
 }

@@ -72,8 +72,8 @@ static bool is_kept(void *env, nw_stmt *s) {
     const nw_tag *t = &s->tag[i];
     if (!strcmp(t->row->key, "note") || survives(x->after->seen, s, t)) continue;
     if (s->kind == NW_LOOP && is_carried(x, s, t)) continue;
-    x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, NULL, NULL, "the %s that was said of %s would be lost with it",
-                        t->row->key, name_of(s));
+    x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, NULL, NULL, "the property %s of %s would be lost", t->row->key,
+                        name_of(s));
     return false;
   }
   return true;
@@ -83,7 +83,7 @@ static bool is_honoured(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {
     if (!s->tag[i].row->parallel || s->loop.mark == NW_PARALLEL) continue;
-    x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, s, NULL, "%s says how threads share %s, which is not parallel",
+    x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, s, NULL, "%s is for parallel loops, and %s is not parallel",
                         s->tag[i].row->key, name_of(s));
     return false;
   }

@@ -321,8 +321,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
     duo back = *d;
     back.a = d->b, back.b = d->a, back.pa = d->pb, back.pb = d->pa;
     return tell(&back, isl_map_reverse(bad), 3, NW_GRID_DIMS,
-                "at {s} and later at {t} two threads meet at {e}; a barrier between them would put the later one first",
-                NULL);
+                "two threads access {e}, at {s} and later at {t}; a barrier would reverse their order", NULL);
   }
   isl_map_free(bad);
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
@@ -457,8 +456,8 @@ static nw_answer check_places(const check *c, int i) {
   for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {
     nw_answer own = nw_own_places(c->m, s->use[k].buffer);
     if (own == NW_FAILS && NW_RULE(c->m->p->ctx, storage_fold))
-      return nw_tell(c->m, NW_REFUSE_UNDECIDED, NULL, NULL,
-                     "elements of %s share places, and threads of a grid use them", s->use[k].buffer->name);
+      return nw_tell(c->m, NW_REFUSE_UNDECIDED, NULL, NULL, "elements of %s share storage, and GPU threads use them",
+                     s->use[k].buffer->name);
     if (own == NW_ABORTED) return own;
   }
   return NW_HOLDS;

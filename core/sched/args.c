@@ -83,8 +83,8 @@ static bool out_of_calls(nw_step *st, const nw_arg *a) {
   if (!call) return true;
   int n = steps_since_call(st->sched, (int)a->i);
   const char *back = n > 1 ? nw_arena_printf(st->scratch, "s:undo(%d)", n) : "s:undo()";
-  return nw_fail(st->ctx, NW_EINVAL, nw_arena_printf(st->scratch, "%s goes back to before the call", back),
-                 "%s: loop %s is part of the call of %.*s", st->primitive->name, a->name,
+  return nw_fail(st->ctx, NW_EINVAL, nw_arena_printf(st->scratch, "%s undoes the tensorize step", back),
+                 "%s: loop %s was replaced by the call of %.*s", st->primitive->name, a->name,
                  (int)strcspn(call->call.intrinsic, ":"), call->call.intrinsic);
 }
 

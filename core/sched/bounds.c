@@ -213,8 +213,8 @@ static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
   for (int i = 0; i < n; i++) x->var[x->n++] = was[i]->loop.var->name;
   for (int i = 0; i < n; i++)
     if (!add_loop(x, was[i]))
-      return nw_step_refuse(x->st, "the bounds for the new order follow from these only where they are affine", was[i],
-                            "the bounds of %s are not affine in the loops around it", was[i]->loop.var->name);
+      return nw_step_refuse(x->st, "new bounds can be computed from affine bounds only", was[i],
+                            "the bounds of %s are not affine in the enclosing loops", was[i]->loop.var->name);
   return true;
 }
 
@@ -224,8 +224,8 @@ static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
   bool ok = true;
   for (int i = n - 1; i >= 0 && ok; i--) ok = eliminate(x, position(x, now[i]), &own[i]);
   if (!ok)
-    nw_step_refuse(x->st, "what the loops say of each other is too much to put together", now[0],
-                   "their bounds depend on one another in too many ways");
+    nw_step_refuse(x->st, "the new bounds would have too many terms", now[0],
+                   "their bounds depend on each other in too many ways");
   for (int i = 0; i < n && ok; i++) {
     set_bounds(x, position(x, now[i]), &own[i], now[i]);
     nw_ranges_push(&x->known, now[i]->loop.var->name, now[i]->loop.begin, nw_loop_last(x->pool, now[i]));

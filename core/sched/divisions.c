@@ -46,7 +46,7 @@ static const char *way_out(const dividing *d, const nw_expr *divisor, const char
   nw_ctx *c = d->st->ctx;
   if (divisor->op == NW_OP_INT) return d->st->primitive->example;
   if (!nw_visit(divisor, is_of_sizes, (void *)d->st->before)) return nw_diag_printf(c, "divide by max(%s, 1)", text);
-  return nw_diag_printf(c, "say first what it is at least: s:assume \"%s >= 1\"", text);
+  return nw_diag_printf(c, "first assume a lower bound: s:assume \"%s >= 1\"", text);
 }
 
 static bool refuse(const dividing *d, const nw_expr *e) {

@@ -160,5 +160,5 @@ void nw_empty_results(nw_step *st) {
   if (!strcmp(what, "cut") || !strcmp(what, "partition")) give_parts(st);
   if (!strcmp(what, "specialize")) give_versions(st);
   if (!strcmp(what, "join")) give_joined(st);
-  nw_step_note(st, "%s is empty: nothing to do", st->idle);
+  nw_step_note(st, "%s is empty: the step has no effect", st->idle);
 }

@@ -34,9 +34,9 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
 static const nw_expr *fail_unknown(const reading *r, const char *name) {
   char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
   if (strchr(name, '@') && is_size(r->st->before, plain))
-    return fail(r, "nw.size makes a new size each time it is called: give the one that the computation is made of",
-                "speaks of another size than the program's: two different sizes are called ", plain);
-  return fail(r, NULL, "speaks of sizes and loops, and there is none called ", name);
+    return fail(r, "each call of nw.size makes a new size: use the size object of the computation",
+                "uses a size that is not the program's: two different sizes are named ", plain);
+  return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
 }
 
 // Text that does not read is an error of this argument.
@@ -45,7 +45,7 @@ static const nw_expr *parsed(const reading *r, const char *text) {
   if (e) return e;
   const char *why = nw_arena_strdup(r->st->scratch, nw_error(r->st->ctx)->message);
   nw_clear(r->st->ctx);
-  return nw_fail(r->st->ctx, NW_EINVAL, r->st->primitive->example, "%s: %s = \"%s\" cannot be read: %s",
+  return nw_fail(r->st->ctx, NW_EINVAL, r->st->primitive->example, "%s: %s = \"%s\" cannot be parsed: %s",
                  r->st->primitive->name, r->param->name, text, why);
 }
 
@@ -58,8 +58,8 @@ static const nw_expr *checked(reading *r, nw_arg_kind kind, const nw_expr *e) {
   bool cond = kind == NW_ARG_COND;
   if (e->type.lanes != 1 || e->type.dtype != (cond ? NW_BOOL : NW_INDEX))
     return fail(r, r->st->primitive->example, cond ? "must be a condition" : "must be a whole number", NULL);
-  if (nw_uses_load(e, NULL)) return fail(r, NULL, "speaks of sizes and loops, and reads no tensor", NULL);
-  if (!nw_visit(e, is_whole, NULL)) return fail(r, "write 8, not 8.0", "is made of whole numbers", NULL);
+  if (nw_uses_load(e, NULL)) return fail(r, NULL, "may use only sizes and loops, not tensors", NULL);
+  if (!nw_visit(e, is_whole, NULL)) return fail(r, "write 8, not 8.0", "may use only whole numbers", NULL);
   e = nw_rewrite(r->st->before->pool, e, program_var, NULL, r);
   if (r->unknown) return fail_unknown(r, r->unknown);
   return e;
@@ -99,7 +99,7 @@ static bool see_var(void *env, const nw_expr *e) {
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path) {
   outsiders o = {st->p, path, NULL};
   if (nw_visit(e, see_var, &o)) return true;
-  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s speaks of sizes and of loops around %s, and %s is neither",
-          st->primitive->name, what, path->at[path->n - 1]->loop.var->name, o.other);
+  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s may use only sizes and loops around %s; %s is neither", st->primitive->name,
+          what, path->at[path->n - 1]->loop.var->name, o.other);
   return false;
 }

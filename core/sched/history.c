@@ -174,7 +174,8 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   if (!s || !name) return false;
   nw_node *node = named(s, name);
   if (node && node->number != s->current) {
-    nw_fail(s->ctx, NW_EINVAL, "branch names are given once", "\"%s\" already names version %d", name, node->number);
+    nw_fail(s->ctx, NW_EINVAL, "give a name that is not used yet", "\"%s\" already names version %d", name,
+            node->number);
     return false;
   }
   if (!*name) {
@@ -196,7 +197,7 @@ void nw_sched_goto(nw_sched *s, int version) {
 
 static void list_names(const nw_sched *s, nw_str *b) {
   for (int i = 0; i < s->version.n; i++)
-    if (nw_sched_node(s, i)->name) nw_str_fmt(b, "%s%s", b->n ? ", " : "branches are ", nw_sched_node(s, i)->name);
+    if (nw_sched_node(s, i)->name) nw_str_fmt(b, "%s%s", b->n ? ", " : "branches: ", nw_sched_node(s, i)->name);
   if (!b->n) nw_str_add(b, "no version has a name yet");
 }
 

@@ -55,7 +55,7 @@ static nw_json *number(reader *r) {
   errno = 0;
   j->i = strtoll(r->p, &end, 10);
   if (errno) return bad(r, "the number is too large");
-  if (*end == '.' || *end == 'e' || *end == 'E') return bad(r, "only whole numbers are used here");
+  if (*end == '.' || *end == 'e' || *end == 'E') return bad(r, "only whole numbers are allowed here");
   r->p = end;
   return j;
 }
@@ -94,7 +94,7 @@ static bool escape(reader *r, nw_str *b) {
     return true;
   }
   int code = c == 'u' ? hex4(r->p + 1) : -1;
-  if (code <= 0 || (code >= 0xD800 && code < 0xE000)) return bad(r, "an escape that is not used here"), false;
+  if (code <= 0 || (code >= 0xD800 && code < 0xE000)) return bad(r, "an unsupported escape sequence"), false;
   put_utf8(b, code);
   r->p += 5;
   return true;
@@ -114,7 +114,7 @@ static const char *string(reader *r) {
   const char *s = nw_arena_strdup(r->a, b.s ? b.s : "");
   nw_str_free(&b);
   if (r->why) return NULL;
-  if (*r->p != '"') return bad(r, "the string does not end");
+  if (*r->p != '"') return bad(r, "the string is not terminated");
   r->p++;
   return s;
 }
@@ -138,7 +138,7 @@ static bool member(reader *r, nw_json *to) {
   const char *key = NULL;
   if (to->kind == NW_JSON_MAP) {
     if (!(key = string(r))) return false;
-    if (nw_json_get(to, key)) return bad(r, "a key twice"), false;
+    if (nw_json_get(to, key)) return bad(r, "a duplicate key"), false;
     if (!take(r, ':')) return bad(r, "expected :"), false;
   }
   nw_json *item = value(r);
@@ -179,7 +179,7 @@ nw_json *nw_json_parse(nw_arena *a, const char *text, size_t *at, const char **w
   reader r = {.a = a, .text = text, .p = text};
   nw_json *j = value(&r);
   space(&r);
-  if (j && *r.p) j = bad(&r, "something follows the value");
+  if (j && *r.p) j = bad(&r, "unexpected text after the value");
   *at = (size_t)(r.p - text);
   *why = r.why;
   return j;

@@ -11,7 +11,7 @@ static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
 
 static bool unmarked(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a loop runs in one way", loop, "it is marked %s already",
+  return nw_step_refuse(st, "a loop can have only one mark", loop, "it is already marked %s",
                         nw_loop_kind_name(loop->loop.mark));
 }
 
@@ -26,7 +26,7 @@ static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_l
 
 static bool constant(nw_step *st, const nw_stmt *loop, int64_t *extent) {
   if (nw_is_int(loop->loop.extent, extent)) return true;
-  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop,
+  return nw_step_refuse(st, "its number of iterations is known only when the kernel is called", loop,
                         "its extent is not constant");
 }
 
@@ -47,7 +47,7 @@ static double copies_on(const nw_path *path, const nw_stmt *loop) {
 
 static bool refuse_code(nw_step *st, const nw_stmt *loop, const nw_stmt *block, double copies) {
   nw_refusal r = {.kind = NW_REFUSE_CAPACITY, .primitive = "unroll", .loops = {loop->loop.var->name}};
-  r.why = nw_arena_printf(st->scratch, "that makes %.0f copies of %s; the limit is %d", copies, block->block.name,
+  r.why = nw_arena_printf(st->scratch, "this would make %.0f copies of %s; the limit is %d", copies, block->block.name,
                           UNROLL_LIMIT);
   nw_refuse(st->ctx, &r);
   return false;
@@ -74,7 +74,7 @@ bool nw_apply_unroll(void *step) {
   nw_stmt *loop = nw_step_loop(st, UNROLL_LOOP, NULL);
   if (!loop || !unmarked(st, loop)) return false;
   if (!nw_step_given(st, UNROLL_FACTOR) && nw_step_given(st, UNROLL_TAIL)) {
-    nw_fail(st->ctx, NW_EINVAL, "s:unroll(\"i\", 4, {tail = \"cut\"})", "unroll: a tail goes with a factor");
+    nw_fail(st->ctx, NW_EINVAL, "s:unroll(\"i\", 4, {tail = \"cut\"})", "unroll: tail needs a factor");
     return false;
   }
   if (!nw_step_given(st, UNROLL_FACTOR)) return unroll_whole(st, loop);
@@ -91,8 +91,7 @@ bool nw_apply_unmark(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);
   if (!loop) return false;
-  if (loop->loop.mark == NW_SERIAL)
-    return nw_step_refuse(st, "it runs one iteration after the other", loop, "it has no mark");
+  if (loop->loop.mark == NW_SERIAL) return nw_step_refuse(st, "it already runs sequentially", loop, "it has no mark");
   return set_mark(st, loop, NW_SERIAL);
 }
 
@@ -117,7 +116,7 @@ static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
 static bool nothing_lives_inside(nw_step *st, const nw_stmt *loop) {
   const nw_stmt *a = alloc_below(loop);
   if (!a) return true;
-  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "%s lives inside it",
+  return nw_step_refuse(st, "vector lanes cannot have separate storage", loop, "%s is allocated inside it",
                         a->alloc.buffer);
 }
 
@@ -125,7 +124,7 @@ static void note_mask(nw_step *st, const nw_stmt *loop) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
     if (b.at[i]->block.where && nw_uses_var(b.at[i]->block.where, loop->loop.var->name))
-      nw_step_note(st, "the guard becomes a mask");
+      nw_step_note(st, "the guard becomes a vector mask");
 }
 
 bool nw_vectorize_loop(nw_step *st, nw_stmt *loop) {
@@ -133,8 +132,9 @@ bool nw_vectorize_loop(nw_step *st, nw_stmt *loop) {
   int64_t extent;
   nw_find(st->p, loop->id, &path);
   if (!unmarked(st, loop)) return false;
-  if (!not_with(st, loop, &path, NW_VECTORIZED, "vectors have no vectors inside")) return false;
-  if (nw_tree_marked(loop, NW_PARALLEL) && !not_with(st, loop, &path, NW_PARALLEL, "a lane cannot start threads"))
+  if (!not_with(st, loop, &path, NW_VECTORIZED, "a vector lane cannot run vectors")) return false;
+  if (nw_tree_marked(loop, NW_PARALLEL) &&
+      !not_with(st, loop, &path, NW_PARALLEL, "a vector lane cannot start threads"))
     return false;
   if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
   note_mask(st, loop);
@@ -158,17 +158,16 @@ static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   bool here = nw_target_here(st->p->target);
   double measured = here && st->ctx->spawn_seconds ? 1e6 * st->ctx->spawn_seconds() : 0;
   if (measured < 0) {
-    nw_step_note(st, "this machine has one core: threads take turns on it");
+    nw_step_note(st, "this machine has one core: the threads share it");
     return;
   }
   double us = measured > 0 ? measured : USUAL_US;
   if (work >= us * 1e3 * OPERATIONS_NS) return;
   nw_stmt *around[NW_MAX_DEPTH];
   int n = nw_path_loops(path, around) - 1;
-  nw_step_note(st, "little work: about %.0f operations, some %.2f us, against the %.1f us that starting threads %s%s",
-               work, work / (1e3 * OPERATIONS_NS), us,
-               measured > 0 ? "costs here (measured)" : "is assumed to cost (not measured here)",
-               n > 0 ? ", each time round the loops outside" : "");
+  nw_step_note(st, "little work: about %.0f operations, or %.2f us, compared with %.1f us for starting threads %s%s",
+               work, work / (1e3 * OPERATIONS_NS), us, measured > 0 ? "(measured)" : "(assumed, not measured here)",
+               n > 0 ? ", in each iteration of the enclosing loops" : "");
 }
 
 bool nw_apply_parallel(void *step) {
@@ -176,8 +175,9 @@ bool nw_apply_parallel(void *step) {
   nw_path path;
   nw_stmt *loop = nw_step_loop(st, 0, &path);
   if (!loop || !unmarked(st, loop)) return false;
-  if (!not_with(st, loop, &path, NW_PARALLEL, "threads start no threads")) return false;
-  if (nw_path_marked(&path, NW_VECTORIZED) && !not_with(st, loop, &path, NW_VECTORIZED, "a lane cannot start threads"))
+  if (!not_with(st, loop, &path, NW_PARALLEL, "threads cannot start threads")) return false;
+  if (nw_path_marked(&path, NW_VECTORIZED) &&
+      !not_with(st, loop, &path, NW_VECTORIZED, "a vector lane cannot start threads"))
     return false;
   note_work(st, loop, &path);
   return set_mark(st, loop, NW_PARALLEL);

@@ -127,11 +127,11 @@ static void fail_gone(nw_sched *s, int id) {
   if (b.n)
     nw_fail(s->ctx, NW_ESTALE, NULL, "%s", b.s);
   else if (node)
-    nw_fail(s->ctx, NW_ESTALE, "s:redo() or s:checkout() leads back to it",
+    nw_fail(s->ctx, NW_ESTALE, "use s:redo() or s:checkout() to go back to it",
             "%s was made by %s, which is not part of the current version", name,
             node->text ? node->text : "the naive program");
   else
-    nw_fail(s->ctx, NW_ESTALE, NULL, "this handle is no loop of this schedule");
+    nw_fail(s->ctx, NW_ESTALE, NULL, "this handle is not a loop of this schedule");
   nw_str_free(&b);
 }
 

@@ -223,7 +223,9 @@ static void note_products(nw_step *st, const nw_program *p) {
   products x = {.st = st, .p = p};
   nw_walk(p, see_product, &x);
   if (x.unlike && !x.like)
-    nw_step_rounds(st, "rounding may change: a product whose condition is known is rounded once with its sum");
+    nw_step_rounds(
+        st,
+        "rounding may change: a condition became constant, so its product is now rounded once, together with the sum");
 }
 
 void nw_note_rounding(nw_step *st, const nw_program *p) {

@@ -58,7 +58,7 @@ bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, in
   if (!param || !nw_step_given(st, param)) return true;
   int64_t n = nw_step_int(st, param, 0), places = nw_spot_count(in) + 1;
   if (n == 0 || n < -2 || n > places) {
-    nw_fail(st->ctx, NW_ERANGE, "-1: as late as possible; -2: as early as possible",
+    nw_fail(st->ctx, NW_ERANGE, "-1 is as late as possible, -2 as early as possible",
             "%s: index must be 1 to %lld, -1 or -2, not %lld", st->primitive->name, (long long)places, (long long)n);
     return false;
   }

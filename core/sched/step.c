@@ -190,8 +190,8 @@ enum { HEADROOM = 24 };
 static bool fits(nw_step *st) {
   int depth = nw_tree_depth(st->before->root);
   if (depth + HEADROOM <= NW_MAX_DEPTH) return true;
-  nw_fail(st->ctx, NW_ELIMIT, "make two schedules of it, or write stages as one: each temporary counts, too",
-          "loops and temporaries are nested %d deep; a step needs at most %d", depth, NW_MAX_DEPTH - HEADROOM);
+  nw_fail(st->ctx, NW_ELIMIT, "split the computation into two schedules, or combine stages; each temporary also counts",
+          "loops and temporaries are nested %d deep; the limit for a step is %d", depth, NW_MAX_DEPTH - HEADROOM);
   return false;
 }
 

@@ -102,7 +102,7 @@ static bool malformed(replay *r, const char *what) {
 }
 
 static bool wrong_arg(replay *r, const nw_param *param) {
-  nw_fail(r->s->ctx, NW_EPARSE, r->row->example, "step %d of the trace: %s of %s is not what it should be", r->step,
+  nw_fail(r->s->ctx, NW_EPARSE, r->row->example, "step %d of the trace: %s of %s has a wrong type", r->step,
           param->name, r->row->name);
   return false;
 }
@@ -148,7 +148,7 @@ static bool known_keys(replay *r, const nw_json *args) {
   for (int k = 0; k < args->n; k++) {
     bool known = false;
     for (int i = 0; i < nw_param_count(r->row); i++) known |= !strcmp(args->key[k], r->row->param[i].name);
-    if (!known) return malformed(r, nw_arena_printf(r->a, "%s has no argument %s", r->row->name, args->key[k]));
+    if (!known) return malformed(r, nw_arena_printf(r->a, "%s has no argument named %s", r->row->name, args->key[k]));
   }
   return true;
 }
@@ -156,7 +156,7 @@ static bool known_keys(replay *r, const nw_json *args) {
 static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   const nw_json *name = nw_json_get(j, "primitive"), *given = nw_json_get(j, "args");
   if (!name || name->kind != NW_JSON_STR || !given || given->kind != NW_JSON_MAP)
-    return malformed(r, "it has no primitive and args");
+    return malformed(r, "it needs the fields \"primitive\" and \"args\"");
   r->row = nw_primitive_find(name->s);
   if (!r->row) return malformed(r, nw_arena_printf(r->a, "there is no primitive %s", name->s));
   if (!known_keys(r, given)) return false;
@@ -183,7 +183,7 @@ static bool run_step(replay *r, const nw_json *j) {
   nw_arg args[NW_MAX_PARAMS];
   const nw_json *unsafe = nw_json_get(j, "unsafe");
   if (!read_step(r, j, args)) return false;
-  if (unsafe && unsafe->kind != NW_JSON_BOOL) return malformed(r, "unsafe is true or false");
+  if (unsafe && unsafe->kind != NW_JSON_BOOL) return malformed(r, "unsafe must be true or false");
   bool was = nw_sched_unsafe(r->s, unsafe && unsafe->i);
   bool ok = nw_sched_apply(r->s, r->row, args, NULL);
   nw_sched_unsafe(r->s, was);
@@ -196,7 +196,7 @@ static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
   const char *why;
   const nw_json *j = nw_json_parse(a, json, &at, &why);
   const nw_json *steps = nw_json_get(j, "steps");
-  if (!j) return nw_fail(s->ctx, NW_EPARSE, NULL, "the trace is no JSON: %s, at character %zu", why, at + 1);
+  if (!j) return nw_fail(s->ctx, NW_EPARSE, NULL, "the trace is not valid JSON: %s, at character %zu", why, at + 1);
   if (!steps || steps->kind != NW_JSON_LIST) return nw_fail(s->ctx, NW_EPARSE, NULL, "the trace has no list of steps");
   return steps;
 }

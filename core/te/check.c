@@ -68,14 +68,12 @@ static const char *namesake(const nw_place *at, const nw_expr *extent) {
 static const char *outside_hint(const nw_place *at, const nw_expr *load, const nw_expr *extent) {
   const char *twice = namesake(at, extent);
   if (twice)
-    return nw_diag_printf(at->ctx,
-                          "two different sizes are called %.*s: nw.size makes a new one each time it is called",
+    return nw_diag_printf(at->ctx, "two different sizes are named %.*s: each call of nw.size makes a new size",
                           (int)strcspn(twice, "@"), twice);
   if (nw_tensor_of(load)->op->kind != NW_TE_PLACEHOLDER)
     return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max";
-  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; a recurrence is "
-         "written "
-         "with nw.scan";
+  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; for a recurrence "
+         "use nw.scan";
 }
 
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w) {
@@ -85,7 +83,7 @@ bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *
     nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s reads index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
             (long long)w->value, d, size, *w->at ? " at " : "", w->at);
   else
-    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s cannot be shown to stay inside dimension %d (extent %s)", at->op->name,
+    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s is not proven to stay inside dimension %d (extent %s)", at->op->name,
             text, d, size);
   free(text), free(size);
   return false;
@@ -106,7 +104,7 @@ static bool check_index(nw_appeal *k, nw_place *at, const nw_expr *load, int d, 
 
 static bool check_read(nw_appeal *k, nw_place *at, const nw_expr *load) {
   nw_tensor *t = nw_tensor_of(load);
-  if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, a read of something that is no tensor", at->op->name);
+  if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, a read of something that is not a tensor", at->op->name);
   if (t->op->is_state) return true;
   for (int d = 0; d < load->n; d++)
     if (!check_index(k, at, load, d, t->op->shape[d])) return false;
@@ -127,7 +125,7 @@ static bool nonzero(nw_place *at, const nw_expr *b, nw_witness *w) {
 
 static const char *nonzero_hint(const nw_place *at) {
   return at->op ? "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)"
-                : "say what is known of the size, with nw.fact or the min of nw.size";
+                : "state what is known about the size, with nw.fact or the min of nw.size";
 }
 
 static bool check_division(const char *where, nw_place *at, const nw_expr *e) {
@@ -216,6 +214,6 @@ bool nw_te_looks_like_update(const nw_teop *op) {
 bool nw_te_refuse_deferred(const nw_teop *op) {
   nw_ctx *c = op->ctx;
   if (!nw_te_check(op, NULL)) return false;
-  return nw_fail(c, NW_EINVAL, "give it to nw.scan as the update, and use what nw.scan returns",
-                 "%s reads the state of a scan, and is used outside one", op->name);
+  return nw_fail(c, NW_EINVAL, "pass it to nw.scan as the update, and use the result of nw.scan",
+                 "%s reads the state of a scan, but is used outside a scan", op->name);
 }

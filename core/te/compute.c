@@ -82,8 +82,8 @@ static bool check_var(void *env, const nw_expr *e) {
 static bool check_reduction_place(nw_teop *op, const nw_expr *body) {
   for (int i = 0; i < body->n; i++)
     if (!nw_visit(body->arg[i], no_reduction, NULL))
-      return nw_fail(op->ctx, NW_EINVAL, "make it a stage of its own",
-                     "in %s a reduction is part of a larger expression; it must be the whole body", op->name);
+      return nw_fail(op->ctx, NW_EINVAL, "make it a separate stage",
+                     "in %s, a reduction is part of a larger expression; it must be the whole body", op->name);
   return true;
 }
 

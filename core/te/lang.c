@@ -114,7 +114,7 @@ static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
 const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
   if (!e) return NULL;
   if (!nw_dtype_is_int(e->type.dtype))
-    return nw_fail(c, NW_ETYPE, "an index is an integer: cast it", "%s is of type %s", what,
+    return nw_fail(c, NW_ETYPE, "an index must be an integer: cast it", "%s is of type %s", what,
                    nw_dtype_name(e->type.dtype));
   return widen(p, e);
 }

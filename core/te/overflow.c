@@ -77,8 +77,8 @@ bool nw_te_fits(const nw_place *at, const nw_expr *e) {
   if (s.lo >= INT64_MIN && s.hi <= INT64_MAX) return true;
   char *text = nw_te_text(e);
   nw_fail(at->ctx, NW_ERANGE,
-          "for arithmetic that wraps, cast to a narrower integer first: nw.cast(nw.cast(i, \"i32\"), \"i64\")",
-          "in %s, %s does not fit 64 bits, as arithmetic of indices must", at->op ? at->op->name : "a size", text);
+          "for wrapping arithmetic, cast to a narrower integer first: nw.cast(nw.cast(i, \"i32\"), \"i64\")",
+          "in %s, %s does not fit into 64 bits, as index arithmetic must", at->op ? at->op->name : "a size", text);
   free(text);
   return false;
 }

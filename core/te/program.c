@@ -384,7 +384,7 @@ static bool deeper(const nw_stmt *s, int limit) {
 // Freezes what is not too deep.
 static nw_program *finish(nw_program *p) {
   if (!deeper(p->root, NW_MAX_DEPTH)) return nw_program_freeze(p);
-  nw_fail(p->ctx, NW_ELIMIT, "write it in several stages", "the loops of %s are nested too deep: a program holds %d",
+  nw_fail(p->ctx, NW_ELIMIT, "split it into several stages", "the loops of %s are nested too deep: the limit is %d",
           p->name, NW_MAX_DEPTH);
   nw_program_release(p);
   return NULL;
@@ -412,12 +412,13 @@ enum { MOST_STAGES = 2048 };
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {
   if (order->n > MOST_STAGES)
-    return nw_fail(c, NW_ELIMIT, "make several schedules of it, each of some of the stages",
-                   "the computation has %d tensors: a schedule holds at most %d", order->n, MOST_STAGES);
+    return nw_fail(c, NW_ELIMIT, "make several schedules, each for a part of the stages",
+                   "the computation has %d tensors; a schedule can have at most %d", order->n, MOST_STAGES);
   for (int i = 0; i < order->n; i++) {
     const nw_teop *op = order->at[order->n - 1 - i];
     if (op->deferred) return nw_te_refuse_deferred(op);
-    if (op->is_state) return nw_fail(c, NW_EINVAL, NULL, "%s is the state of a scan, read outside it", op->name);
+    if (op->is_state)
+      return nw_fail(c, NW_EINVAL, NULL, "%s is the state of a scan, but is read outside the scan", op->name);
   }
   return true;
 }

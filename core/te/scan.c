@@ -35,7 +35,7 @@ static bool rows_fit(nw_pool *p, const nw_expr *rows, const nw_expr *all) {
 
 static bool check_dtype(nw_ctx *c, const nw_tensor *t, const nw_tensor *state) {
   if (nw_tensor_dtype(t) == nw_tensor_dtype(state)) return true;
-  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)),
+  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s, but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)),
                  state->name, nw_dtype_name(nw_tensor_dtype(state)));
 }
 
@@ -47,9 +47,10 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
   if (s->ndim < 1) return nw_fail(c, NW_EINVAL, NULL, "the state %s has no time dimension", state->name);
   if (u->kind != NW_TE_COMPUTE) return nw_fail(c, NW_EINVAL, NULL, "the update %s is not a compute", update->name);
   if (u->combiner == NW_ARGMIN || u->combiner == NW_ARGMAX)
-    return nw_fail(c, NW_EINVAL, "make it a stage of its own", "the update %s is an arg-reduction", update->name);
+    return nw_fail(c, NW_EINVAL, "make it a separate stage", "the update %s is an arg-reduction", update->name);
   if (!same_shape(p, u, s, 0))
-    return nw_fail(c, NW_EINVAL, "the update has the full shape, first rows included; they are taken from init",
+    return nw_fail(c, NW_EINVAL,
+                   "the update must have the full shape, including the first rows, which are taken from init",
                    "the update %s and the state %s have different shapes", update->name, state->name);
   if (!same_shape(p, i, s, 1))
     return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s differ beyond dimension 0", init->name,
@@ -86,7 +87,7 @@ static bool check_between(nw_ctx *c, int n, nw_tensor *const *update, nw_tensor 
       bool own = false;
       for (int j = 0; j < n; j++) own |= state[j]->op == r;
       if (r->deferred || (r->is_state && !own))
-        return nw_fail(c, NW_EINVAL, "write it in the body of the update", "the update %s reads %s, which %s", u->name,
+        return nw_fail(c, NW_EINVAL, "move it into the body of the update", "the update %s reads %s, which %s", u->name,
                        r->name, own || !r->is_state ? "depends on the state of a scan" : "is not a state of this scan");
     }
   }

@@ -95,9 +95,9 @@ static bool is_whole(void *env, const nw_expr *e) {
 static bool is_fact(nw_ctx *c, const nw_expr *fact) {
   if (fact->type.dtype != NW_BOOL || fact->type.lanes != 1)
     return nw_fail(c, NW_ETYPE, NULL, "a fact is a condition, not a value of type %s", nw_dtype_name(fact->type.dtype));
-  if (!nw_speaks_of_sizes(fact)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
+  if (!nw_speaks_of_sizes(fact)) return nw_fail(c, NW_EINVAL, NULL, "a fact may use only symbolic sizes");
   if (!nw_visit(fact, is_whole, NULL))
-    return nw_fail(c, NW_ETYPE, "write 8, not 8.0", "a fact is made of whole numbers");
+    return nw_fail(c, NW_ETYPE, "write 8, not 8.0", "a fact may use only whole numbers");
   return true;
 }
 
@@ -126,7 +126,7 @@ bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
   if (!size || !fact) return false;
   nw_ctx *c = nw_pool_ctx(size->pool);
   nw_te_size *s = size->op == NW_OP_VAR ? nw_size_of(size) : NULL;
-  if (!s) return nw_fail(c, NW_EINVAL, "give the value of nw.size", "a fact belongs to a symbolic size");
+  if (!s) return nw_fail(c, NW_EINVAL, "give the result of nw.size", "a fact must be about a symbolic size");
   if (!is_fact(c, fact) || !can_hold(c, size, fact)) return false;
   nw_vec_push(&s->facts, (void *)bare(s->pool, fact));
   return true;
@@ -147,7 +147,7 @@ static const nw_expr *named_size(void *env, const nw_expr *v) {
 static const nw_expr *unreadable(nw_ctx *c, const char *text) {
   char *why = nw_xstrdup(nw_error(c)->message);
   nw_clear(c);
-  nw_fail(c, NW_EINVAL, "nw.fact(M, \"M % 16 == 0\")", "the fact \"%s\" cannot be read: %s", text, why);
+  nw_fail(c, NW_EINVAL, "nw.fact(M, \"M % 16 == 0\")", "the fact \"%s\" cannot be parsed: %s", text, why);
   free(why);
   return NULL;
 }
@@ -160,8 +160,8 @@ const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text) {
   if (!e) return unreadable(c, text);
   e = nw_rewrite(size->pool, e, named_size, NULL, &r);
   if (!r.unknown) return e;
-  return nw_fail(c, NW_EINVAL, "with other sizes: nw.fact(M, nw.le(M, N))",
-                 "a fact as text speaks of its size alone, and %s is not %s", r.unknown, r.size->name);
+  return nw_fail(c, NW_EINVAL, "a fact about several sizes is an expression: nw.fact(M, nw.le(M, N))",
+                 "a fact given as text may use only its own size; %s is not %s", r.unknown, r.size->name);
 }
 
 // ---- extents
@@ -174,7 +174,7 @@ static bool never_negative(nw_ctx *c, const nw_expr *e, const char *what) {
   bool ok = nw_te_divisions_ok(&at, what, e);
   if (ok) nw_te_holds(&at, nw_le(at.pool, nw_index(at.pool, 0), e), e, &w);
   if (w.found)
-    nw_fail(c, NW_ERANGE, "say what is known of the size, with nw.fact or the min of nw.size",
+    nw_fail(c, NW_ERANGE, "state what is known about the size, with nw.fact or the min of nw.size",
             "%s is negative at %s: %lld", what, w.at, (long long)w.value);
   ok = ok && !w.found;
   free(w.at);
@@ -187,7 +187,7 @@ const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char 
   e = nw_te_index(c, p, e, what);
   if (!e) return NULL;
   if (!nw_visit(e, only_sizes, NULL))
-    return nw_fail(c, NW_EINVAL, "an extent is made of constants and symbolic sizes", "%s is not a size", what);
+    return nw_fail(c, NW_EINVAL, "an extent may use only constants and symbolic sizes", "%s is not a size", what);
   if (nw_is_int(e, &v) && v < 0) return nw_fail(c, NW_ERANGE, NULL, "%s is negative: %lld", what, (long long)v);
   return nw_is_int(e, &v) || never_negative(c, e, what) ? e : NULL;
 }

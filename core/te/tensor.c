@@ -103,7 +103,7 @@ bool nw_te_addressable(const nw_teop *op, int out) {
   bool fits = true;
   for (int d = 0; d < op->ndim; d++)
     if (nw_is_int(op->shape[d], &n) && n > 0) fits = fits && !__builtin_mul_overflow(bytes, n, &bytes);
-  return fits || nw_fail(op->ctx, NW_ERANGE, NULL, "a tensor of the shape of %s has more than 2^63 bytes", op->name);
+  return fits || nw_fail(op->ctx, NW_ERANGE, NULL, "a tensor with the shape of %s has more than 2^63 bytes", op->name);
 }
 
 static nw_tensor *placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape,
@@ -154,7 +154,7 @@ const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index) 
   nw_ctx *c = t->op->ctx;
   if (t->op->deferred && !nw_te_refuse_deferred(t->op)) return NULL;
   if (n != t->op->ndim)
-    return nw_fail(c, NW_ETYPE, NULL, "%s has %d dimension%s and is read with %d ind%s", t->name, t->op->ndim,
+    return nw_fail(c, NW_ETYPE, NULL, "%s has %d dimension%s, but is read with %d ind%s", t->name, t->op->ndim,
                    t->op->ndim == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
   nw_pool *p = nw_lang_pool(c);
   const nw_expr **at = nw_xcalloc((size_t)n + 1, sizeof *at), *e = NULL;

@@ -36,9 +36,9 @@ static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *loa
 
 static bool refuse(nw_place *at, const nw_expr *load, const nw_witness *w) {
   char *text = nw_te_text(load);
-  nw_fail(at->ctx, NW_ERANGE, "a state is read at earlier times, or at elements of the same time that come first",
+  nw_fail(at->ctx, NW_ERANGE, "a state may be read only at earlier times, or at earlier elements of the same time",
           "in %s, %s %s%s%s", at->op->name, text,
-          w->found ? "reads an element not yet written" : "cannot be shown to read only elements already written",
+          w->found ? "reads an element not yet written" : "is not proven to read only elements already written",
           w->found && *w->at ? " at " : "", w->found ? w->at : "");
   free(text);
   return false;

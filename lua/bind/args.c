@@ -43,7 +43,7 @@ const char *nwl_string(lua_State *L, int arg, const char *name) {
   size_t n;
   const char *s = lua_tolstring(L, arg, &n);
   if (strlen(s) != n)
-    nwl_fail(L, NW_EINVAL, NULL, "%s: byte %d is NUL: a text ends before it", name, (int)strlen(s) + 1);
+    nwl_fail(L, NW_EINVAL, NULL, "%s: byte %d is NUL, which a text may not contain", name, (int)strlen(s) + 1);
   return s;
 }
 
@@ -129,11 +129,11 @@ void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char 
   if (nw_fits(t, v)) return;
   int bits = 8 * nw_dtype_bytes(t);
   bool is_signed = nw_dtype_is_signed(t);
-  const char *hint = t == NW_BOOL ? lua_pushfstring(L, "bool holds 0, 1, true and false%s", or)
-                                  : lua_pushfstring(L, "%s holds %I to %I%s", nw_dtype_name(t),
+  const char *hint = t == NW_BOOL ? lua_pushfstring(L, "bool can hold 0, 1, true and false%s", or)
+                                  : lua_pushfstring(L, "%s can hold %I to %I%s", nw_dtype_name(t),
                                                     is_signed ? -(LUAI_UACINT)(1LL << (bits - 1)) : (LUAI_UACINT)0,
                                                     (LUAI_UACINT)((1LL << (is_signed ? bits - 1 : bits)) - 1), or);
-  nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
+  nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit into %s", name, (long long)v, nw_dtype_name(t));
 }
 
 void nwl_table(lua_State *L, int arg, const char *name) {

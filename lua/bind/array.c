@@ -59,11 +59,11 @@ static int64_t position(lua_State *L, const nw_array *a, int first, int n) {
   const int64_t *shape = nw_array_shape(a);
   int64_t at = 0;
   if (n != nw_array_ndim(a))
-    nwl_fail(L, NW_ERANGE, NULL, "%d indices for a tensor of %d dimensions", n, nw_array_ndim(a));
+    nwl_fail(L, NW_ERANGE, NULL, "%d indices for a tensor with %d dimensions", n, nw_array_ndim(a));
   for (int d = 0; d < n; d++) {
     lua_Integer i = nwl_integer(L, first + d, "index");
     if (i < 0 || i >= shape[d])
-      nwl_fail(L, NW_ERANGE, NULL, "index %d is %lld; it must be at least 0 and below %lld", d + 1, (long long)i,
+      nwl_fail(L, NW_ERANGE, NULL, "index %d is %lld; it must be at least 0 and less than %lld", d + 1, (long long)i,
                (long long)shape[d]);
     at = at * shape[d] + i;
   }
@@ -97,9 +97,10 @@ static int array_set(lua_State *L) {
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
-    return nwl_fail(L, NW_EINVAL,
-                    lua_pushfstring(L, "t[{%I}] or t:get(%I); indices count from 0", (LUAI_UACINT)i, (LUAI_UACINT)i),
-                    "a tensor's elements are read with a list of indices");
+    return nwl_fail(
+        L, NW_EINVAL,
+        lua_pushfstring(L, "use t[{%I}] or t:get(%I); indices count from 0", (LUAI_UACINT)i, (LUAI_UACINT)i),
+        "elements of a tensor are read with a list of indices");
   }
   if (lua_type(L, 2) != LUA_TTABLE) return 0;
   nw_array *a = array_arg(L, 1, "tensor");
@@ -110,7 +111,7 @@ static int array_index(lua_State *L) {
 static int array_newindex(lua_State *L) {
   nw_array *a = array_arg(L, 1, "tensor");
   if (lua_type(L, 2) != LUA_TTABLE)
-    return nwl_fail(L, NW_EINVAL, "t[{i, j}] = value; indices count from 0", "cannot set field %s of a tensor",
+    return nwl_fail(L, NW_EINVAL, "use t[{i, j}] = value; indices count from 0", "cannot set field %s of a tensor",
                     luaL_tolstring(L, 2, NULL));
   store(L, 3, "value", a, position_in_table(L, a, 2));
   return 0;
@@ -127,7 +128,7 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))
-      nwl_fail(L, NW_EINVAL, NULL, "it takes %s: argument %d, %s, is one too many", takes, arg - 1,
+      nwl_fail(L, NW_EINVAL, NULL, "it takes %s: argument %d, %s, is superfluous", takes, arg - 1,
                nwl_typename(L, arg));
 }
 
@@ -194,7 +195,7 @@ static int array_random(lua_State *L) {
   double lo = nwl_number_or(L, 3, "lo", 0), hi = nwl_number_or(L, 4, "hi", 1);
   check_end(L, t, "lo", lo);
   check_end(L, t, "hi", hi);
-  if (!(lo <= hi)) return nwl_fail(L, NW_ERANGE, NULL, "lo: %g is above hi, %g", lo, hi);
+  if (!(lo <= hi)) return nwl_fail(L, NW_ERANGE, NULL, "lo: %g is greater than hi, %g", lo, hi);
   if (!nw_dtype_is_float(t) && ceil(lo) > floor(hi))
     return nwl_fail(L, NW_ERANGE, NULL, "lo, hi: there is no whole number from %g to %g", lo, hi);
   if (!nw_array_fill_random(a, seed, lo, hi)) return nwl_raise(L);
@@ -317,28 +318,29 @@ static int f_allclose(lua_State *L) {
 
 static const luaL_Reg array_meta[] = {{"__lookup", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
 static const nwl_row array_methods[] = {
-    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "One element; indices count from 0."},
+    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "Returns one element; indices count from 0."},
     {"set", array_set, "(self: nw.array, ...: integer|number|boolean)",
-     "Sets one element: indices from 0, then the value."},
+     "Sets one element: indices, counted from 0, then the value."},
     {"getflat", array_getflat, "(self: nw.array, position: integer): number|boolean",
-     "One element by its place in row-major order, from 1."},
+     "Returns one element by its position in row-major order, from 1."},
     {"setflat", array_setflat, "(self: nw.array, position: integer, value: number|boolean)",
-     "Sets one element by its place in row-major order, from 1."},
+     "Sets one element by its position in row-major order, from 1."},
     {"fill", array_fill, "(self: nw.array, value: number|boolean): nw.array", "Sets every element."},
     {"fill_list", array_fill_list, "(self: nw.array, values: number[]): nw.array",
      "Sets all elements, in row-major order."},
     {"fill_random", array_random, "(self: nw.array, seed?: integer, lo?: number, hi?: number): nw.array",
-     "Random elements between lo and hi; whole numbers lo..hi for integers. The same seed gives the same data."},
+     "Fills the tensor with random elements between lo and hi; integers are from lo to hi inclusive. The same seed "
+     "gives the same data."},
     {"shape", array_shape, "(self: nw.array): integer[]", "The extents of the dimensions."},
-    {"count", array_count, "(self: nw.array): integer", "How many elements it has."},
-    {"totable", array_totable, "(self: nw.array): table", "Nested Lua tables with all elements."},
+    {"count", array_count, "(self: nw.array): integer", "Number of elements."},
+    {"totable", array_totable, "(self: nw.array): table", "Returns all elements as nested Lua tables."},
     {"save", array_save, "(self: nw.array, path: string): nw.array", "Writes a .npy file."},
     {"pointer", array_pointer, "(self: nw.array): lightuserdata", "Address of the data, for other C libraries."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row array_fields[] = {
-    {"dtype", array_dtype, "string", "The type of an element."},
-    {"ndim", array_ndim, "integer", "How many dimensions it has."},
+    {"dtype", array_dtype, "string", "Type of an element."},
+    {"ndim", array_ndim, "integer", "Number of dimensions."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, array_fields, array_meta};
@@ -371,11 +373,11 @@ const nwl_row nwl_data_rows[] = {
     {"array_load", f_load, "(path: string): nw.array", "Reads a .npy file."},
     {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
      "Compares two tensors."},
-    {"array_bytes", f_bytes, "(a: nw.array): string", "The elements as they lie in memory."},
+    {"array_bytes", f_bytes, "(a: nw.array): string", "Returns the elements as bytes, in memory order."},
     {"fences", f_fences, "(where: string, align?: integer)",
-     "For tests: tensors and temporaries lie at the edge of a page that may not be touched."},
+     "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
-     "For tests: the core's request for memory of that number from now on fails, and no other one; 0: none. Which "
-     "would have."},
+     "For tests: makes only the n-th memory request of the core from now on fail; 0: none. Returns the rest of "
+     "the previous count."},
     {NULL, NULL, NULL, NULL},
 };

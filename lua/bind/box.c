@@ -202,8 +202,8 @@ static int no_such_field(lua_State *L) {
   const char *class = lua_tostring(L, lua_upvalueindex(3)), *self = nwl_typename(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
     bool tensor = strcmp(class, "tensor") == 0;
-    return nwl_fail(L, NW_EINVAL, tensor ? "elements are read with parentheses: A(i, j)" : NULL,
-                    "%s is not indexed with %s", self, nwl_typename(L, 2));
+    return nwl_fail(L, NW_EINVAL, tensor ? "use parentheses to read elements: A(i, j)" : NULL,
+                    "%s cannot be indexed with %s", self, nwl_typename(L, 2));
   }
   const char *words[256];
   int n = 0;

@@ -222,7 +222,7 @@ static void push_error_of(lua_State *L, nw_code code, const char *message, size_
 }
 
 static void push_error(lua_State *L, nw_code code, const char *message, const char *hint) {
-  if (!message) message = "it failed without saying why";
+  if (!message) message = "it failed without a reason";
   push_error_of(L, code, message, strlen(message), hint);
 }
 
@@ -424,17 +424,19 @@ const nwl_row nwl_error_rows[] = {
     {"fail", lua_fail, "(code: string, message: string, hint?: string)",
      "Raises a nestwright.error at the user's line."},
     {"nearest", lua_nearest, "(word: string, words: string[]): string?",
-     "The word of the list nearest to a misspelt one."},
+     "The word of the list nearest to a misspelled one."},
     {"check_text", check_text, "(what: string, text: string, lines?: boolean): string",
-     "The text, if it is UTF-8 without control characters, on one line or on several."},
-    {"is_label", is_label, "(value: any): boolean", "True for a text of one line that can be shown anywhere."},
+     "Returns the text if it is UTF-8 without control characters, on one line or (lines = true) on several; otherwise "
+     "raises an error."},
+    {"is_label", is_label, "(value: any): boolean", "True for a text of one line that is safe to print."},
     {"shown_text", shown_text, "(text: string): string",
-     "The text as it may be shown anywhere: what a terminal would act on as \\x1b."},
-    {"set_library", set_library, "(dir: string)", "Files below this directory are never the user's line."},
+     "Returns the text made safe to print: characters that control a terminal are written as escapes such as \\x1b."},
+    {"set_library", set_library, "(dir: string)",
+     "Source lines of files below this directory are never reported as the user's line."},
     {"name_function", name_function, "(f: function, name: string)",
-     "What goes wrong in a call of f from the user's line is told under this name."},
-    {"where", where, "(): string?, integer?", "Source and line of the user's code that is running."},
-    {"type_name", type_name, "(value: any): string", "What a value is, in words: 'a tensor', 'a number'."},
+     "Errors in a call of f from the user's line are reported under this name."},
+    {"where", where, "(): string?, integer?", "Source and line of the running user code."},
+    {"type_name", type_name, "(value: any): string", "The kind of a value in words: 'a tensor', 'a number'."},
     {NULL, NULL, NULL, NULL},
 };
 

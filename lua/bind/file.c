@@ -13,7 +13,7 @@
 
 const char *nwl_path(lua_State *L, int arg, const char *name) {
   const char *path = nwl_string(L, arg, name);
-  if (!*path) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file is empty", name);
+  if (!*path) nwl_fail(L, NW_EINVAL, NULL, "%s: the file name is empty", name);
   return path;
 }
 
@@ -106,18 +106,19 @@ static int f_temp_dir(lua_State *L) {
 
 const nwl_row nwl_file_rows[] = {
     {"write_file", f_write, "(what: string?, path: string, text: string, how?: {private?: boolean, quick?: boolean})",
-     "Writes a file: it is whole under its name, or it is what it was and an error, of `what`, says why. "
-     "private: a new one is its owner's alone; quick: it is not waited for until it is on the disk."},
+     "Writes a file atomically: on failure the old file is unchanged, and an error that begins with `what` gives the "
+     "reason. private: a new file is readable only by its owner. quick: does not wait until the file is on disk."},
     {"read_file", f_read, "(what: string, path: string): string",
-     "The text of a regular file of at most 256 MiB; else an error that begins with `what`."},
+     "Returns the text of a regular file of at most 256 MiB; otherwise raises an error that begins with `what`."},
     {"file_stamp", f_stamp, "(path: string): string?",
-     "A text that is another one when the file of that name was written anew; nil where there is none."},
+     "Returns a text that changes whenever the file is rewritten; nil if there is no such file."},
     {"read_own", f_read_own, "(path: string): string?, string?",
-     "The text of a file that the session finds by itself: a regular one of at most 16 MiB, the user's or root's, that "
-     "nobody else may write. nil and why it is not used, or nil alone where there is none."},
+     "Returns the text of a file that is loaded automatically: a regular file of at most 16 MiB that belongs to the "
+     "user or root and that nobody else may write. Returns nil and the reason if the file is not used, or only nil if "
+     "it does not exist."},
     {"state_file", f_state_file, "(name: string): string?, string?, boolean?",
-     "The path of a file of the state directory, which is made where it is missing. nil, why there is none (nil: there "
-     "is no home), and whether it is because no directory can be made."},
-    {"temp_dir", f_temp_dir, "(): string", "A fresh directory for files that go soon, which is the user's alone."},
+     "Returns the path of a file in the state directory, which is created if missing. On failure returns nil, the "
+     "reason (nil: there is no home directory), and whether the directory cannot be created."},
+    {"temp_dir", f_temp_dir, "(): string", "Creates a directory for temporary files, accessible only by the user."},
     {NULL, NULL, NULL, NULL},
 };

@@ -83,10 +83,10 @@ static int f_release(lua_State *L) {
 
 const nwl_row nwl_hold_rows[] = {
     {"hold_output", f_hold, "(): boolean",
-     "What is written to standard output and standard error is kept from now on, 4 MiB of it; false where that cannot "
-     "be."},
+     "Captures standard output and standard error from now on, up to 4 MiB; returns false if that is not possible."},
     {"held_output", f_held, "(): string?, boolean?",
-     "What was written since it was last asked, and whether there was room for all; nothing where nothing is kept."},
-    {"release_output", f_release, "()", "Output goes where it went before; what nobody asked for is lost."},
+     "Returns the output captured since the last call, and whether all of it fitted; nothing if output is not "
+     "captured."},
+    {"release_output", f_release, "()", "Stops capturing; captured output that was not fetched is lost."},
     {NULL, NULL, NULL, NULL},
 };

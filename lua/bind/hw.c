@@ -82,19 +82,19 @@ static int f_version(lua_State *L) {
 }
 
 const nwl_row nwl_hw_rows[] = {
-    {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
+    {"machine_text", f_machine, "(): string", "CPU, features, caches, cores."},
     {"machine_caches", f_caches, "(): table[]",
-     "Size, ways, line and cpus that share it of each cache, the one nearest to a core first."},
+     "Size, ways, line size and number of sharing CPUs of each cache, the one nearest to a core first."},
     {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number",
      "Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
-     "Bytes a second of 'read', 'copy', 'triad' or 'write' over so much memory: a sample each."},
+     "Samples of the bandwidth, in bytes per second, of 'read', 'copy', 'triad' or 'write' over `bytes` of memory."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
-     "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
-    {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},
-    {"now", f_now, "(): number", "Seconds since some time: differences count."},
+     "Measured peak divided by that of two full-width units at the measured clock: near 1 if the peak loop is good."},
+    {"core_hz", f_core_hz, "(): number", "Cycles per second of this core, measured with a chain of dependent adds."},
+    {"now", f_now, "(): number", "Seconds since an arbitrary time; only differences are meaningful."},
     {"memory_left", f_memory_left, "(): integer",
-     "Bytes that can still be had, by the tightest of the limits of this process and the machine."},
+     "Bytes that can still be allocated, by the tightest limit of this process and the machine."},
     {"version", f_version, "(): string", "The version of Nestwright."},
     {NULL, NULL, NULL, NULL},
 };

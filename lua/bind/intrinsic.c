@@ -96,7 +96,7 @@ static int f_xsmm(lua_State *L) {
 
 const nwl_row nwl_intrinsic_rows[] = {
     {"intrinsic", f_intrinsic, "(spec: table): string, boolean",
-     "Registers an intrinsic; its id, and whether it is jump-safe."},
-    {"xsmm_library", f_xsmm, "(): string?", "The module with libxsmm's kernels, if there is one."},
+     "Registers an intrinsic; returns its id, and whether it is jump-safe."},
+    {"xsmm_library", f_xsmm, "(): string?", "The module with libxsmm's kernels, if available."},
     {NULL, NULL, NULL, NULL},
 };

@@ -50,7 +50,7 @@ static const nw_expr *operand(lua_State *L, int arg, int like, const char *name)
 // `i == 2` is Lua's false, not a condition.
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name) {
   if (lua_isboolean(L, arg))
-    nwl_fail(L, NW_ETYPE, "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)",
+    nwl_fail(L, NW_ETYPE, "Lua's == and ~= are evaluated immediately: write nw.eq(a, b) or nw.ne(a, b)",
              "%s: expected an expression, got %s", name, lua_toboolean(L, arg) ? "true" : "false");
 }
 
@@ -122,8 +122,8 @@ static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1); }
 static int meta_compare(lua_State *L) {
   return nwl_fail(
       L, NW_ETYPE,
-      "write nw.lt(a, b), nw.le(a, b), nw.gt(a, b) or nw.ge(a, b); and nw.eq(a, b) or nw.ne(a, b) for == and ~=",
-      "Lua cannot make an expression of < or <=: they give true or false at once");
+      "write nw.lt(a, b), nw.le(a, b), nw.gt(a, b) or nw.ge(a, b); for == and ~=, nw.eq(a, b) or nw.ne(a, b)",
+      "Lua evaluates < and <= immediately; they cannot make an expression");
 }
 
 // Sizes are compared: a shape may hold M, or M + 1 of two pools. Of anything else the answer would decide what is described.
@@ -133,7 +133,7 @@ static int meta_equal(lua_State *L) {
   nw_pool *p = nwl_pool(L);
   if (!a || !b || !nw_speaks_of_sizes(a) || !nw_speaks_of_sizes(b))
     return nwl_fail(L, NW_ETYPE, "write nw.eq(a, b) or nw.ne(a, b)",
-                    "Lua cannot make an expression of == or ~=: they give true or false at once");
+                    "Lua evaluates == and ~= immediately; they cannot make an expression");
   lua_pushboolean(L, nw_import(p, a) == nw_import(p, b));
   return 1;
 }
@@ -185,7 +185,7 @@ static const nwl_row expr_fields[] = {
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row axis_fields[] = {
-    {"name", axis_name, "string", "The name of the axis; its loop starts with the same."},
+    {"name", axis_name, "string", "The name of the axis; its loop first has the same name."},
     {"var", axis_var, "nw.expr", "The index expression of the axis; arithmetic on the axis uses it."},
     {NULL, NULL, NULL, NULL},
 };
@@ -197,7 +197,7 @@ const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, 
 // min, max, all, any of one or more values, folded from the left.
 static int fold(lua_State *L, nw_op op) {
   int n = lua_gettop(L);
-  if (n == 0) return nwl_fail(L, NW_EINVAL, "give what it is to be of, as (a, b)", "it needs at least one value");
+  if (n == 0) return nwl_fail(L, NW_EINVAL, "give its operands, as (a, b)", "it needs at least one value");
   if (n == 1) {
     nwl_push_expr(L, operand(L, 1, -1, "operand"));
     return 1;
@@ -311,12 +311,11 @@ const nwl_row nwl_ir_rows[] = {
 #define NW_DEFINED(id, name, arity, definition, signature, doc) NW_ROW_FUNCTION(id, name, signature, doc)
 #include "ir/ops.def"
     {"operations", f_operations, "(): string[]", "The names of all operations on expressions."},
-    {"variable", f_variable, "(name: string): nw.expr",
-     "An index variable by name; layouts are written over _0, _1, ..."},
+    {"variable", f_variable, "(name: string): nw.expr", "An index variable by name; layouts use _0, _1, ..."},
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "A number or an axis as an index expression."},
-    {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "Whether x depends on the axis."},
+    {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "True if x depends on the axis."},
     {"dtypes", f_dtypes, "(): string[]", "The names of all dtypes."},
     {"promote", f_promote, "(a: string, b: string): string",
-     "The dtype in which an operation on these two is computed."},
+     "The dtype in which an operation on these two dtypes is computed."},
     {NULL, NULL, NULL, NULL},
 };

@@ -14,7 +14,7 @@ static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   float *out = lua_newuserdatauv(L, sizeof *out * (size_t)(n + 1), 0);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, arg, i + 1);
-    if (lua_type(L, -1) != LUA_TNUMBER) nwl_fail(L, NW_EINVAL, NULL, "%s: number %d is none", name, i + 1);
+    if (lua_type(L, -1) != LUA_TNUMBER) nwl_fail(L, NW_EINVAL, NULL, "%s: entry %d is not a number", name, i + 1);
     out[i] = (float)lua_tonumber(L, -1);
   }
   return out;
@@ -131,11 +131,11 @@ const nwl_row nwl_learn_rows[] = {
     {"learn", f_learn,
      "(features: number[][], labels: number[], groups: integer[], options: table, margins?: number[], "
      "weights?: number[]): nw.learner",
-     "Learns to rank rows within groups by their labels."},
+     "Trains a model that ranks the rows within each group by their labels."},
     {"learner_scores", f_scores, "(m: nw.learner, features: number[][], margins?: number[]): number[]",
-     "A score a row."},
-    {"learner_text", f_text, "(m: nw.learner): string", "The model as JSON of XGBoost's."},
-    {"learner_read", f_read, "(text: string): nw.learner", "The model of such a text."},
-    {"learner_features", f_features, "(m: nw.learner): integer", "Numbers in a row."},
+     "Returns a score for each row."},
+    {"learner_text", f_text, "(m: nw.learner): string", "Returns the model as XGBoost's JSON."},
+    {"learner_read", f_read, "(text: string): nw.learner", "Loads a model from XGBoost's JSON."},
+    {"learner_features", f_features, "(m: nw.learner): integer", "Number of features in a row."},
     {NULL, NULL, NULL, NULL},
 };

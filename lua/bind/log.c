@@ -83,7 +83,7 @@ static int f_log(lua_State *L) {
 
 const nwl_row nwl_log_rows[] = {
     {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
-     "Runs a kernel once and says what its threads did: seconds, threads, loops (names), spans (loop, region, thread, "
-     "first and last round, from, to, cpu), regions (loop, from, to), lost."},
+     "Runs a kernel once and reports what its threads did: seconds, threads, loops (names), spans (loop, region, "
+     "thread, first and last iteration, from, to, cpu), regions (loop, from, to), lost."},
     {NULL, NULL, NULL, NULL},
 };

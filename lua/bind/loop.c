@@ -99,14 +99,15 @@ static int loop_tostring(lua_State *L) {
 
 static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
 static const nwl_row loop_fields[] = {
-    {"name", loop_name, "string", "The loop's name in the nest; an error when a step has consumed it."},
+    {"name", loop_name, "string", "The loop's name in the nest; an error if a step has replaced the loop."},
     {"begin", loop_begin, "string",
-     "The value its variable begins with, in sizes and in the loops around it; conditions take it as it is."},
-    {"extent", loop_extent, "string", "How many rounds it has, in sizes and in the loops around it: \"M // 8\"."},
-    {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
+     "The first value of its variable, as an expression of sizes and enclosing loops; it can be used in conditions."},
+    {"extent", loop_extent, "string",
+     "Its number of iterations, as an expression of sizes and enclosing loops: \"M // 8\"."},
+    {"schedule", loop_schedule, "nw.schedule", "The schedule to which it belongs."},
     {"forwarded", loop_forwarded, "nw.loop[]",
-     "The loops that stand for it now: itself, or those that steps made of it: of a loop that was split, the parts."},
-    {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},
+     "The loops that replace it now: itself, or the loops that steps made from it, such as the parts of a split loop."},
+    {"alive", loop_alive, "boolean", "False if a step has replaced the loop."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_loop_class = {"loop", "nestwright.loop", NULL, loop_fields, loop_meta};

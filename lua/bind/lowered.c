@@ -126,10 +126,9 @@ static int f_lowered(lua_State *L) {
 
 const nwl_row nwl_lowered_rows[] = {
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
-     "The lowered program at these sizes: bodies (loops and guards: kind, name, mark, id, up, depth, extent, "
+     "The lowered program for these sizes: bodies (loops and guards: kind, name, mark, id, up, depth, extent, "
      "conditions), statements (body, store and loads, operations, selects, conditions, copies, fills, updates, stream; "
-     "of accesses: buffer, index, spread, offset, lanes, step, masked, strides by number of the loop) and buffers by "
-     "name "
+     "each access has buffer, index, spread, offset, lanes, step, masked, strides by loop number) and buffers by name "
      "(scope, dtype, bytes, temporary, elements)."},
     {NULL, NULL, NULL, NULL},
 };

@@ -29,7 +29,7 @@ static void read_table(reader *r, int depth);
 // Of the value on top, whose path is longer by `more` than it was up to n.
 static void read_value(reader *r, size_t n, const char *more, int depth) {
   if (n + strlen(more) >= sizeof r->path || depth > MAX_DEPTH)
-    nwl_fail(r->L, NW_EINVAL, NULL, "%s: a machine has no field there", r->path);
+    nwl_fail(r->L, NW_EINVAL, NULL, "%s: a machine has no such field", r->path);
   strcpy(r->path + n, more);
   if (lua_type(r->L, -1) == LUA_TTABLE)
     read_table(r, depth + 1);
@@ -52,7 +52,8 @@ static void read_names(reader *r, size_t n, int depth) {
   for (lua_pushnil(r->L); lua_next(r->L, -2); lua_pop(r->L, 1)) {
     if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // of the list
     if (lua_type(r->L, -2) != LUA_TSTRING)
-      nwl_fail(r->L, NW_EINVAL, NULL, "a machine is a table of fields by name, not by %s", nwl_typename(r->L, -2));
+      nwl_fail(r->L, NW_EINVAL, NULL, "a machine record is a table with named fields; it has %s as a key",
+               nwl_typename(r->L, -2));
     snprintf(more, sizeof more, "%s%s", n ? "." : "", nwl_string(r->L, -2, "machine"));
     read_value(r, n, more, depth);
   }
@@ -71,7 +72,7 @@ static void read_sources(lua_State *L, nw_machine *m) {
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
       nwl_fail(L, NW_EINVAL, "sources = {[\"\"] = \"the vendor's manual\", ops = \"measured\"}",
-               "sources: texts by the beginnings of paths");
+               "sources must be texts, with the beginnings of paths as keys");
     if (!nw_machine_cite(nwl_ctx(L), m, nwl_string(L, -2, "sources"), nwl_string(L, -1, "sources"))) nwl_raise(L);
   }
 }
@@ -268,16 +269,19 @@ static int f_state_dir(lua_State *L) {
 const nwl_class nwl_machine_class = {.name = "machine", .metatable = "nestwright.machine"};
 
 const nwl_row nwl_machine_rows[] = {
-    {"machine_new", f_new, "(fields: table, sources?: table): nw.machine", "A record, completed and checked."},
+    {"machine_new", f_new, "(fields: table, sources?: table): nw.machine", "Completes and checks a record."},
     {"machine_list", f_list, "(m: nw.machine): table[]", "Fields: path, section, unit, doc, source, value."},
     {"machine_rows", f_rows, "(): table[]",
      "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
     {"machine_host", f_host, "(): table",
-     "This host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (the system hides "
-     "them)."},
-    {"calibrate", f_calibrate, "(): table", "Measures this machine: figures by the path of the field of its record."},
-    {"energy_zones", f_energy_zones, "(root?: string): table[]", "Counters of energy: zone, name, joules, limit."},
-    {"energy_used", f_energy_used, "(before: table, after: table): number", "Joules between two looks at one counter."},
-    {"state_dir", f_state_dir, "(): string?", "The directory for what outlives a session, made where it is missing."},
+     "This host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (true if the system "
+     "does not report the caches)."},
+    {"calibrate", f_calibrate, "(): table",
+     "Measures this machine; returns figures by the path of their field in the record."},
+    {"energy_zones", f_energy_zones, "(root?: string): table[]", "Energy counters: zone, name, joules, limit."},
+    {"energy_used", f_energy_used, "(before: table, after: table): number",
+     "Joules between two readings of a counter."},
+    {"state_dir", f_state_dir, "(): string?",
+     "The directory for data that is kept between sessions; created if missing."},
     {NULL, NULL, NULL, NULL},
 };

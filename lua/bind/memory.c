@@ -252,12 +252,13 @@ const nwl_row nwl_memory_rows[] = {
     {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
      "Bytes of an element, by tensor and buffer."},
     {"misses", f_misses, "(s: nw.schedule, walk: table, options: table): table[]",
-     "Every level's hits and misses by load and store."},
+     "Hits and misses of every level, by load and store."},
     {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",
-     "By tensor: lines never asked for before, and bins of distances in lines."},
+     "For each tensor: number of first accesses of lines, and a histogram of reuse distances in lines."},
     {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
-     "Lines held by each set at the end of each part of the time, and different lines asked of it."},
+     "For each part of the time: lines in each set at its end, and distinct lines requested from the set."},
     {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
-     "Loads and stores at affine addresses, with what each loop around adds in bytes; no extent where it varies."},
+     "Loads and stores at affine addresses, with the stride in bytes of each enclosing loop; no extent where it "
+     "varies."},
     {NULL, NULL, NULL, NULL},
 };

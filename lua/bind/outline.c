@@ -147,18 +147,17 @@ static int f_line_ids(lua_State *L) {
 
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
-     "The scheduled nest, those around first: kind (loop, stage, guard, storage, prefetch, call), name, id and depth; "
-     "of loops mark "
-     "and extent (constant, from 0 on), of stages axis (the last that is no reduction) and stream; unsafe; text, for "
-     "people."},
+     "The scheduled nest, outer statements first: kind (loop, stage, guard, storage, prefetch, call), name, id and "
+     "depth; for loops mark and extent (if constant and the loop begins at 0); for stages axis (the last one without "
+     "reduction) and stream; unsafe; text for display."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
-     "By line of s:show 'lowered' the statement that stands there, or 0."},
-    {"program_name", f_program_name, "(s: nw.schedule): string", "What the program is called."},
+     "For each line of s:show 'lowered': the number of its statement, or 0."},
+    {"program_name", f_program_name, "(s: nw.schedule): string", "The name of the program."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
-     "True if a step on the way to this version was not judged."},
+     "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
-     "Operations of one run of a version at these sizes; nil where they depend on data."},
+     "Number of operations of one run of a version at these sizes; nil if it depends on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
-     "The value of an extent or a condition in sizes, as steps take it: 'M // 16 + 1'."},
+     "The value of an extent or a condition for given sizes, written as in steps: 'M // 16 + 1'."},
     {NULL, NULL, NULL, NULL},
 };

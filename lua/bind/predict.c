@@ -170,9 +170,9 @@ const nwl_row nwl_predict_rows[] = {
     {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
      "Cycles, seconds and bottleneck; terms, loops and by_access."},
     {"cost_caches", f_caches, "(machine: nw.machine, threads?: integer): table[], integer",
-     "The caches that the cost model gives to one thread of so many: bytes and ways; bytes of a line."},
+     "The share of the caches that the cost model assigns to one of `threads` threads (bytes and ways), and the bytes "
+     "of a line."},
     {"code_time", f_code_time, "(assembly: string, machine: nw.machine, expected?: number): table",
-     "What compiled code takes with all data in the first cache, by a simulation: instructions, cycles, mispredicted, "
-     "waits."},
+     "Simulates compiled code with all data in the first cache: instructions, cycles, mispredicted, waits."},
     {NULL, NULL, NULL, NULL},
 };

@@ -35,10 +35,11 @@ static void push_outcome(lua_State *L, const nw_child *child) {
 static int f_run_program(lua_State *L) {
   const char *argv[MOST_WORDS + 1] = {NULL};
   int n = nwl_list_length(L, 1, MOST_WORDS, "words");
-  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "there is no program to run");
+  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "give the name of a program");
   luaL_checkstack(L, n + 8, NULL);
   size_t ninput = 0;
-  const char *input = luaL_optlstring(L, 2, "", &ninput), *what = nwl_string_or(L, 3, "what", "another program runs");
+  const char *input = luaL_optlstring(L, 2, "", &ninput),
+             *what = nwl_string_or(L, 3, "what", "another program is running");
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, 1, i + 1);
     argv[i] = nwl_string(L, -1, "word");
@@ -143,15 +144,15 @@ static int f_progress(lua_State *L) {
 
 const nwl_row nwl_program_rows[] = {
     {"tell_progress", f_progress, "(what?: string, part?: number, since?: number)",
-     "Says how far work is that is made of many calls and was begun at such a time (core.now()); nothing: it is over."},
+     "Reports the progress of work that consists of many calls and began at time `since` (core.now()); without "
+     "arguments: the work is done."},
     {"run_program", f_run_program,
      "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}?",
-     "Runs a program found on PATH, without a shell, to its end; Ctrl-C kills it. status is negative where a signal "
-     "ended it; said is what it wrote to standard error. nil: there is no such program."},
+     "Runs a program found on PATH, without a shell, until it ends; Ctrl-C kills it. status is negative if a signal "
+     "ended it; said is its standard error. nil: there is no such program."},
     {"on_progress", f_on_progress, "(listener?: fun(what: string?, part: number, seconds: number), patience?: number)",
-     "Who hears of work that takes longer than so many seconds (1): what it is (nil: it is over), which part is done "
-     "(below 0: not known), since how many seconds. Without a listener it is a line on the terminal's standard error, "
-     "or where that "
-     "is none, a line every ten seconds."},
+     "Sets the function that receives the progress of work longer than `patience` seconds (1): its description (nil: "
+     "done), the part that is done (below 0: not known), and its duration in seconds. Without a listener, progress is "
+     "a line on standard error: updated in place on a terminal, otherwise a new line every ten seconds."},
     {NULL, NULL, NULL, NULL},
 };

@@ -61,7 +61,8 @@ static int f_pixels(lua_State *L) {
   lua_rawgeti(L, 1, 1);
   size_t width = rows ? lua_rawlen(L, -1) : 0;
   int to_width = nwl_count_or(L, 2, "width", 1, 10000, 100), to_height = nwl_count_or(L, 3, "height", 1, 10000, 100);
-  if (!width || to_width > (int)width || to_height > rows) nwl_fail(L, NW_EINVAL, NULL, "pixels: not fewer pixels");
+  if (!width || to_width > (int)width || to_height > rows)
+    nwl_fail(L, NW_EINVAL, NULL, "pixels: the raster can only be made smaller");
   uint8_t *from = lua_newuserdatauv(L, width * (size_t)rows, 0);
   uint8_t *to = lua_newuserdatauv(L, (size_t)to_width * (size_t)to_height, 0);
   for (int y = 0; y < rows; y++, lua_pop(L, 1)) {
@@ -86,8 +87,9 @@ const nwl_row nwl_raster_rows[] = {
     {"raster", f_raster,
      "(s: nw.schedule, walk: table, caches: table, level: integer, y: string, width: integer, height: integer): "
      "table",
-     "All accesses as pixels, a byte each: the worst of what falls on it. Level 0: in which level it was found."},
+     "All accesses as pixels of one byte: the worst outcome of the accesses in the pixel. Level 0: the level that "
+     "served the access."},
     {"pixels", f_pixels, "(rows: string[], width: integer, height: integer): string[]",
-     "A raster's rows on fewer pixels, the worst of each, as lines of digits."},
+     "Reduces a raster to fewer pixels, each with the worst of its values; returns lines of digits."},
     {NULL, NULL, NULL, NULL},
 };

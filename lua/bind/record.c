@@ -23,7 +23,7 @@ static void *allocate(void *env, void *p, size_t old, size_t size) {
 
 static void too_long(lua_State *R, lua_Debug *ar) {
   (void)ar;
-  luaL_error(R, "it takes too long: more than %d instructions", INSTRUCTIONS);
+  luaL_error(R, "it runs too long: more than %d instructions", INSTRUCTIONS);
 }
 
 // Runs in the state of the record: its chunk as text only, with math as its only library.
@@ -88,8 +88,8 @@ static bool copy_value(copy *c, int depth) {
     return true;
   case LUA_TTABLE:
     luaL_checkstack(c->to, 8, NULL);
-    return lua_checkstack(c->from, 8) ? copy_table(c, depth) : refuse(c, "there is no memory for it");
-  default: return refuse(c, "it has a function or the like, and may have numbers, texts, booleans and tables");
+    return lua_checkstack(c->from, 8) ? copy_table(c, depth) : refuse(c, "out of memory");
+  default: return refuse(c, "it contains a value that is not a number, text, boolean or table");
   }
 }
 
@@ -147,7 +147,7 @@ static int f_run_record(lua_State *L) {
 
 const nwl_row nwl_record_rows[] = {
     {"run_record", f_run_record, "(text: string, name: string): any, string?",
-     "What a chunk of Lua returns that is data: run in a state of its own, with math and nothing else, a limit of "
-     "instructions and one of memory. nil and why, where it fails or returns what is not data."},
+     "Runs a chunk of Lua that returns data, in a separate state with only the math library and with limits on "
+     "instructions and memory. Returns the data, or nil and the reason if the chunk fails or returns anything else."},
     {NULL, NULL, NULL, NULL},
 };

@@ -262,10 +262,10 @@ static const nwl_row kernel_methods[] = {
     {"params", kernel_params, "(self: nw.kernel): {name: string, output: boolean}[]",
      "Its parameters: inputs, then outputs."},
     {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
-     "Writes a shared library, \"gemm.so\", with the kernel, all its versions, as a plain C function, and gemm.h "
-     "beside it: pointers to "
-     "row-major data, symbolic sizes first; 0 is success. Needs a C compiler, which links for the target of the "
-     "schedule: this host's processor, or another's (aarch64-linux-gnu-gcc)."},
+     "Writes a shared library, such as \"gemm.so\", with all versions of the kernel as one C function, and the header "
+     "gemm.h next to it. The function takes symbolic sizes, then pointers to row-major data; it returns 0 on success. "
+     "Needs a C compiler that links for the target of the schedule: this host, or another CPU "
+     "(aarch64-linux-gnu-gcc)."},
     {NULL, NULL, NULL, NULL},
 };
 static int kernel_unsafe(lua_State *L) {
@@ -274,12 +274,12 @@ static int kernel_unsafe(lua_State *L) {
 }
 
 static const nwl_row kernel_fields[] = {
-    {"unsafe", kernel_unsafe, "boolean", "Whether steps of its schedule were not judged."},
-    {"code_bytes", kernel_code_bytes, "integer", "Bytes of machine code, of all its versions."},
-    {"compile_ms", kernel_compile_ms, "number", "Milliseconds it took to lower, compile and link."},
+    {"unsafe", kernel_unsafe, "boolean", "True if its schedule has steps that were not proven legal."},
+    {"code_bytes", kernel_code_bytes, "integer", "Bytes of machine code of all its versions."},
+    {"compile_ms", kernel_compile_ms, "number", "Time to lower, compile and link, in milliseconds."},
     {"notes", kernel_notes, "string",
-     "Remarks on the code: a line for each function that the target has no vector form of."},
-    {"cached", kernel_cached, "boolean", "Whether the machine code came from the cache."},
+     "Remarks on the code: a line for each function without a vector form on the target."},
+    {"cached", kernel_cached, "boolean", "True if the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_kernel_class = {"kernel", "nestwright.kernel", kernel_methods, kernel_fields, kernel_meta};
@@ -315,19 +315,21 @@ const nwl_row nwl_run_rows[] = {
     {"compile", f_compile, "(s: nw.schedule, threads?: integer, opt?: integer, no_cache?: boolean): nw.kernel",
      "Machine code of a schedule."},
     {"kernel_dispatch", f_kernel_dispatch, "(kernels: nw.kernel[]): nw.kernel",
-     "One kernel of several: a call runs the first whose facts hold."},
+     "Combines several kernels into one: a call runs the first kernel whose facts hold."},
     {"kernel_dispatch_seconds", f_kernel_dispatch_seconds, "(k: nw.kernel, arguments: nw.array[]): number",
-     "Seconds that finding the version for a call takes."},
+     "Time to find the version for a call, in seconds."},
     {"kernel_args", kernel_args, "(k: nw.kernel, arguments: nw.array[]): nw.array[]",
-     "Completes arguments with outputs."},
+     "Adds missing outputs to the arguments."},
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string", "A kernel's code as text."},
     {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
      "Measures a kernel."},
     {"kernel_once", f_kernel_once, "(k: nw.kernel, arguments: nw.array[], limit: number): number",
-     "Seconds of one run; a limit error when it takes longer than so many."},
-    {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]", "Measures kernels in turn."},
+     "Time of one run, in seconds; a limit error if it takes longer than `limit`."},
+    {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]",
+     "Measures several kernels, alternating between them."},
     {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)",
-     "Runs the slow judge."},
-    {"evaluate", f_evaluate, "(outputs: nw.tensor[], arguments: nw.array[])", "Evaluates the definition itself."},
+     "Runs the program in the interpreter."},
+    {"evaluate", f_evaluate, "(outputs: nw.tensor[], arguments: nw.array[])",
+     "Evaluates the definition without a schedule."},
     {NULL, NULL, NULL, NULL},
 };

@@ -42,13 +42,13 @@ static int f_anew(lua_State *L) {
 static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sched *)) {
   nw_sched *s = self(L);
   lua_Integer steps = nwl_integer_or(L, 2, "steps", 1), done = 0;
-  if (steps < 1) return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is not at least 1", (long long)steps);
+  if (steps < 1) return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is less than 1", (long long)steps);
   while (done < steps && go(s)) done++;
   if (done == steps) return lua_settop(L, 1), 1;
   if (!done && lua_isnoneornil(L, 2)) return nwl_raise(L);
   nw_clear(nwl_ctx(L));
   for (lua_Integer i = 0; i < done; i++) back(s);
-  return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is more than the %lld there are", (long long)steps, (long long)done);
+  return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is more than the available %lld", (long long)steps, (long long)done);
 }
 
 static int sched_undo(lua_State *L) { return walk_history(L, nw_sched_undo, nw_sched_redo); }
@@ -166,7 +166,7 @@ static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallba
       named ? nw_sched_named(s, nwl_string(L, arg, "version")) : nwl_integer_or(L, arg, "version", fallback);
   if (named && v < 0) nwl_raise(L);
   if (v < 0 || v >= nw_sched_versions(s))
-    nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the last is %d", (long long)v, nw_sched_versions(s) - 1);
+    nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the latest is %d", (long long)v, nw_sched_versions(s) - 1);
   return (int)v;
 }
 
@@ -262,7 +262,7 @@ static int f_program_text(lua_State *L) {
   if (same) lua_pushstring(L, printed);
   bool lost = printed && !same;
   free(printed);
-  if (lost) return nwl_fail(L, NW_EINTERNAL, NULL, "the text of a program does not read back to it");
+  if (lost) return nwl_fail(L, NW_EINTERNAL, NULL, "parsing the printed text of a program gives a different program");
   return same ? 1 : nwl_raise(L);
 }
 
@@ -305,37 +305,32 @@ static int sched_stages(lua_State *L) {
 static const luaL_Reg sched_meta[] = {{NULL, NULL}};
 static const nwl_row sched_methods[] = {
     {"apply", nwl_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
-     "Takes one step by name, arguments by position; the methods named after the primitives use it."},
+     "Takes a step given by primitive name and positional arguments; the methods of the primitives use this."},
     {"try", nwl_try, "(self: nw.schedule, primitive: string, arguments: table): boolean, string?",
-     "Whether a step would be legal, else why not; arguments by position. The schedule stays as it is. Nothing is "
-     "drawn and "
-     "no advice is looked for, so it takes a fraction of the time of a step."},
+     "Returns whether a step would be legal, and if not, the reason; arguments are positional. The schedule does not "
+     "change. This is much faster than a step because it makes no picture and no suggestions."},
     {"random_step", nwl_random_step,
      "(self: nw.schedule, seed: integer): {primitive: string, arguments: table, text: string, draws: integer, refused: "
      "integer}?",
-     "A legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil where "
-     "1,000 "
-     "draws find none. It is not taken: s:apply(step.primitive, step.arguments) takes it. The same seed draws the same "
-     "step "
-     "from the same program."},
-    {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule", "Goes back one step, or several."},
-    {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule",
-     "Takes the step again that undo took back, or several."},
+     "Returns a random legal step that would change the program, drawn from all primitives, loops and sensible "
+     "arguments; nil if 1,000 draws find none. To take the step, use s:apply(step.primitive, step.arguments). The same "
+     "seed and program give the same step."},
+    {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule", "Undoes one step, or several."},
+    {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule", "Redoes one undone step, or several."},
     {"branch", sched_branch, "(self: nw.schedule, name: string): nw.schedule", "Names the current version."},
     {"checkout", sched_checkout, "(self: nw.schedule, version: string|integer): nw.schedule",
-     "Goes to a version, by the name of its branch or by number."},
+     "Goes to a version, given by branch name or number."},
     {"version", sched_version, "(self: nw.schedule): integer",
      "Number of the current version; 0 is the naive program."},
     {"replay", sched_replay, "(self: nw.schedule, trace: string): nw.schedule",
-     "Takes the steps of a trace in JSON; each is judged anew."},
-    {"notes", sched_notes, "(self: nw.schedule): string", "Remarks of the last step, or the empty string."},
+     "Takes the steps of a trace in JSON; each step is checked again."},
+    {"notes", sched_notes, "(self: nw.schedule): string", "Notes of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",
-     "True if a step to this version may change how floats are rounded: their order in a sum, a product that is no "
-     "longer "
-     "stored before it is added, or one under a condition that has become known."},
+     "True if a step of this version may change the rounding of floats: by another order of a sum, by a product that "
+     "is no longer stored before it is added, or by a product whose condition became constant."},
     {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "The loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
-     "Whether the text form of the program reads back to the same program."},
+     "True if parsing the text form of the program gives the same program."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_schedule_class = {"schedule", "nestwright.schedule", sched_methods, NULL, sched_meta};
@@ -356,24 +351,24 @@ const nwl_row nwl_sched_rows[] = {
      "The loop nest as text."},
     {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string", "The full text form."},
     {"schedule_diff", sched_diff, "(s: nw.schedule, style: string, a?: integer, b?: integer): string",
-     "What differs between two versions: the last step unless said."},
+     "The differences between two versions; by default, those of the last step."},
     {"schedule_c", sched_c, "(s: nw.schedule): string", "The program as C99 with OpenMP."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
     {"schedule_unsafe", sched_unsafe, "(s: nw.schedule, f: function, ...: any): any ...",
-     "Calls f(...), in which steps go unjudged."},
+     "Calls f(...); steps in it are not checked for legality."},
     {"schedule_returning", sched_returning, "(s: nw.schedule, always: boolean, f: function, ...: any): any ...",
-     "Calls f(...), and goes back to the version where the schedule was: always, or after an error only."},
+     "Calls f(...), then goes back to the version before the call: always, or only after an error."},
     {"quietly", f_quietly, "(f: function, ...: any): any ...",
-     "Calls f(...), in which steps leave no remarks at the prompt."},
-    {"is_quiet", f_is_quiet, "(): boolean", "Whether they leave none now."},
+     "Calls f(...); steps in it print no notes at the prompt."},
+    {"is_quiet", f_is_quiet, "(): boolean", "True if steps currently print no notes."},
     {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
-    {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "What the programs call a tensor."},
+    {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "The name of a tensor in programs."},
     {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},
     {"program_text", f_program_text, "(text: string): string",
-     "For tests: the text of the program that a text says; an error where what is printed does not read back to it."},
+     "For tests: parses a program and prints it; an error if parsing that text gives a different program."},
     {"judge_question", f_judge_question, "(): string",
-     "What the judge was asked last: o by order, v by value, m about marks only."},
+     "The last question to the judge: o by order, v by value, m about marks only."},
     {NULL, NULL, NULL, NULL},
 };

@@ -18,8 +18,8 @@ static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
   }
   if (!luaL_testudata(L, at, nwl_loop_class.metatable)) {
     nw_axis *axis = nwl_test(L, at, &nwl_axis_class);
-    const char *hint = axis ? lua_pushfstring(L, "its loop is given by name: \"%s\"", nw_axis_name(axis))
-                            : "loops are given as handles or by name";
+    const char *hint = axis ? lua_pushfstring(L, "give its loop by name: \"%s\"", nw_axis_name(axis))
+                            : "give a loop as a handle or by name";
     nwl_fail(L, NW_EINVAL, hint, "%s: expected a loop, got %s", name, nwl_typename(L, at));
   }
   out->i = (int)(intptr_t)nwl_check(L, at, &nwl_loop_class, "loop");
@@ -27,8 +27,8 @@ static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
   if (theirs == nwl_check(L, 1, &nwl_schedule_class, "self")) return;
   const char *loop = nw_sched_loop_name(theirs, (int)out->i);
   nw_clear(nwl_ctx(L));
-  nwl_fail(L, NW_EINVAL, "use a loop this schedule returned, or a name", "%s: loop %s belongs to another schedule",
-           name, loop ? loop : "(gone)");
+  nwl_fail(L, NW_EINVAL, "use a loop of this schedule, or a name", "%s: loop %s belongs to another schedule", name,
+           loop ? loop : "(gone)");
 }
 
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
@@ -123,7 +123,7 @@ static const nw_primitive *read_step(lua_State *L, nw_arg *args) {
   const char *name = nwl_string(L, 2, "primitive");
   nwl_table(L, 3, "arguments");
   const nw_primitive *p = nw_primitive_find(name);
-  if (!p) nwl_fail(L, NW_EINVAL, NULL, "there is no primitive '%s'", name);
+  if (!p) nwl_fail(L, NW_EINVAL, NULL, "there is no primitive named '%s'", name);
   for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
     lua_rawgeti(L, 3, i + 1);
     if (!lua_isnil(L, -1)) read_arg(L, lua_gettop(L), p->param[i].kind, &p->param[i], &args[i]);

@@ -109,28 +109,28 @@ static int f_machine(lua_State *L) {
 
 static const nwl_row methods[] = {
     {"limits", target_limits, "(self: nw.target): table",
-     "What programs are held to: lanes of a vectorized loop, registers, threads of a block, and the extents of grid "
-     "and block."},
-    {"scopes", target_scopes, "(self: nw.target): table[]", "Where buffers may be kept: name, owner, bytes of each."},
+     "Limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and "
+     "block."},
+    {"scopes", target_scopes, "(self: nw.target): table[]", "The scopes of buffers: name, owner and bytes of each."},
     {"features", target_features, "(self: nw.target): string[]",
-     "Features of its processor that code depends on, by LLVM's names."},
+     "Features of its CPU that affect code generation, by LLVM's names."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row fields[] = {
     {"name", target_name, "string", "The name of its machine record."},
-    {"here", target_here, "boolean", "Whether this host runs what is made for it."},
-    {"backend", target_backend, "string?", "What makes code for it; nil: nothing does."},
-    {"model", target_model, "string?", "What says how long programs take on it; nil: it is not modelled."},
+    {"here", target_here, "boolean", "True if this host can run its code."},
+    {"backend", target_backend, "string?", "Name of its code generator; nil: none."},
+    {"model", target_model, "string?", "Name of its cost model; nil: it is not modelled."},
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg meta[] = {{"__eq", same}, {NULL, NULL}};
 const nwl_class nwl_target_class = {"target", "nestwright.target", methods, fields, meta};
 
 const nwl_row nwl_target_rows[] = {
-    {"target", f_target, "(machine: nw.machine): nw.target", "The target of a machine."},
+    {"target", f_target, "(machine: nw.machine): nw.target", "The target for a machine."},
     {"target_machine", f_machine, "(t: nw.target): nw.machine?",
-     "Its record; nil: it is the host, as the system alone describes it."},
-    {"schedule_target", f_of_schedule, "(s: nw.schedule): nw.target", "What a schedule is made for."},
-    {"kernel_target", f_of_kernel, "(k: nw.kernel): nw.target", "What a kernel is made for."},
+     "Its machine record; nil: the host as described by the system."},
+    {"schedule_target", f_of_schedule, "(s: nw.schedule): nw.target", "The target of a schedule."},
+    {"kernel_target", f_of_kernel, "(k: nw.kernel): nw.target", "The target of a kernel."},
     {NULL, NULL, NULL, NULL},
 };

@@ -122,7 +122,8 @@ static int f_scan(lua_State *L) {
   const char *name = nwl_string(L, 1, "name");
   int n = tensors(L, 2, init, "init"), m = tensors(L, 3, update, "update"), k = tensors(L, 4, state, "state");
   if (n != m || n != k)
-    return nwl_fail(L, NW_EINVAL, NULL, "scan: %d init, %d update and %d state tensors; they must be as many", n, m, k);
+    return nwl_fail(L, NW_EINVAL, NULL, "scan: %d init, %d update and %d state tensors; the numbers must be equal", n,
+                    m, k);
   if (!nw_scan(nwl_ctx(L), name, n, init, update, state, out)) return nwl_raise(L);
   luaL_checkstack(L, n + 8, NULL);
   for (int i = 0; i < n; i++) nwl_push_tensor(L, out[i]);
@@ -210,9 +211,9 @@ static const nwl_row tensor_methods[] = {
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row tensor_fields[] = {
-    {"name", tensor_name, "string", "The name in loop nests; schedules call the stage by it."},
-    {"dtype", tensor_dtype, "string", "The type of an element."},
-    {"ndim", tensor_ndim, "integer", "How many dimensions it has."},
+    {"name", tensor_name, "string", "The name in loop nests; schedules use it for the stage."},
+    {"dtype", tensor_dtype, "string", "Type of an element."},
+    {"ndim", tensor_ndim, "integer", "Number of dimensions."},
     {"is_input", tensor_is_input, "boolean", "True for a placeholder."},
     {NULL, NULL, NULL, NULL},
 };
@@ -223,20 +224,19 @@ const nwl_row nwl_te_rows[] = {
     {"fact", f_fact, "(size: nw.expr, fact: nw.expr|string): nw.expr", "States a fact about a size."},
     {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
     {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor",
-     "The state of a scan to come."},
+     "The state of a scan that is defined later."},
     {"reduce_axis", f_reduce_axis, "(begin: integer|nw.expr, extent: integer|nw.expr, name: string): nw.axis",
      "An axis to reduce over."},
     {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",
      "A reduction of a term over axes."},
     {"compute_begin", f_compute_begin, "(name: string, axes: string[], shape: table): userdata, nw.expr[]",
-     "Opens a compute and makes its axes."},
-    {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...", "Closes a compute."},
-    {"compute_drop", f_compute_drop, "(build: userdata)", "Gives up a compute."},
+     "Begins a compute and makes its axes."},
+    {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...", "Ends a compute."},
+    {"compute_drop", f_compute_drop, "(build: userdata)", "Discards a compute."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "A recurrence over dimension 0."},
     {"signature", f_signature, "(x: nw.schedule|nw.tensor[], sizes?: table): {inputs: table[], outputs: table[]}",
-     "What a computation takes and gives: name, dtype and dims of each; dims are numbers where they are constant or "
-     "the sizes "
-     "say them, else what they are in sizes."},
+     "Inputs and outputs of a computation: name, dtype and dims of each. A dimension is a number if it is constant or "
+     "the sizes are given, otherwise an expression of sizes."},
     {NULL, NULL, NULL, NULL},
 };

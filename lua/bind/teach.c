@@ -141,10 +141,12 @@ static int f_locations(lua_State *L) {
 }
 
 const nwl_row nwl_teach_rows[] = {
-    {"schedule_log", f_log, "(s: nw.schedule): table[]", "Every version: its step, and what the program costs."},
-    {"schedule_why", f_why, "(s: nw.schedule, line: integer, lowered?: boolean): string", "Which steps made a line."},
-    {"schedule_moves", f_moves, "(s: nw.schedule, loop: nw.loop|string): table[]", "Every primitive tried on a loop."},
+    {"schedule_log", f_log, "(s: nw.schedule): table[]", "Every version: its step, and the cost of its program."},
+    {"schedule_why", f_why, "(s: nw.schedule, line: integer, lowered?: boolean): string",
+     "The steps that made a line."},
+    {"schedule_moves", f_moves, "(s: nw.schedule, loop: nw.loop|string): table[]",
+     "The result of trying every primitive on a loop."},
     {"schedule_locations", f_locations, "(s: nw.schedule, stage: nw.tensor|string): table[]",
-     "Every loop as a place for a stage."},
+     "The result of trying every loop as the location of a stage."},
     {NULL, NULL, NULL, NULL},
 };

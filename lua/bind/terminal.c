@@ -93,11 +93,11 @@ static int f_ask(lua_State *L) {
 
 const nwl_row nwl_terminal_rows[] = {
     {"terminal", f_terminal, "(): {columns: integer, rows: integer, width: integer, height: integer}?",
-     "The size of the terminal in characters and in pixels (0: it does not say); nil where standard input or output is "
-     "none."},
+     "The size of the terminal in characters and in pixels (0: not reported); nil if standard input or output is not a "
+     "terminal."},
     {"terminal_ask", f_ask, "(query: string, milliseconds?: integer): string?",
-     "Writes a query that ends in one for the terminal's attributes (ESC [ c), and reads what it answers up to these, "
-     "or "
-     "until the time is over. Nothing where there is no terminal, no answer, or where something was typed already."},
+     "Writes a query that ends with a query for the terminal's attributes (ESC [ c), and reads the answer up to these "
+     "attributes or until the timeout. Returns nothing if there is no terminal or no answer, or if the user has "
+     "already typed something."},
     {NULL, NULL, NULL, NULL},
 };

@@ -104,13 +104,12 @@ static int trace_text(lua_State *L) {
 
 static const nwl_row trace_methods[] = {
     {"at", trace_at, "(self: nw.accesses, n: integer): table?",
-     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, "
-     "address; outcome, by level of the caches simulated: 'hit', 'cold', 'capacity' or 'conflict', the worst of its "
+     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (adjacent elements), write, "
+     "address; outcome, for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict', the worst of its "
      "lines."},
     {"iterations", trace_iterations, "(self: nw.accesses): table[]",
-     "The iterations of its loops, in the order in which they end: loop, depth (loops around), index from 0, and from "
-     "and to: the "
-     "accesses made before it begins, and when it ends."},
+     "The iterations of its loops, in the order in which they end: loop, depth (number of enclosing loops), index from "
+     "0, from and to (numbers of accesses before the iteration begins and when it ends)."},
     {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
      "The number of the first access in which two lists differ, or nil."},
     {NULL, NULL, NULL, NULL},
@@ -120,8 +119,8 @@ const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_meth
 
 const nwl_row nwl_trace_rows[] = {
     {"accesses_walked", f_walk, "(s: nw.schedule, walk: table, most: integer, caches?: table): nw.accesses",
-     "What the lowered schedule touches, found without running it."},
+     "The accesses of the lowered schedule, computed without running it."},
     {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
-     "The same, from the interpreter."},
+     "The accesses of the lowered schedule, recorded by the interpreter."},
     {NULL, NULL, NULL, NULL},
 };

@@ -55,7 +55,7 @@ static const nw_program *program_arg(lua_State *L) {
   nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
   if (s) return nw_sched_program(s);
   const nw_program *p = nw_refused_program(nwl_check(L, 1, &nwl_refused_class, "refusal"), lua_toboolean(L, 2));
-  if (!p) nwl_fail(L, NW_EINVAL, NULL, "the step never made a program");
+  if (!p) nwl_fail(L, NW_EINVAL, NULL, "the step did not produce a program");
   return p;
 }
 
@@ -217,15 +217,15 @@ static int f_visit_there(lua_State *L) {
 
 const nwl_row nwl_visits_rows[] = {
     {"refused_programs", f_programs, "(refusal: nw.refusal): nw.refused?",
-     "The programs before and after the refused step."},
-    {"schedule_refusal", f_refusal, "(s: nw.schedule): nw.refusal?", "Why the last step was refused."},
+     "Returns the programs before and after the refused step."},
+    {"schedule_refusal", f_refusal, "(s: nw.schedule): nw.refusal?", "Returns why the last step was refused."},
     {"visit_blocks", f_blocks, "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[]): table[]",
      "Blocks: name, stage, init, buffer, axes (name, kind, lo, extent, step by loop), loops (name, mark)."},
     {"visits", f_visits,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], asked: table, most: integer): table[]",
-     "Executions in order: block, axes, loops, index. asked: by block, lists of values by axis."},
+     "Executions in order: block, axes, loops, index. asked: for each block, lists of values by axis."},
     {"visit_there", f_visit_there,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], block: integer, loops: integer[]): table",
-     "The execution of a block where its loops stand so."},
+     "The execution of a block for given values of its loops."},
     {NULL, NULL, NULL, NULL},
 };

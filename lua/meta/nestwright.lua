@@ -10,27 +10,27 @@ local schedule = {}
 ---@return loop
 function schedule:add_unit_loop(around) end
 
----Says something of a stage that whoever computes it honours; without a value, takes it back. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded together; note: a remark for the views. value: a word, as the key wants. Example: s:annotate(C, "fma", "never")
+---Sets a property of a stage that a pass honours. Without a value, removes the property. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded once, together. note: a remark shown in the views. value: a word, depending on the key. Example: s:annotate(C, "fma", "never")
 ---@param stage nw.stage|nw.tensor|string
 ---@param key "fma"|"note"
 ---@param value? string|integer
 function schedule:annotate(stage, key, value) end
 
----Takes one step by name, arguments by position; the methods named after the primitives use it.
+---Takes a step given by primitive name and positional arguments; the methods of the primitives use this.
 ---@param primitive string
 ---@param arguments table
 ---@return any ...
 function schedule:apply(primitive, arguments) end
 
----Takes a fact about the sizes for granted in every proof from here on; a kernel that is called with other sizes refuses to run. fact: a condition on sizes: nw.eq(M % 16, 0), or as text. Example: s:assume("M % 16 == 0")
+---Assumes a fact about the sizes in all later proofs. A kernel rejects calls with sizes for which the fact is false. fact: a condition on sizes: nw.eq(M % 16, 0), or as text. Example: s:assume("M % 16 == 0")
 ---@param fact nw.expr|string
 function schedule:assume(fact) end
 
----Makes the updates of a reduction atomic, so that a parallel loop may run along it. stage: a reduction of one value; its loops may then be parallel, not vectors. Example: s:atomic(C)
+---Makes the updates of a reduction atomic, so that its loops can be parallel. stage: a reduction of one value; its loops can then be parallel, but not vectorized. Example: s:atomic(C)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:atomic(stage) end
 
----Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. It is judged, and s:check() and nw.interpret run it; no code for GPUs is generated yet. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
+---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread runs one iteration. The step is proven legal, and s:check() and nw.interpret can run the program. GPU code is not generated yet. loop: the loop. tag: the index; the iterations of a vthread loop run interleaved in one thread. Example: s:bind("i_o", "blockIdx.x")
 ---@param loop nw.loop|string
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
 function schedule:bind(loop, tag) end
@@ -45,7 +45,7 @@ function schedule:branch(name) end
 ---@return nw.kernel
 function schedule:build(options) end
 
----Reads a tensor through a copy, laid out anew if asked. tensor: what is read. scope: where the copy lives. readers: the stages that read the copy; all if left out. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: makes the copy inside this loop at once, as compute_at does. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
+---Reads a tensor through a copy, which can have another layout. tensor: the tensor to copy. scope: memory of the copy. readers: the stages that read the copy; all by default. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: also moves the copy into this loop, like compute_at. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"
 ---@param readers? (nw.stage|nw.tensor|string)[]
@@ -53,7 +53,7 @@ function schedule:build(options) end
 ---@return nw.stage
 function schedule:cache_read(tensor, scope, readers, options) end
 
----Computes a stage in a buffer of its own, and copies the result out. stage: the stage; its loops stay with the copy, the computation gets fresh ones. scope: where the buffer lives. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: computes inside this loop at once, as compute_at does. Example: s:cache_write(C, "local", {at = "j_o"})
+---Computes a stage in a temporary buffer and then copies the result out. stage: the stage; the copy keeps its loops, the computation gets new ones. scope: memory of the buffer. layout: position of element (_0, _1, ...), as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: also moves the computation into this loop, like compute_at. Example: s:cache_write(C, "local", {at = "j_o"})
 ---@param stage nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
@@ -64,12 +64,12 @@ function schedule:cache_write(stage, scope, options) end
 ---@return string
 function schedule:check() end
 
----Goes to a version, by the name of its branch or by number.
+---Goes to a version, given by branch name or number.
 ---@param version string|integer
 ---@return nw.schedule
 function schedule:checkout(version) end
 
----Computes what a loop needs of a stage inside that loop. stage: the stage to move. loop: a loop around everything that reads it. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible (before the first that reads it, as if left out), -2 as early as possible (behind the last that it reads). Example: s:compute_at(P, "j_o")
+---Moves the computation of a stage into a loop: each iteration computes the part that it reads. stage: the stage to move. loop: a loop that encloses all readers of the stage. index: its position among the statements of the loop: 1 is the first, -1 as late as possible (before its first reader; the default), -2 as early as possible (after the last statement that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}
@@ -79,7 +79,7 @@ function schedule:compute_at(stage, loop, options) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_inline(stage) end
 
----Computes a stage whole, before what reads it. stage: the stage to move. Example: s:compute_root(P)
+---Computes the whole stage before its first reader. stage: the stage to move. Example: s:compute_root(P)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
@@ -93,19 +93,19 @@ function schedule:cost(options) end
 ---@return nw.report
 function schedule:cost_curve(options) end
 
----Fuses nests that follow each other horizontally: one loop over all their iterations, one after the other, in which each body is a branch. The nests are proven to be independent; notes say how the work is balanced. loops: the loops in their order, of any extents. Example: s:create_fused_loop("i", "i_1")
+---Fuses consecutive nests horizontally: one loop runs over the iterations of all of them, and each body is a branch in it. The nests are proven to be independent. Notes report how the work is balanced. loops: the loops in program order, of any extents. Example: s:create_fused_loop("i", "i_1")
 ---@param ... nw.loop|string
 ---@return nw.loop
 function schedule:create_fused_loop(...) end
 
----Cuts a loop into pieces that follow each other: each is a loop to schedule on its own, i.head and i.rest, or i.1, i.2, ... where there are several cuts. A piece proven empty can still be named. loop: the loop. at: where the next piece begins: a number or an expression in sizes, "M // 2", or several in order. Example: s:cut("i", 64)
+---Cuts a loop into consecutive loops that are scheduled separately: i.head and i.rest, or i.1, i.2, ... for several cuts. The name of a piece that is proven empty stays valid. loop: the loop. at: where the next piece begins: a number or an expression of sizes, "M // 2"; several points in ascending order make several cuts. Example: s:cut("i", 64)
 ---@param loop nw.loop|string
 ---@param ... integer|nw.expr|string
 ---@return nw.loop
 ---@return nw.loop
 function schedule:cut(loop, ...) end
 
----Splits the init of a reduction off into a nest of its own. stage: the reduction. loop: a loop around it; the init is done before. Example: s:decompose_reduction(C, "k")
+---Moves the init of a reduction into a nest of its own, before a loop. stage: the reduction. loop: a loop around it; the init runs before this loop. Example: s:decompose_reduction(C, "k")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@return nw.stage
@@ -117,7 +117,7 @@ function schedule:decompose_reduction(stage, loop) end
 ---@return nw.view
 function schedule:diff(a, b) end
 
----Computes a stage one round of its loop ahead, or more, into storage for all rounds under way, so that the work of one can overlap the next. stage: a stage that compute_at has put into a loop. ahead: how many rounds ahead, up to 16; 1 if left out. Example: s:double_buffer(P)
+---Computes a stage one or more iterations ahead of its use, with separate storage for each iteration in flight, so that computing and using it can overlap. stage: a stage that compute_at has put into a loop. ahead: number of iterations ahead, 1 to 16; 1 by default. Example: s:double_buffer(P)
 ---@param stage nw.stage|nw.tensor|string
 ---@param ahead? integer
 function schedule:double_buffer(stage, ahead) end
@@ -126,14 +126,14 @@ function schedule:double_buffer(stage, ahead) end
 ---@return nw.report
 function schedule:explain() end
 
----Parts a loop behind a statement inside it: one nest runs up to that statement, and then one runs the rest. The loops between are parted too; storage that both need is made to last for all iterations. loop: the loop. after: the stage or the inner loop that ends the first nest. Example: s:fission("i", {after = X})
+---Splits a loop after a statement inside it: the first nest runs up to and including that statement, the second runs the rest. Loops in between are split too. Storage that both nests use is moved outside the loop. loop: the loop. after: the stage or the inner loop that ends the first nest. Example: s:fission("i", {after = X})
 ---@param loop nw.loop|string
 ---@param options {after: nw.loop|nw.stage|nw.tensor|string}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:fission(loop, options) end
 
----Makes one loop of two perfectly nested neighbours. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
+---Fuses two perfectly nested adjacent loops into one. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
 ---@param outer nw.loop|string
 ---@param inner nw.loop|string
 ---@return nw.loop
@@ -147,7 +147,7 @@ function schedule:history() end
 ---@return table[]
 function schedule:inputs() end
 
----Makes one loop of two pieces that follow each other and have the same body: undoes a cut. first: the first piece. second: the piece that follows it. Example: s:join("i.head", "i.rest")
+---Joins two consecutive loops that have the same body; undoes a cut. first: the first piece. second: the piece that follows it. Example: s:join("i.head", "i.rest")
 ---@param first nw.loop|string
 ---@param second nw.loop|string
 ---@return joined
@@ -178,7 +178,7 @@ function schedule:loop(name) end
 ---@return nw.loop[]
 function schedule:loops(stage) end
 
----Makes one loop of two that follow each other and run equally often: the bodies follow each other in it. The loops inside can then be merged as well. first: the first loop, which stays. second: the loop that follows it. Example: s:merge("i", "i_1")
+---Merges two consecutive loops with the same number of iterations. Each iteration of the merged loop runs both bodies in order. Inner loops can then be merged in the same way. first: the first loop, which is kept. second: the loop that follows it. Example: s:merge("i", "i_1")
 ---@param first nw.loop|string
 ---@param second nw.loop|string
 ---@return merged
@@ -189,7 +189,7 @@ function schedule:merge(first, second) end
 ---@return nw.report
 function schedule:moves(loop) end
 
----Remarks of the last step, or the empty string.
+---Notes of the last step, or the empty string.
 ---@return string
 function schedule:notes() end
 
@@ -197,11 +197,11 @@ function schedule:notes() end
 ---@return table[]
 function schedule:outputs() end
 
----Shares the iterations of a loop out among threads. loop: the loop. Example: s:parallel "i_o"
+---Distributes the iterations of a loop over threads. loop: the loop. Example: s:parallel "i_o"
 ---@param loop nw.loop|string
 function schedule:parallel(loop) end
 
----Takes the rounds of a loop that need no condition (the guard of a split, the edge of a padded read, a select) out as a loop of their own, i.main, between i.pre and i.post. loop: the loop. at: the first round of the main part and the one behind its last, instead of what the conditions say: {1, 63}. Example: s:partition("y")
+---Cuts a loop in three: i.pre, i.main and i.post. The iterations of i.main need no condition, such as the guard of a split, the edge of a padded read or a select. loop: the loop. at: begin and end (exclusive) of the main part; derived from the conditions by default: {1, 63}. Example: s:partition("y")
 ---@param loop nw.loop|string
 ---@param options? {at?: (integer|nw.expr|string)[]}
 ---@return nw.loop
@@ -214,51 +214,51 @@ function schedule:partition(loop, options) end
 ---@return nw.ranking
 function schedule:partition_auto(options) end
 
----Says something of a loop that whoever runs it honours; without a value, takes it back. loop: the loop. key: schedule: static or dynamic, and chunk: rounds at a time, both for the threads of a parallel loop; partition: auto or never, for loops cut where a condition changes; note: a remark for the views. value: a word or a number, as the key wants. Example: s:pragma("i_o", "schedule", "dynamic")
+---Sets a property of a loop that the runtime or a pass honours. Without a value, removes the property. loop: the loop. key: schedule: static or dynamic; chunk: iterations that a thread takes at a time; both for parallel loops. partition: auto or never, whether the loop may be cut where a condition changes. note: a remark shown in the views. value: a word or a number, depending on the key. Example: s:pragma("i_o", "schedule", "dynamic")
 ---@param loop nw.loop|string
 ---@param key "schedule"|"chunk"|"partition"|"note"
 ---@param value? string|integer
 function schedule:pragma(loop, key, value) end
 
----Brings near, while a loop is at one round, the part of a tensor that a later round will use. tensor: what the loop uses. loop: the loop. offset: how many rounds ahead; 1 if left out. Example: s:prefetch(A, "i", 2)
+---In each iteration of a loop, prefetches the part of a tensor that a later iteration uses. tensor: a tensor that the loop uses. loop: the loop. offset: number of iterations ahead; 1 by default. Example: s:prefetch(A, "i", 2)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param offset? integer
 function schedule:prefetch(tensor, loop, offset) end
 
----A legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil where 1,000 draws find none. It is not taken: s:apply(step.primitive, step.arguments) takes it. The same seed draws the same step from the same program.
+---Returns a random legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil if 1,000 draws find none. To take the step, use s:apply(step.primitive, step.arguments). The same seed and program give the same step.
 ---@param seed integer
 ---@return {primitive: string, arguments: table, text: string, draws: integer, refused: integer}?
 function schedule:random_step(seed) end
 
----Takes the step again that undo took back, or several.
+---Redoes one undone step, or several.
 ---@param steps? integer
 ---@return nw.schedule
 function schedule:redo(steps) end
 
----Takes a loop away that runs once, and leaves its body. loop: a loop that is known to run exactly once. Example: s:remove_unit_loop "i"
+---Replaces a loop of one iteration by its body. loop: a loop that is proven to run exactly once. Example: s:remove_unit_loop "i"
 ---@param loop nw.loop|string
 function schedule:remove_unit_loop(loop) end
 
----Permutes loops of a perfect nest among the places they have. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
+---Permutes loops of a perfect nest. Other loops keep their positions. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
 ---@param ... nw.loop|string
 function schedule:reorder(...) end
 
----Lets two statements that follow each other change places: what holds the two stages or loops where their nests part. first: the stage or loop that comes first. second: the one that follows it. Example: s:reorder_stmts(X, Y)
+---Swaps two adjacent statements: the outermost statements that contain only one of the two given stages or loops. first: the stage or loop that runs first. second: the one that follows it. Example: s:reorder_stmts(X, Y)
 ---@param first nw.loop|nw.stage|nw.tensor|string
 ---@param second nw.loop|nw.stage|nw.tensor|string
 function schedule:reorder_stmts(first, second) end
 
----Permutes the dimensions of a temporary in memory. tensor: a temporary. dims: its dimensions in memory, from 0, outermost first. Example: s:reorder_storage(P, {1, 0})
+---Permutes the dimensions of a temporary in memory. tensor: a temporary. dims: its dimensions in their new order, counted from 0, outermost first. Example: s:reorder_storage(P, {1, 0})
 ---@param tensor nw.stage|nw.tensor|string
 ---@param ... integer
 function schedule:reorder_storage(tensor, ...) end
 
----Whether the text form of the program reads back to the same program.
+---True if parsing the text form of the program gives the same program.
 ---@return boolean, string?
 function schedule:reparses() end
 
----Takes the steps of a trace in JSON; each is judged anew.
+---Takes the steps of a trace in JSON; each step is checked again.
 ---@param trace string
 ---@return nw.schedule
 function schedule:replay(trace) end
@@ -268,30 +268,30 @@ function schedule:replay(trace) end
 ---@return nw.schedule
 function schedule:retarget(machine) end
 
----Computes a stage inside a loop of what it reads: in every round, what has become ready. stage: the stage to move. loop: a loop around what it reads. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible, -2 as early as possible (behind the last that it reads, as if left out). Example: s:reverse_compute_at(C, "i_o")
+---Moves a stage into a loop of the stage that it reads: each iteration computes the elements whose inputs are complete. stage: the stage to move. loop: a loop around the stage that it reads. index: its position among the statements of the loop: 1 is the first, -1 as late as possible, -2 as early as possible (after the last statement that it reads; the default). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {index?: integer}
 function schedule:reverse_compute_at(stage, loop, options) end
 
----Makes a stage part of the one stage that it reads, element by element. stage: a stage whose elements are each made of one element of another stage. Example: s:reverse_compute_inline(C)
+---Merges an elementwise stage into the only stage that it reads. stage: a stage of which each element depends on one element of another stage. Example: s:reverse_compute_inline(C)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:reverse_compute_inline(stage) end
 
----Makes two stages of a reduction: partial results along one of its loops, and their combination. stage: the reduction. loop: one of its loops along the reduction. factor_axis: which dimension of the partial results counts the loop: 0, unless said, is the first, -1 the last. Example: s:rfactor(C, "k_i")
+---Splits a reduction into two stages: partial results along one of its loops, and their combination. stage: the reduction. loop: one of its reduction loops. factor_axis: position of the new dimension of the partial results: 0 (default) is the first, -1 the last. Example: s:rfactor(C, "k_i")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {factor_axis?: integer}
 ---@return nw.stage
 function schedule:rfactor(stage, loop, options) end
 
----Stores only as many rows of a stage as are in use at once, each in the place of one that is not needed any more. stage: a stage that store_at keeps over the rounds of a loop. dim: the dimension along which rows are used in turn, from 1; the first that moves if left out. size: how many rows are stored; the least power of two that is enough if left out. Example: s:rolling_buffer(P)
+---Stores only the rows of a stage that are in use at the same time; a new row replaces one that is no longer needed. stage: a stage that store_at keeps over the iterations of a loop. dim: the dimension of the rows, counted from 1; by default the first along which the part in use moves. size: number of rows to store; by default the smallest sufficient power of two. Example: s:rolling_buffer(P)
 ---@param stage nw.stage|nw.tensor|string
 ---@param dim? integer
 ---@param options? {size?: integer}
 function schedule:rolling_buffer(stage, dim, options) end
 
----True if a step to this version may change how floats are rounded: their order in a sum, a product that is no longer stored before it is added, or one under a condition that has become known.
+---True if a step of this version may change the rounding of floats: by another order of a sum, by a product that is no longer stored before it is added, or by a product whose condition became constant.
 ---@return boolean
 function schedule:rounds() end
 
@@ -300,12 +300,12 @@ function schedule:rounds() end
 ---@return nw.schedule
 function schedule:save(path) end
 
----Moves a temporary to another kind of memory. tensor: a temporary. scope: where it shall live. Example: s:set_scope(P, "local")
+---Moves a temporary to another kind of memory. tensor: a temporary. scope: the new memory. Example: s:set_scope(P, "local")
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"
 function schedule:set_scope(tensor, scope) end
 
----Lets a loop run from another number on, its iterations as they are. loop: the loop. begin: where it begins: a number, or an expression in sizes and in the loops around. Example: s:shift("i", 1)
+---Changes the first value of a loop's variable; the iterations stay the same. loop: the loop. begin: the new first value: a number, or an expression of sizes and enclosing loops. Example: s:shift("i", 1)
 ---@param loop nw.loop|string
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
@@ -316,13 +316,13 @@ function schedule:shift(loop, begin) end
 ---@return nw.view
 function schedule:show(what, pass) end
 
----Lets a loop begin later (or earlier) with each iteration of a loop around it: j runs from j + factor*i on. So a dependence that points back along j points forward, and the loops can be tiled or change places. loop: the loop to skew. outer: a loop around it. factor: what an iteration of outer adds to its begin; may be negative. Example: s:skew("j", "i", 1)
+---Lets a loop begin later (or earlier) in each iteration of an enclosing loop: the loop j begins factor*i later. A dependence that points backward along j can then point forward, so that the loops can be tiled or interchanged. loop: the loop to skew. outer: an enclosing loop. factor: how much later it begins in each iteration of outer; may be negative. Example: s:skew("j", "i", 1)
 ---@param loop nw.loop|string
 ---@param outer nw.loop|string
 ---@param factor integer
 function schedule:skew(loop, outer, factor) end
 
----Makes two versions: one for where the condition holds, then/i, which knows it, and one for where it does not, else/i. Each is scheduled on its own. condition: a condition on sizes and on loops around: nw.ge(M, 32), or as text. loop: the loop of which there are two; the whole if left out. stage: the stage, instead of a loop. Example: s:specialize("M % 16 == 0")
+---Makes two versions of a loop nest: then/i runs where the condition holds, else/i where it does not. Proofs about then/i may use the condition. Each version is scheduled separately. condition: a condition on sizes and enclosing loops: nw.ge(M, 32), or as text. loop: the loop to duplicate; by default the whole program. stage: the stage, instead of a loop. Example: s:specialize("M % 16 == 0")
 ---@param condition nw.expr|string
 ---@param loop? nw.loop|string
 ---@param options? {stage?: nw.stage|nw.tensor|string}
@@ -330,7 +330,7 @@ function schedule:skew(loop, outer, factor) end
 ---@return nw.loop
 function schedule:specialize(condition, loop, options) end
 
----Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. With tail = "cut" the loop over the rest is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last of them may have nothing to do. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad; a copy repeats its last element), an inner loop that runs as masked vectors (predicate). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop over the rest is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
@@ -342,23 +342,23 @@ function schedule:split(loop, factor, options) end
 ---@return nw.stage[]
 function schedule:stages() end
 
----Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets. Programs show it as stride[0] = 4 of 16: elements next to one another along dimension 0 are 16*k + 4 apart. tensor: a temporary. axis: the dimension in memory, from 0. factor: the stride is k*factor + offset elements, for the least k that will do. offset: 0 if left out. Example: s:storage_align(P, 0, 16, 4)
+---Pads a dimension of a temporary so that its stride is k*factor + offset: to align rows to cache lines, or to spread them over the cache sets. Programs show it as stride[0] = 4 of 16: neighbours along dimension 0 are 16*k + 4 elements apart. tensor: a temporary. axis: the dimension in memory, from 0. factor: the stride is k*factor + offset elements, for the smallest possible k. offset: 0 by default. Example: s:storage_align(P, 0, 16, 4)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param axis integer
 ---@param factor integer
 ---@param offset? integer
 function schedule:storage_align(tensor, axis, factor, offset) end
 
----Keeps a stage computed at an inner loop over the rounds of an outer one, and computes only what is new in each. stage: a stage that compute_at has put into a loop. loop: a loop around that one, which holds the storage; all loops share it if left out. Example: s:store_at(P, "i_o")
+---Keeps the storage of a stage alive over the iterations of an outer loop; each iteration computes only new elements. stage: a stage that compute_at has put into a loop. loop: the enclosing loop that allocates the storage; by default it is outside of all loops. Example: s:store_at(P, "i_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop? nw.loop|string
 function schedule:store_at(stage, loop) end
 
----Stores what a stage computes past the caches, in whole vectors. stage: a vectorized stage whose result is not needed again soon. Example: s:stream_stores(Z)
+---Writes the result of a stage with non-temporal stores of whole vectors, which bypass the caches. stage: a vectorized stage whose result is not read again soon. Example: s:stream_stores(Z)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:stream_stores(stage) end
 
----Lets an intrinsic do a nest of loops. loop: the outermost loop of the nest. intrinsic: what nw.intrinsic or nw.xsmm.gemm returned, or its name. Example: s:tensorize("i_i", mm16)
+---Replaces a nest of loops by a call of an intrinsic. loop: the outermost loop of the nest. intrinsic: the result of nw.intrinsic or nw.xsmm.gemm, or its name. Example: s:tensorize("i_i", mm16)
 ---@param loop nw.loop|string
 ---@param intrinsic nw.intrinsic|string
 function schedule:tensorize(loop, intrinsic) end
@@ -368,7 +368,7 @@ function schedule:tensorize(loop, intrinsic) end
 ---@return string
 function schedule:text(version) end
 
----Splits loops of a perfect nest and moves their inner parts inside: s:tile("i", "j", "k", 32, 32, 8) is a tile of three dimensions, which s:tile({"i", "j", "k"}, {32, 32, 8}) says as well. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad; a copy repeats its last element), an inner loop that runs as masked vectors (predicate). Example: s:tile("i", "j", 32, 32)
+---Splits loops of a perfect nest and moves their inner parts inside. s:tile("i", "j", "k", 32, 32, 8) makes a tile of three dimensions; s:tile({"i", "j", "k"}, {32, 32, 8}) does the same. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:tile("i", "j", 32, 32)
 ---@param loops (nw.loop|string)[]
 ---@param factors (integer)[]
 ---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
@@ -396,7 +396,7 @@ function schedule:timeline(...) end
 ---@return string
 function schedule:trace(format) end
 
----Puts the elements of a temporary where a function of their indices says, no two in one place. tensor: a temporary. layout: the position of an element. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
+---Places each element of a temporary at a position given by a one-to-one function of its indices. tensor: a temporary. layout: the position of an element. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param layout fun(...: nw.expr): nw.expr ...
 function schedule:transform_layout(tensor, layout) end
@@ -405,27 +405,27 @@ function schedule:transform_layout(tensor, layout) end
 ---@return nw.report
 function schedule:tree() end
 
----Leaves out the rounds of a reduction's loop that add nothing: of a sum over nw.select(condition, x, 0), those before the first in which the condition can hold, and behind the last. The init must stand outside: s:decompose_reduction. loop: the loop. Example: s:trim("k")
+---Leaves out the iterations of a reduction's loop that add nothing. For a sum over nw.select(condition, x, 0) these are the iterations before the first and after the last in which the condition can hold. The init must be outside the loop: s:decompose_reduction. loop: the loop. Example: s:trim("k")
 ---@param loop nw.loop|string
 ---@return trimmed
 function schedule:trim(loop) end
 
----Whether a step would be legal, else why not; arguments by position. The schedule stays as it is. Nothing is drawn and no advice is looked for, so it takes a fraction of the time of a step.
+---Returns whether a step would be legal, and if not, the reason; arguments are positional. The schedule does not change. This is much faster than a step because it makes no picture and no suggestions.
 ---@param primitive string
 ---@param arguments table
 ---@return boolean, string?
 function schedule:try(primitive, arguments) end
 
----Goes back one step, or several.
+---Undoes one step, or several.
 ---@param steps? integer
 ---@return nw.schedule
 function schedule:undo(steps) end
 
----Takes the mark of a loop away: it runs one iteration after the other. loop: a loop that is unrolled, vectorized or parallel. Example: s:unmark "i"
+---Removes the mark of a loop: its iterations run sequentially. loop: a loop that is unrolled, vectorized or parallel. Example: s:unmark "i"
 ---@param loop nw.loop|string
 function schedule:unmark(loop) end
 
----Repeats the body of a loop instead of looping; with a factor, splits it and repeats the body that often. loop: a loop of constant extent; with a factor, any loop. factor: iterations that are unrolled, instead of all. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad; a copy repeats its last element), an inner loop that runs as masked vectors (predicate). Example: s:unroll "k_i"
+---Replaces a loop by copies of its body. With a factor, splits the loop and unrolls the inner loop. loop: a loop of constant extent; with a factor, any loop. factor: iterations to unroll; all by default. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:unroll "k_i"
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
@@ -465,19 +465,19 @@ function stage:axes() end
 function stage:loops() end
 
 ---@class nw.loop
----@field alive boolean False once a step has consumed the loop.
----@field begin string The value its variable begins with, in sizes and in the loops around it; conditions take it as it is.
----@field extent string How many rounds it has, in sizes and in the loops around it: "M // 8".
----@field forwarded nw.loop[] The loops that stand for it now: itself, or those that steps made of it: of a loop that was split, the parts.
----@field name string The loop's name in the nest; an error when a step has consumed it.
----@field schedule nw.schedule The schedule it belongs to.
+---@field alive boolean False if a step has replaced the loop.
+---@field begin string The first value of its variable, as an expression of sizes and enclosing loops; it can be used in conditions.
+---@field extent string Its number of iterations, as an expression of sizes and enclosing loops: "M // 8".
+---@field forwarded nw.loop[] The loops that replace it now: itself, or the loops that steps made from it, such as the parts of a split loop.
+---@field name string The loop's name in the nest; an error if a step has replaced the loop.
+---@field schedule nw.schedule The schedule to which it belongs.
 local loop = {}
 
 ---@class nw.tensor
----@field dtype string The type of an element.
+---@field dtype string Type of an element.
 ---@field is_input boolean True for a placeholder.
----@field name string The name in loop nests; schedules call the stage by it.
----@field ndim integer How many dimensions it has.
+---@field name string The name in loop nests; schedules use it for the stage.
+---@field ndim integer Number of dimensions.
 ---@operator call(nw.expr|nw.axis|integer): nw.expr
 local tensor = {}
 
@@ -486,7 +486,7 @@ local tensor = {}
 function tensor:shape() end
 
 ---@class nw.axis
----@field name string The name of the axis; its loop starts with the same.
+---@field name string The name of the axis; its loop first has the same name.
 ---@field var nw.expr The index expression of the axis; arithmetic on the axis uses it.
 ---@operator add(nw.expr|nw.axis|number): nw.expr
 ---@operator sub(nw.expr|nw.axis|number): nw.expr
@@ -511,11 +511,11 @@ local axis = {}
 local expr = {}
 
 ---@class nw.array
----@field dtype string The type of an element.
----@field ndim integer How many dimensions it has.
+---@field dtype string Type of an element.
+---@field ndim integer Number of dimensions.
 local array = {}
 
----How many elements it has.
+---Number of elements.
 ---@return integer
 function array:count() end
 
@@ -529,19 +529,19 @@ function array:fill(value) end
 ---@return nw.array
 function array:fill_list(values) end
 
----Random elements between lo and hi; whole numbers lo..hi for integers. The same seed gives the same data.
+---Fills the tensor with random elements between lo and hi; integers are from lo to hi inclusive. The same seed gives the same data.
 ---@param seed? integer
 ---@param lo? number
 ---@param hi? number
 ---@return nw.array
 function array:fill_random(seed, lo, hi) end
 
----One element; indices count from 0.
+---Returns one element; indices count from 0.
 ---@param ... integer
 ---@return number|boolean
 function array:get(...) end
 
----One element by its place in row-major order, from 1.
+---Returns one element by its position in row-major order, from 1.
 ---@param position integer
 ---@return number|boolean
 function array:getflat(position) end
@@ -555,11 +555,11 @@ function array:pointer() end
 ---@return nw.array
 function array:save(path) end
 
----Sets one element: indices from 0, then the value.
+---Sets one element: indices, counted from 0, then the value.
 ---@param ... integer|number|boolean
 function array:set(...) end
 
----Sets one element by its place in row-major order, from 1.
+---Sets one element by its position in row-major order, from 1.
 ---@param position integer
 ---@param value number|boolean
 function array:setflat(position, value) end
@@ -568,16 +568,16 @@ function array:setflat(position, value) end
 ---@return integer[]
 function array:shape() end
 
----Nested Lua tables with all elements.
+---Returns all elements as nested Lua tables.
 ---@return table
 function array:totable() end
 
 ---@class nw.kernel
----@field cached boolean Whether the machine code came from the cache.
----@field code_bytes integer Bytes of machine code, of all its versions.
----@field compile_ms number Milliseconds it took to lower, compile and link.
----@field notes string Remarks on the code: a line for each function that the target has no vector form of.
----@field unsafe boolean Whether steps of its schedule were not judged.
+---@field cached boolean True if the machine code came from the cache.
+---@field code_bytes integer Bytes of machine code of all its versions.
+---@field compile_ms number Time to lower, compile and link, in milliseconds.
+---@field notes string Remarks on the code: a line for each function without a vector form on the target.
+---@field unsafe boolean True if its schedule has steps that were not proven legal.
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
@@ -586,7 +586,7 @@ local kernel = {}
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes a shared library, "gemm.so", with the kernel, all its versions, as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler, which links for the target of the schedule: this host's processor, or another's (aarch64-linux-gnu-gcc).
+---Writes a shared library, such as "gemm.so", with all versions of the kernel as one C function, and the header gemm.h next to it. The function takes symbolic sizes, then pointers to row-major data; it returns 0 on success. Needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc).
 ---@param path string
 ---@return nw.kernel
 function kernel:export(path) end
@@ -674,29 +674,29 @@ function machine:source(path) end
 function machine:text() end
 
 ---@class nw.target
----@field backend string? What makes code for it; nil: nothing does.
----@field here boolean Whether this host runs what is made for it.
+---@field backend string? Name of its code generator; nil: none.
+---@field here boolean True if this host can run its code.
 ---@field machine nw.machine The record of the machine.
----@field model string? What says how long programs take on it; nil: it is not modelled.
+---@field model string? Name of its cost model; nil: it is not modelled.
 ---@field name string The name of its machine record.
 local target = {}
 
----Features of its processor that code depends on, by LLVM's names.
+---Features of its CPU that affect code generation, by LLVM's names.
 ---@return string[]
 function target:features() end
 
----What programs are held to: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and block.
+---Limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and block.
 ---@return table
 function target:limits() end
 
----Where buffers may be kept: name, owner, bytes of each.
+---The scopes of buffers: name, owner and bytes of each.
 ---@return table[]
 function target:scopes() end
 
 ---@class nw.accesses
 local accesses = {}
 
----The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, address; outcome, by level of the caches simulated: 'hit', 'cold', 'capacity' or 'conflict', the worst of its lines.
+---The n-th access, from 1: tensor, index (linear, of its first element), lanes (adjacent elements), write, address; outcome, for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict', the worst of its lines.
 ---@param n integer
 ---@return table?
 function accesses:at(n) end
@@ -706,7 +706,7 @@ function accesses:at(n) end
 ---@return integer?
 function accesses:differs(other) end
 
----The iterations of its loops, in the order in which they end: loop, depth (loops around), index from 0, and from and to: the accesses made before it begins, and when it ends.
+---The iterations of its loops, in the order in which they end: loop, depth (number of enclosing loops), index from 0, from and to (numbers of accesses before the iteration begins and when it ends).
 ---@return table[]
 function accesses:iterations() end
 
@@ -953,7 +953,7 @@ function nw.compare(kernels, ...) end
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
 
----Cycles a second of this core, from a chain of dependent adds.
+---Cycles per second of this core, measured with a chain of dependent adds.
 ---@return number
 function nw.core_hz() end
 
@@ -1105,7 +1105,7 @@ function nw.intrinsic(spec) end
 ---@return nw.report
 function nw.joules(f, options) end
 
----What the judge was asked last: o by order, v by value, m about marks only.
+---The last question to the judge: o by order, v by value, m about marks only.
 ---@return string
 function nw.judge_question() end
 
@@ -1201,7 +1201,7 @@ function nw.order(s, options) end
 ---@return number
 function nw.peak_flops(threads, dtype) end
 
----That peak against two full-width units at the measured clock: near 1 when the peak loop is honest.
+---Measured peak divided by that of two full-width units at the measured clock: near 1 if the peak loop is good.
 ---@return number
 function nw.peak_vs_ports() end
 
@@ -1236,7 +1236,7 @@ function nw.prod(term, ...) end
 ---@return nw.progress
 function nw.progress(total, title) end
 
----The dtype in which an operation on these two is computed.
+---The dtype in which an operation on these two dtypes is computed.
 ---@param a string
 ---@param b string
 ---@return string
@@ -1390,7 +1390,7 @@ function nw.u32(x) end
 ---@return nw.expr
 function nw.u8(x) end
 
----An index variable by name; layouts are written over _0, _1, ...
+---An index variable by name; layouts use _0, _1, ...
 ---@param name string
 ---@return nw.expr
 function nw.variable(name) end

@@ -165,7 +165,7 @@ local function kernelspecs()
     local path = folder .. "/share/jupyter/kernels/nestwright/kernel.json"
     local before = sandbox.read(path)
     local out, status = run("ulimit -f 0; " .. command)
-    if status ~= 1 or not out:find "cannot write .*kernel.json: .*; the file that was there is unchanged" then return out end
+    if status ~= 1 or not out:find "cannot write .*kernel.json: .*; the existing file is unchanged" then return out end
     if sandbox.read(path) ~= before then return "it is lost" end
   end)
 end

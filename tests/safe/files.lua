@@ -135,7 +135,7 @@ local function try_streams(writer)
     local path = sandbox.folder() .. "/pipe"
     must("mkfifo " .. path)
     local out, status = run(command(writer, path, "b"), 20)
-    if status ~= 0 or not out:find "failed: .*nobody reads from it" then return out .. status end
+    if status ~= 0 or not out:find "failed: .*no process reads from it" then return out .. status end
   end)
 end
 

@@ -77,11 +77,11 @@ static bool convert_all(operands *o, nw_dtype t) {
 // ---------------------------------------------------------------- the classes of ops
 
 static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
-  const char *hint = "compute a part of it as a stage of its own";
+  const char *hint = "compute a part of it as a separate stage";
   if (e && e->depth > NW_MAX_EXPR_DEPTH)
-    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression is nested more than %d deep", NW_MAX_EXPR_DEPTH);
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression is nested more than %d levels deep", NW_MAX_EXPR_DEPTH);
   if (e && e->size > NW_MAX_EXPR_SIZE)
-    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression, written out, has more than %d operations",
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression has more than %d operations when written out",
                    NW_MAX_EXPR_SIZE);
   return e;
 }
@@ -140,7 +140,7 @@ static const nw_expr *apply_float(operands *o) {
 static const nw_expr *apply_comparison(operands *o) {
   nw_dtype t = meet(o);
   if (t == NW_BOOL && (o->op == NW_OP_LT || o->op == NW_OP_LE))
-    return no_bools(o, "bools have no order; use eq, ne, all, any");
+    return no_bools(o, "bools cannot be ordered; use eq, ne, all, any");
   return finish(o, t);
 }
 
@@ -196,7 +196,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   if (nw_op_has(op, 'F')) return apply_float(&o);
   if (nw_op_has(op, 'C')) return apply_comparison(&o);
   if (nw_op_has(op, 'B')) return apply_logic(&o);
-  return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation to apply", nw_op_name(op));
+  return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));
 }
 
 // Lazy choice: only the branch taken is evaluated. The branches promote as operands of + do, but bools stay bools.

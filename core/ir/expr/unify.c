@@ -80,7 +80,7 @@ static bool differs_here(unify *u, const nw_expr *mine, const nw_expr *theirs) {
 
 static const char *kind_of(const nw_stmt *s) {
   switch (s->kind) {
-  case NW_ALLOC: return "storage that lives inside the nest";
+  case NW_ALLOC: return "an allocation inside the nest";
   case NW_GUARD: return "a condition inside the nest";
   case NW_CALL: return "a call inside the nest";
   default: return "several statements";
@@ -94,10 +94,12 @@ static bool take_loop(unify *u, const nw_stmt *s) {
     return differs(u, s, nw_xstrdup("plain loops"), text("%s %s", nw_loop_kind_name(s->loop.mark), name));
   if (!nw_is_int(s->loop.extent, &n)) {
     char *extent = nw_expr_show(s->loop.extent);
-    differs(u, s, nw_xstrdup("loops of constant extent"), text("%s runs %s times", name, extent));
+    differs(u, s, nw_xstrdup("loops of constant extent"), text("%s, which has %s iterations", name, extent));
     return free(extent), false;
   }
-  if (n < 1) return differs(u, s, nw_xstrdup("loops that run"), text("%s runs over nothing%s", name, ""));
+  if (n < 1)
+    return differs(u, s, nw_xstrdup("loops with at least one iteration"),
+                   text("%s, which has no iterations%s", name, ""));
   if (n > 1)
     u->loop[u->nloops++] = s;
   else
@@ -110,11 +112,11 @@ static const nw_stmt *descend(unify *u, const nw_stmt *s) {
   if (s->kind == NW_CALL) s = s->nkids == 1 ? s->kid[0] : s;
   while (s->kind == NW_LOOP) {
     if (!take_loop(u, s)) return NULL;
-    if (s->nkids != 1) return differs_in(u, s, "loops with nothing between them", "several statements"), NULL;
+    if (s->nkids != 1) return differs_in(u, s, "perfectly nested loops", "several statements"), NULL;
     s = s->kid[0];
   }
   if (s->kind == NW_BLOCK) return s;
-  differs_in(u, s, "loops with nothing between them", kind_of(s));
+  differs_in(u, s, "perfectly nested loops", kind_of(s));
   return NULL;
 }
 
@@ -162,7 +164,7 @@ static bool starts_here(unify *u) {
     if (nw_is_const(at, 0)) continue;
     char *bind = nw_expr_show(v->bind);
     differs(u, b, nw_xstrdup("a whole reduction with its init"),
-            text("a part of one: %s = %s does not start over", v->var->name, bind));
+            text("a part of one: %s = %s does not begin at the start", v->var->name, bind));
     return free(bind), false;
   }
   return true;
@@ -172,9 +174,9 @@ static bool same_init(unify *u) {
   const nw_stmt *mine = u->in->block, *theirs = u->out->block;
   if (mine->block.combiner == NW_PLAIN) return true;
   if (u->in->init && !theirs->block.has_init)
-    return differs_in(u, theirs, "a reduction with its init", "one whose init is elsewhere");
+    return differs_in(u, theirs, "a reduction with its init", "one with its init elsewhere");
   if (!u->in->init && theirs->block.has_init)
-    return differs_in(u, theirs, "a reduction whose init is elsewhere", "one that owns its init");
+    return differs_in(u, theirs, "a reduction with its init elsewhere", "one with its own init");
   for (int t = 0; u->in->init && t < mine->block.ntargets; t++) {
     const nw_expr *a = nw_import(u->p->pool, mine->block.target[t].init), *b = theirs->block.target[t].init;
     if (a != b) return differs_here(u, a, b);
@@ -220,7 +222,7 @@ static bool take_where(unify *u, const nw_expr *cond) {
   cond = without_units(u, cond);
   if (uses_loops(u, cond)) {
     char *c = nw_expr_show(cond);
-    differs(u, u->out->block, nw_xstrdup("every iteration of the tile"), text("only those where %s%s", c, ""));
+    differs(u, u->out->block, nw_xstrdup("every iteration of the tile"), text("only the iterations where %s%s", c, ""));
     return free(c), false;
   }
   u->out->where = nw_and(u->p->pool, u->out->where, cond);
@@ -453,7 +455,8 @@ static bool apart(unify *u) {
   for (int i = 0; i < u->in->nargs; i++)
     for (int k = 0; k < u->in->nargs; k++)
       if (i != k && u->in->arg[i].output && !strcmp(u->out->window[i].buffer, u->out->window[k].buffer))
-        return differs(u, u->out->block, text("%s apart from %s", u->in->arg[i].name, u->in->arg[k].name),
+        return differs(u, u->out->block,
+                       text("%s in a different buffer than %s", u->in->arg[i].name, u->in->arg[k].name),
                        text("%s for both%s", u->out->window[i].buffer, ""));
   return true;
 }

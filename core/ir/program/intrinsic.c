@@ -101,14 +101,14 @@ static bool cannot(nw_ctx *c, const char *hint, const char *fmt, const char *a, 
 static bool one_nest(nw_ctx *c, nw_intrinsic *in) {
   const nw_stmt *s = in->description->root;
   if (in->description->nsizes)
-    return cannot(c, NULL, "intrinsic %s: its description has the symbolic size %s; its sizes are constants", in->name,
+    return cannot(c, NULL, "intrinsic %s: its description has the symbolic size %s; sizes must be constants", in->name,
                   in->description->size[0].name);
   while (s->kind != NW_BLOCK) {
     int64_t n;
     if (s->nkids != 1 || (s->kind != NW_LOOP && s->kind != NW_SEQ))
       return cannot(c, NULL, "intrinsic %s: its description has more than one stage%s", in->name, "");
     if (s->kind == NW_LOOP && (!nw_is_int(s->loop.extent, &n) || n < 1))
-      return cannot(c, NULL, "intrinsic %s: %s runs over nothing", in->name, s->loop.var->name);
+      return cannot(c, NULL, "intrinsic %s: the loop %s has no iterations", in->name, s->loop.var->name);
     if (s->kind == NW_LOOP && n > 1) in->loop[in->nloops++] = s;
     s = s->kid[0];
   }
@@ -164,7 +164,7 @@ static bool own_loop(nw_ctx *c, nw_intrinsic *in, nw_intrinsic_arg *a, const nw_
   for (int i = 0; i < in->nloops && dim->own < 0; i++)
     if (coef[i] && !moves_another(in, index, a->ndim, d, i)) dim->own = i, dim->step = coef[i];
   if (dim->own >= 0 || dim->extent == 1) return true;
-  return cannot(c, NULL, "intrinsic %s: no loop of its description moves along one dimension of %s alone", in->name,
+  return cannot(c, NULL, "intrinsic %s: no loop of its description moves along only one dimension of %s", in->name,
                 a->name);
 }
 
@@ -213,15 +213,15 @@ static bool few_words(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < in->nargs; i++)
     for (int d = 0; d < in->arg[i].ndim; d++) n += in->arg[i].dim[d].stride == NW_ANY_STRIDE;
   if (n <= NW_MAX_WORDS) return true;
-  return nw_fail(c, NW_ELIMIT, "fix strides that are always the same",
-                 "intrinsic %s: its function would take %d words; %d is the most", in->name, n, NW_MAX_WORDS);
+  return nw_fail(c, NW_ELIMIT, "use constants for strides that never change",
+                 "intrinsic %s: its function would take %d words; the limit is %d", in->name, n, NW_MAX_WORDS);
 }
 
 static bool all_given(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < in->description->nbuffers; i++)
     if (!arg_named(in, in->description->buffer[i]->name))
-      return cannot(c, "list every tensor in args, in the order the function takes them",
-                    "intrinsic %s: %s is not among its arguments", in->name, in->description->buffer[i]->name);
+      return cannot(c, "list every tensor in args, in the order of the function's parameters",
+                    "intrinsic %s: %s is missing in args", in->name, in->description->buffer[i]->name);
   return true;
 }
 
@@ -234,7 +234,7 @@ bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description)
   nw_combiner k = in->block->block.combiner;
   if (k == NW_PLAIN) in->init = false;
   if (!in->init && (k == NW_ARGMIN || k == NW_ARGMAX))
-    return cannot(c, "with init = true it does the whole of it", "intrinsic %s: an arg-reduction cannot be continued%s",
-                  in->name, "");
+    return cannot(c, "with init = true it computes the whole reduction",
+                  "intrinsic %s: an arg-reduction cannot be continued%s", in->name, "");
   return true;
 }

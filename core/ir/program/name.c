@@ -119,9 +119,8 @@ bool nw_name_given(nw_ctx *c, const char *what, const char *name) {
   bool fits = strnlen(name, NW_NAME_MOST + 1) <= NW_NAME_MOST;
   if (fits && nw_name_ok(name) && !strchr(name, '@')) return true;
   nw_fail(c, NW_EINVAL,
-          fits && reserved(name)
-              ? "these are words of the program text and not names: and, or, not, true, false, inf, nan"
-              : "up to 200 letters, digits and _, not beginning with a digit",
+          fits && reserved(name) ? "reserved words: and, or, not, true, false, inf, nan"
+                                 : "a name has up to 200 letters, digits and _ and does not begin with a digit",
           "%s cannot be named '%.*s'%s", what, NW_NAME_MOST, name, fits ? "" : "..., which is too long");
   return false;
 }

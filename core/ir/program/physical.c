@@ -74,7 +74,7 @@ static const nw_expr *fixed_or_fail(const box *b, const nw_expr *e) {
   nw_str text = {0};
   if (e) nw_expr_print(&text, e);
   nw_fail(b->p->ctx, NW_ELIMIT, "Allocate it outside these loops.",
-          "the size of %s has no bound over the loops around it: %s", b->buffer->name, text.n ? text.s : "unbounded");
+          "the size of %s has no bound over the enclosing loops: %s", b->buffer->name, text.n ? text.s : "unbounded");
   nw_str_free(&text);
   return NULL;
 }

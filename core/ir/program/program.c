@@ -140,8 +140,9 @@ nw_program *nw_program_freeze(nw_program *p) {
   nw_settle_allocs(p);
   nw_flaw flaw;
   if (nw_program_flaw(p, &flaw)) {
-    nw_fail(p->ctx, NW_EINTERNAL, "Nothing was changed. Please report it, with the program: s:trace() has all of it.",
-            "a fault of Nestwright: a program was made that is not sound: %s", flaw.text);
+    nw_fail(p->ctx, NW_EINTERNAL,
+            "Nothing was changed. Please report this with the output of s:trace(), which has the whole program.",
+            "a bug in Nestwright: an invalid program was made: %s", flaw.text);
     nw_program_release(p);
     return NULL;
   }

@@ -3,13 +3,14 @@
 
 static const nw_tag_row rows[] = {
     {"schedule", true, false, "static|dynamic", 0, true,
-     "how threads share the rounds: each its own part, or whoever is free the next; honoured by the team of threads"},
-    {"chunk", true, false, NULL, 1 << 30, true, "rounds a thread takes at a time; honoured by the team of threads"},
+     "how threads share the iterations: fixed parts (static), or the next chunk to any free thread (dynamic); used by "
+     "the thread pool"},
+    {"chunk", true, false, NULL, 1 << 30, true, "iterations a thread takes at a time; used by the thread pool"},
     {"partition", true, false, "auto|never", 0, false,
-     "whether rounds that need no condition get a loop of their own; honoured by the partition pass"},
+     "whether iterations that need no condition get a separate loop; used by the partition pass"},
     {"fma", false, true, "auto|never", 0, false,
-     "whether a product and a sum may be rounded once, together; honoured by the fma pass"},
-    {"note", true, true, NULL, 0, false, "a remark, shown in every view"},
+     "whether a product and a sum may be rounded once, together; used by the fma pass"},
+    {"note", true, true, NULL, 0, false, "a remark shown in every view"},
 };
 
 int nw_tag_count(void) { return NW_COUNT(rows); }
@@ -23,7 +24,7 @@ const nw_tag_row *nw_tag_row_find(const char *key) {
 }
 
 const char *nw_tag_wants(const nw_tag_row *row) {
-  if (row->most) return "a whole number from 1";
+  if (row->most) return "a whole number of at least 1";
   return row->choices ? row->choices : "a line of text";
 }
 

@@ -60,10 +60,10 @@ static bool flaw(check *c, int at, const char *fmt, ...) {
 // What an expression may use besides the sizes.
 typedef enum scope_kind { SIZES, LOOPS, BODY, LAYOUT } scope_kind;
 static const char *const scope_noun[] = {
-    [SIZES] = "size",
-    [LOOPS] = "loop around it and no size",
-    [BODY] = "variable of the block and no size",
-    [LAYOUT] = "dimension of the buffer and no size",
+    [SIZES] = "a size",
+    [LOOPS] = "an enclosing loop or a size",
+    [BODY] = "a variable of the block or a size",
+    [LAYOUT] = "a dimension of the buffer or a size",
 };
 
 typedef struct scope {
@@ -116,7 +116,7 @@ static bool in_scope(const scope *s, const char *name) {
 // Blocks index as the computation does; lowered code has one linear index, and perhaps a mask, once storage is laid out.
 static bool check_load(const scope *s, int id, const nw_expr *e) {
   const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
-  if (!b) return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
+  if (!b) return flaw(s->c, id, "%s reads %s, which is not a buffer", s->what, e->name);
   if (e->type.dtype != b->dtype) return flaw(s->c, id, "%s reads %s as another type", s->what, e->name);
   bool linear = e->n == 1 || (e->n == 2 && e->arg[1]->type.dtype == NW_BOOL);
   if (s->kind == SIZES || s->kind == LAYOUT) return flaw(s->c, id, "%s reads %s", s->what, e->name);
@@ -129,9 +129,10 @@ static bool check_node(void *env, const nw_expr *e) {
   scope *s = env;
   int id = place_of(s);
   if (e->op == NW_OP_VAR && !in_scope(s, e->name))
-    return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name, scope_noun[s->kind]);
+    return flaw(s->c, id, "%s uses %s, which is not %s", s->what, e->name, scope_noun[s->kind]);
   if (e->op == NW_OP_LOAD) return check_load(s, id, e);
-  if (e->op == NW_OP_REDUCE) return flaw(s->c, id, "%s holds a reduction; a block has a combiner instead", s->what);
+  if (e->op == NW_OP_REDUCE)
+    return flaw(s->c, id, "%s contains a reduction; use a block with a combiner instead", s->what);
   return true;
 }
 
@@ -145,7 +146,7 @@ static bool check_expr(scope *s, const char *what, const nw_expr *e) {
 static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t, int lanes) {
   if (!check_expr(s, what, e)) return false;
   if (e->type.dtype == t && e->type.lanes == lanes) return true;
-  return flaw(s->c, place_of(s), "%s is %s in %d lanes, and must be %s in %d", what,
+  return flaw(s->c, place_of(s), "%s is %s with %d lanes, but must be %s with %d", what,
               nw_dtype_name((nw_dtype)e->type.dtype), e->type.lanes, nw_dtype_name(t), lanes);
 }
 
@@ -161,10 +162,10 @@ static bool check_indices(scope *s, const char *what, int n, const nw_expr *cons
 static bool check_strides(check *c, const nw_buffer *b) {
   for (int i = 0; i < b->nstrides; i++) {
     const nw_stride *s = &b->stride[i];
-    if (b->role != NW_TEMP) return flaw(c, b->id, "%s is the caller's, who knows nothing of strides", b->name);
+    if (b->role != NW_TEMP) return flaw(c, b->id, "%s belongs to the caller, which expects default strides", b->name);
     if (s->dim < 0 || s->dim >= nw_physical_dims(b)) return flaw(c, b->id, "%s has no dimension %d", b->name, s->dim);
     if (s->factor < 1 || s->factor > NW_MAX_STRIDE || s->offset < 0 || s->offset >= s->factor)
-      return flaw(c, b->id, "a stride of %s cannot leave %lld of %lld", b->name, (long long)s->offset,
+      return flaw(c, b->id, "a stride of %s cannot leave remainder %lld modulo %lld", b->name, (long long)s->offset,
                   (long long)s->factor);
     for (int j = 0; j < i; j++)
       if (b->stride[j].dim == s->dim) return flaw(c, b->id, "%s has two strides of dimension %d", b->name, s->dim);
@@ -237,10 +238,11 @@ static bool check_vars(check *c, const nw_stmt *s) {
 static bool check_target(check *c, const nw_stmt *s, const nw_block_target *t) {
   scope body = {.c = c, .kind = BODY, .stmt = s};
   if (!names_have(&c->buffers, t->buffer))
-    return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
+    return flaw(c, s->id, "block %s writes %s, which is not a buffer", s->block.name, t->buffer);
   const nw_buffer *b = nw_find_buffer(c->p, t->buffer);
   if (b->ndim != t->n) return flaw(c, s->id, "block %s writes %s with %d indices", s->block.name, t->buffer, t->n);
-  if (s->block.has_init && !t->init) return flaw(c, s->id, "block %s owns an init it does not have", s->block.name);
+  if (s->block.has_init && !t->init)
+    return flaw(c, s->id, "block %s is marked as having an init but has none", s->block.name);
   return check_indices(&body, "an index", t->n, t->index) && check_typed(&body, "a body", t->value, b->dtype, 1) &&
          (!t->init || check_typed(&body, "an init", t->init, b->dtype, 1));
 }
@@ -252,9 +254,9 @@ static bool check_block(check *c, const nw_stmt *s) {
   if (!names_add(&c->blocks, s->block.name)) return flaw(c, s->id, "there are two blocks named %s", s->block.name);
   if (!s->block.ntargets) return flaw(c, s->id, "block %s does nothing", s->block.name);
   if (s->block.has_init && s->block.combiner == NW_PLAIN)
-    return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
+    return flaw(c, s->id, "block %s has an init but is not a reduction", s->block.name);
   if (s->block.atomic && s->block.combiner == NW_PLAIN)
-    return flaw(c, s->id, "block %s is atomic but is no reduction", s->block.name);
+    return flaw(c, s->id, "block %s is atomic but is not a reduction", s->block.name);
   if (!check_vars(c, s)) return false;
   if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)
@@ -265,7 +267,7 @@ static bool check_block(check *c, const nw_stmt *s) {
 static bool check_store(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!names_have(&c->buffers, s->store.buffer))
-    return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
+    return flaw(c, s->id, "a store to %s, which is not a buffer", s->store.buffer);
   int lanes = s->store.index ? s->store.index->type.lanes : 1;
   nw_dtype t = nw_find_buffer(c->p, s->store.buffer)->dtype;
   return check_typed(&around, "an index", s->store.index, NW_INDEX, lanes) &&
@@ -276,13 +278,13 @@ static bool check_store(check *c, const nw_stmt *s) {
 static bool check_alloc(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!names_have(&c->buffers, s->alloc.buffer))
-    return flaw(c, s->id, "alloc of %s, which is no buffer", s->alloc.buffer);
+    return flaw(c, s->id, "alloc of %s, which is not a buffer", s->alloc.buffer);
   for (int i = 0; i < c->path.n - 1; i++)
     if (c->path.at[i]->kind == NW_ALLOC && !strcmp(c->path.at[i]->alloc.buffer, s->alloc.buffer))
-      return flaw(c, s->id, "alloc of %s inside an alloc of it", s->alloc.buffer);
+      return flaw(c, s->id, "alloc of %s inside another alloc of it", s->alloc.buffer);
   const nw_stmt *always = nw_find_buffer(c->p, s->alloc.buffer)->alloc;
   if (always && always != s)
-    return flaw(c, s->id, "alloc of %s, which is allocated for all of the program", s->alloc.buffer);
+    return flaw(c, s->id, "alloc of %s, which is already allocated for the whole program", s->alloc.buffer);
   return check_indices(&around, "an alloc", s->alloc.n, s->alloc.min) &&
          check_indices(&around, "an alloc", s->alloc.n, s->alloc.extent);
 }
@@ -291,7 +293,7 @@ static bool check_alloc(check *c, const nw_stmt *s) {
 static bool check_prefetch(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
   const nw_buffer *b = nw_find_buffer(c->p, s->prefetch.buffer);
-  if (!b) return flaw(c, s->id, "prefetch of %s, which is no buffer", s->prefetch.buffer);
+  if (!b) return flaw(c, s->id, "prefetch of %s, which is not a buffer", s->prefetch.buffer);
   bool lowered = s->prefetch.n == 1 && !s->prefetch.extent[0];
   if (!lowered && s->prefetch.n != b->ndim)
     return flaw(c, s->id, "prefetch of %s with %d indices", s->prefetch.buffer, s->prefetch.n);
@@ -301,12 +303,12 @@ static bool check_prefetch(check *c, const nw_stmt *s) {
 
 static bool check_call(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
-  if (!s->call.intrinsic || !*s->call.intrinsic) return flaw(c, s->id, "a call of no intrinsic");
+  if (!s->call.intrinsic || !*s->call.intrinsic) return flaw(c, s->id, "a call without an intrinsic");
   for (int i = 0; i < c->path.n - 1; i++)
     if (c->path.at[i]->kind == NW_CALL) return flaw(c, s->id, "a call inside a call");
   for (int i = 0; i < s->call.ntiles; i++) {
     const nw_tile *t = &s->call.tile[i];
-    if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "a tile of %s, which is no buffer", t->buffer);
+    if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "a tile of %s, which is not a buffer", t->buffer);
     if (!check_indices(&around, "the index of a tile", 1, &t->index) ||
         !check_indices(&around, "the stride of a tile", t->n, t->stride))
       return false;
@@ -318,7 +320,7 @@ static bool check_tags(check *c, const nw_stmt *s) {
   for (int i = 0; i < s->ntags; i++) {
     const nw_tag_row *row = s->tag[i].row;
     bool fits = s->kind == NW_LOOP ? row->loop : (s->kind == NW_BLOCK || s->kind == NW_STORE) && row->stage;
-    if (!fits || !nw_tag_fits(row, &s->tag[i])) return flaw(c, s->id, "%s cannot be said here", row->key);
+    if (!fits || !nw_tag_fits(row, &s->tag[i])) return flaw(c, s->id, "%s is not a valid key here", row->key);
   }
   return true;
 }

@@ -99,7 +99,7 @@ void nw_next(nw_parser *ps) {
 bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text) {
   *ps = (nw_parser){.ctx = c, .pool = pool, .at = text, .line = 1};
   if (strnlen(text, NW_PARSE_BYTES + 1) > NW_PARSE_BYTES)
-    return nw_fail(c, NW_ELIMIT, NULL, "a program text may have %d bytes at most", NW_PARSE_BYTES);
+    return nw_fail(c, NW_ELIMIT, NULL, "a program text may have at most %d bytes", NW_PARSE_BYTES);
   enter_line(ps);
   ps->tok.kind = NW_TOK_SIGN;
   nw_next(ps);
@@ -137,10 +137,10 @@ const char *nw_expect_name(nw_parser *ps, const char *what) {
   char name[NW_PARSE_NAME + 1];
   if (ps->tok.kind != NW_TOK_NAME) return nw_expected(ps, "%s", what);
   if (ps->tok.n > NW_PARSE_NAME)
-    return nw_parse_limit(ps, &ps->tok, "a name may have %d characters at most", NW_PARSE_NAME);
+    return nw_parse_limit(ps, &ps->tok, "a name may have at most %d characters", NW_PARSE_NAME);
   memcpy(name, ps->tok.s, (size_t)ps->tok.n);
   name[ps->tok.n] = 0;
-  if (!nw_name_ok(name)) return nw_parse_fail(ps, &ps->tok, "'%s' is a word of the language and no name", name);
+  if (!nw_name_ok(name)) return nw_parse_fail(ps, &ps->tok, "'%s' is a reserved word", name);
   nw_next(ps);
   return nw_pool_name(ps->pool, name);
 }

@@ -24,7 +24,7 @@ static bool statements(nw_parser *ps, nw_stmt *parent, int indent, int depth) {
     ok = s;
   }
   if (ok && ps->tok.kind != NW_TOK_END && ps->tok.indent > indent)
-    ok = nw_parse_fail(ps, &ps->tok, "this line is indented by %d, which fits no line above", ps->tok.indent);
+    ok = nw_parse_fail(ps, &ps->tok, "the indentation of this line, %d, matches no line above", ps->tok.indent);
   if (ok) nw_kids_set(ps->p, parent, kids.n, (nw_stmt **)kids.at);
   nw_vec_free(&kids);
   return ok;
@@ -163,7 +163,7 @@ static bool tiles(nw_parser *ps, nw_stmt *s) {
   nw_tile t[NW_PARSE_LIST];
   if (!nw_accept(ps, "(")) return true;
   for (int n = 0;; n++) {
-    if (n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "a call has at most %d tiles", NW_PARSE_LIST);
+    if (n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "a call may have at most %d tiles", NW_PARSE_LIST);
     t[n] = (nw_tile){0};
     if (!tile(ps, &t[n])) return false;
     if (nw_accept(ps, ",")) continue;

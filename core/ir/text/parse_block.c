@@ -59,7 +59,8 @@ static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
     return nw_expected(ps, "an assignment: =, +=, *=, min=, max=, argmin=, argmax=");
   nw_next(ps);
   if (wordy && !nw_expect(ps, "=", "after the name of a reduction")) return false;
-  if (!first && c != s->block.combiner) return nw_parse_fail(ps, &at, "the targets of a block are combined alike");
+  if (!first && c != s->block.combiner)
+    return nw_parse_fail(ps, &at, "all targets of a block must use the same combiner");
   s->block.combiner = c;
   return true;
 }
@@ -74,7 +75,7 @@ static bool init_line(nw_parser *ps, nw_stmt *s, nw_block_target *of) {
   if (!ok) return false;
   elsewhere = nw_accept(ps, "elsewhere");
   if (s->block.ntargets && elsewhere == s->block.has_init)
-    return nw_expected(ps, "all inits of the block here, or all elsewhere");
+    return nw_expected(ps, "all inits of the block either here or elsewhere");
   s->block.has_init = !elsewhere;
   return nw_end_line(ps);
 }
@@ -87,7 +88,7 @@ static bool target_line(nw_parser *ps, nw_stmt *s, nw_block_target *t) {
   t->stream = nw_accept_word(ps, "stream");
   if (!element(ps, t) || !assignment(ps, s, s->block.ntargets == 0)) return false;
   if (init.init && !same_element(&init, t))
-    return nw_parse_fail(ps, &at, "the init stands before the element it is for");
+    return nw_parse_fail(ps, &at, "an init must set the element that the next line updates");
   t->init = init.init;
   return (t->value = nw_parse_expr(ps)) && nw_end_line(ps);
 }

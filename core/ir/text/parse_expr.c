@@ -15,7 +15,7 @@ static const nw_expr *climb(nw_parser *ps, int least);
 // What a constructor said becomes an error at the place of the operator.
 static const nw_expr *blame(nw_parser *ps, const nw_token *at, const nw_expr *e) {
   const nw_diag *d = nw_error(ps->ctx);
-  char message[300] = "this is ill-typed";
+  char message[300] = "this expression has a type error";
   if (e || ps->failed) return ps->failed ? NULL : e;
   if (d && d->message) strncat(strcpy(message, ""), d->message, sizeof message - 1);
   nw_clear(ps->ctx);
@@ -73,7 +73,8 @@ static const nw_expr *vector_of(nw_parser *ps, const nw_token *at, nw_op op, int
 static const nw_expr *integer(nw_parser *ps, nw_dtype t, bool minus) {
   errno = 0;
   uint64_t v = strtoull(ps->tok.s, NULL, 10);
-  if (errno || v > (uint64_t)INT64_MAX + minus) return nw_parse_fail(ps, &ps->tok, "this number does not fit 64 bits");
+  if (errno || v > (uint64_t)INT64_MAX + minus)
+    return nw_parse_fail(ps, &ps->tok, "this number does not fit into 64 bits");
   nw_next(ps);
   return nw_int(ps->pool, t, (int64_t)(minus ? 0 - v : v));
 }
@@ -157,7 +158,7 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
   int n;
   if (!strcmp(name, "ceildiv")) return ceildiv(ps, &at);
   if (!nw_op_parse(name, &op) || arguments_of(op) < 1 || op == NW_OP_CAST)
-    return nw_parse_fail(ps, &at, "there is no function %s", name);
+    return nw_parse_fail(ps, &at, "there is no function named %s", name);
   nw_next(ps);
   if (!arguments(ps, 3, &n, args)) return NULL;
   if (n != arguments_of(op)) return nw_parse_fail(ps, &at, "%s takes %d arguments, not %d", name, arguments_of(op), n);
@@ -192,7 +193,7 @@ static const nw_expr *load(nw_parser *ps) {
   const nw_expr *index[NW_PARSE_LIST];
   const char *name = nw_expect_name(ps, "a buffer");
   const nw_buffer *b = name && ps->p ? nw_find_buffer(ps->p, name) : NULL;
-  if (!b) return name ? nw_parse_fail(ps, &at, "%s is no buffer", name) : NULL;
+  if (!b) return name ? nw_parse_fail(ps, &at, "%s is not a buffer", name) : NULL;
   nw_next(ps);
   int n;
   return indices(ps, &n, index) ? load_at(ps, &at, b, n, index) : NULL;

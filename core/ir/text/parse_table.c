@@ -103,7 +103,7 @@ static bool table_line(nw_parser *ps, tables *t, bool *more) {
   *more = true;
   if (ps->tok.indent && ps->tok.kind != NW_TOK_END) return nw_expected(ps, "a line that is not indented");
   if (t->sizes.n + t->facts.n + ps->p->nbuffers >= NW_PARSE_TABLE)
-    return nw_parse_limit(ps, &ps->tok, "a program has %d sizes, facts and buffers at most", NW_PARSE_TABLE);
+    return nw_parse_limit(ps, &ps->tok, "a program has at most %d sizes, facts and buffers", NW_PARSE_TABLE);
   if (nw_accept_word(ps, "unjudged")) return unjudged_line(ps) && nw_end_line(ps);
   if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
   if (!t->assumed && nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);

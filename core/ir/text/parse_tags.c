@@ -34,7 +34,7 @@ static bool one(nw_parser *ps, nw_stmt *s) {
   nw_tag t = {.row = key ? nw_tag_row_find(key) : NULL};
   if (!key) return false;
   bool fits = t.row && (s->kind == NW_LOOP ? t.row->loop : t.row->stage) && !nw_tag_of(s, key);
-  if (!fits) return nw_parse_fail(ps, &at, "%s is no key that can be said here", key);
+  if (!fits) return nw_parse_fail(ps, &at, "%s is not a valid key here", key);
   if (!nw_expect(ps, "=", "after the key") || !value(ps, &t)) return false;
   nw_tag_set(ps->p, s, t);
   return true;

@@ -8,7 +8,7 @@
 // What matters of a refusal is its reason: the step stands beside it.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
-  if (!d) return nw_xstrdup("it failed without saying why");
+  if (!d) return nw_xstrdup("it failed without a reason");
   if (glance && d->code == NW_EUNDECIDED) return nw_xstrdup(NW_NOT_DECIDED);
   const char *text = d->refusal && d->refusal->why ? d->refusal->why : d->message;
   char *line = nw_xstrdup(text ? text : "refused");

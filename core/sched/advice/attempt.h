@@ -5,7 +5,7 @@
 // Operations of isl for one attempt: finding out what else there is must not take long, and looking at everything even less.
 enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 60000 };
 
-#define NW_NOT_DECIDED "not decided at a glance: take the step to have it judged"
+#define NW_NOT_DECIDED "not decided by a quick check: take the step to find out"
 
 // The program the step would make, counted, or NULL. *why (may be NULL): the reason, one line; heap. The context has no
 // failure before and after, but for an interrupt.

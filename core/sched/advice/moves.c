@@ -27,11 +27,11 @@ static const char *why_untried(const nw_param *missing) {
   switch (kind) {
   case NW_ARG_LOOP:
   case NW_ARG_STMT:
-  case NW_ARG_STAGE: return "there is no loop or stage beside this one that it could be about";
-  case NW_ARG_COND: return "there is no size that a condition could ask about";
-  case NW_ARG_INTRINSIC: return "no intrinsic is registered: nw.intrinsic{...} registers one";
-  case NW_ARG_EXPR: return "there is no place inside: it runs once";
-  default: return "it needs arguments of its own: see its help";
+  case NW_ARG_STAGE: return "there is no other loop or stage to use with this one";
+  case NW_ARG_COND: return "there is no size that a condition could use";
+  case NW_ARG_INTRINSIC: return "no intrinsic is registered: use nw.intrinsic{...}";
+  case NW_ARG_EXPR: return "it runs only once, so it cannot be cut";
+  default: return "it needs further arguments: see its help";
   }
 }
 

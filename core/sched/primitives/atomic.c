@@ -9,10 +9,11 @@ bool nw_apply_atomic(void *step) {
   if (!block) return false;
   const char *origin = block->block.origin;
   if (block->block.combiner == NW_PLAIN)
-    return nw_step_refuse(st, "only a reduction takes its elements as they are and changes them", NULL,
-                          "it is no reduction");
-  if (block->block.atomic) return nw_step_refuse(st, "once is enough", NULL, "its updates are atomic already");
-  if (nw_rounds(st->p, block)) nw_step_rounds(st, "shared by threads, order and rounding may change from run to run");
+    return nw_step_refuse(st, "only a reduction updates its elements", NULL, "it is not a reduction");
+  if (block->block.atomic)
+    return nw_step_refuse(st, "a second time has no effect", NULL, "its updates are already atomic");
+  if (nw_rounds(st->p, block))
+    nw_step_rounds(st, "if threads share the updates, their order and the rounding may differ from run to run");
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < all.n; i++) {
     if (strcmp(all.at[i]->block.origin, origin) || all.at[i]->block.combiner == NW_PLAIN) continue;

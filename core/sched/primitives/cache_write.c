@@ -26,7 +26,7 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
                             s, "other stages share its reduce loop %s", name);
     if (nw_loop_binds(t->block, s, false))
       return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s,
-                            "%s runs along the reduction and the output", name);
+                            "%s runs over both the reduction and the output", name);
   }
   return true;
 }
@@ -103,7 +103,7 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
     if (stays(t, loop)) continue;
     for (int v = 0; v < n; v++)
       if (t->block->block.var[v].bind == loop->loop.var) stage->reuse[v] = loop, reused = true;
-    if (!reused) nw_step_replaces(st, loop->id, 0, NULL, "dropped for fresh loops of %s", t->block->block.name);
+    if (!reused) nw_step_replaces(st, loop->id, 0, NULL, "replaced with new loops of %s", t->block->block.name);
   }
 }
 
@@ -123,14 +123,14 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
                           "its init was split off");
   for (int i = 0; i < block->block.nvars; i++)
     if (block->block.var[i].kind == NW_ORDERED)
-      return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+      return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
       return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too",
                             b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
-    return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+    return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
   return true;
 }
 

@@ -48,19 +48,21 @@ static bool find_rows(ahead *x, const nw_stmt *alloc) {
   for (int d = 0; d < alloc->alloc.n; d++) {
     if (!nw_uses_var(alloc->alloc.min[d], loop)) continue;
     if (!rows_under_way(x, alloc->alloc.min[d], alloc->alloc.extent[d], &x->rows[d]))
-      return nw_step_refuse(x->st, "then no fixed room is enough for the rounds under way", x->loop,
-                            "rounds of %s do not move on evenly along dimension %d of %s", loop, d + 1, name);
+      return nw_step_refuse(x->st, "so no fixed amount of storage is sufficient for all iterations in flight", x->loop,
+                            "iterations of %s do not move in constant steps along dimension %d of %s", loop, d + 1,
+                            name);
     moves |= x->rows[d] > 0;
   }
-  return moves || nw_step_refuse(x->st, "nothing tells their elements apart; compute it outside of that loop, once",
-                                 x->loop, "every round of %s computes the same part of %s", loop, name);
+  return moves ||
+         nw_step_refuse(x->st, "iterations could not have separate storage; compute it once, outside that loop",
+                        x->loop, "every iteration of %s computes the same part of %s", loop, name);
 }
 
 // ---- may it
 
 static bool ahead_ok(nw_step *st, int64_t by) {
   if (by >= 1 && by <= MOST_AHEAD) return true;
-  const char *hint = nw_arena_printf(st->scratch, "how many rounds ahead: 1 to %d", MOST_AHEAD);
+  const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MOST_AHEAD);
   return nw_fail(st->ctx, NW_ERANGE, hint, "double_buffer: ahead = %lld is out of range", (long long)by);
 }
 
@@ -69,16 +71,17 @@ static bool can_double(ahead *x) {
   const char *name = x->block->block.name, *buffer = x->block->block.target[0].buffer;
   if (!nw_can_move(st, x->block)) return false;
   if (nw_find_buffer(st->p, buffer)->nlayout)
-    return nw_step_refuse(st, "a buffer has one layout", NULL, "%s has a layout already", buffer);
+    return nw_step_refuse(st, "the layout of a buffer can be changed only once", NULL, "%s already has a layout",
+                          buffer);
   x->loop = nw_loop_around(&x->own);
   if (!x->loop)
-    return nw_step_refuse(st, "there is no round before; compute_at puts it into a loop", NULL, "%s is computed whole",
-                          name);
+    return nw_step_refuse(st, "it is not in a loop: use compute_at to move it into one", NULL,
+                          "%s is computed as a whole", name);
   x->at = nw_path_index(&x->own, x->loop);
   x->top = nw_path_exclusive(&x->own);
   int alloc = nw_path_storage(&x->own, buffer);
   if (alloc < x->at)
-    return nw_step_refuse(st, "a round finds there what others have left", x->loop, "%s is stored outside of %s", name,
+    return nw_step_refuse(st, "so all iterations share the same storage", x->loop, "%s is stored outside %s", name,
                           x->loop->loop.var->name);
   return find_rows(x, x->own.at[alloc]);
 }
@@ -118,10 +121,13 @@ static void note_rounds(const ahead *x, const nw_stmt *first) {
   const char *name = x->block->block.name, *loop = x->loop->loop.var->name;
   const char *before = nw_blocks_below(x->st->scratch, first).at[0]->block.name;
   if (x->by == 1)
-    nw_step_note(x->st, "%s is computed a round of %s ahead, %s for the first round before the loop", name, loop,
-                 before);
+    nw_step_note(x->st,
+                 "%s is computed one iteration of %s ahead; %s computes the first iteration's part before the loop",
+                 name, loop, before);
   else
-    nw_step_note(x->st, "%s is computed %lld rounds of %s ahead, %s and %lld more for the first rounds before the loop",
+    nw_step_note(x->st,
+                 "%s is computed %lld iterations of %s ahead; %s and %lld more compute the first iterations' parts "
+                 "before the loop",
                  name, (long long)x->by, loop, before, (long long)x->by - 1);
 }
 

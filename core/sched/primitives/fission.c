@@ -95,7 +95,7 @@ static void lift(fission *x, int at) {
   nw_kids_set(x->st->p, alloc, 1, &loop);
   share(x, alloc);
   alloc->step = x->st->p->step;
-  nw_step_note(x->st, "%s lives around both nests now, for all iterations of %s at once", alloc->alloc.buffer,
+  nw_step_note(x->st, "%s is now stored outside both nests, for all iterations of %s at once", alloc->alloc.buffer,
                loop->loop.var->name);
   find_path(x);
 }
@@ -187,7 +187,7 @@ bool nw_apply_fission(void *step) {
   if (!loop || !point) return false;
   x.loop = nw_path_index(&x.path, loop);
   if (x.loop < 0 || point == loop)
-    return nw_step_refuse(st, "a nest is parted behind a statement inside it", loop, "%s is not inside %s",
+    return nw_step_refuse(st, "a loop can be split only after a statement inside it", loop, "%s is not inside %s",
                           nw_tree_what(point), loop->loop.var->name);
   lift_storage(&x);
   choose_names(&x);
@@ -197,7 +197,7 @@ bool nw_apply_fission(void *step) {
   if (other) nw_kids_insert(st->p, x.path.at[x.loop - 1], x.path.pos[x.loop] + 1, other);
   drop_moved(&x);
   if (!other)
-    return nw_step_refuse(st, "both nests would need something to do", loop, "nothing comes after %s in %s",
+    return nw_step_refuse(st, "the second nest would be empty", loop, "nothing comes after %s in %s",
                           nw_tree_what(point), loop->loop.var->name);
   nw_step_returns_loop(st, loop);
   nw_step_returns_loop(st, other);

@@ -34,7 +34,7 @@ static bool independent(fused *x, const nw_adjacent *at) {
   if (!q) return false;
   bool ok = nw_judge(st->before, q);
   nw_refusal *r = ok ? NULL : nw_refusal_edit(st->ctx);
-  if (r) r->why = nw_diag_printf(st->ctx, "the branches are not independent: in the other order %s", r->why);
+  if (r) r->why = nw_diag_printf(st->ctx, "the branches are not independent: in the opposite order, %s", r->why);
   if (r) nw_refusal_picture(st, q);
   if (ok)
     nw_program_release(q);
@@ -123,8 +123,10 @@ static void note_threads(fused *x, const double *n, const double *each, double w
     if (mine > most) most = mine;
   }
   if (threads > 1 && most > 0)
-    nw_step_note(x->st, "in parallel on %d threads, the busiest has %.0f %% of the work: %.0f %% of their time is idle",
-                 threads, 100 * most / work, 100 * (1 - work / (most * threads)));
+    nw_step_note(
+        x->st,
+        "in parallel on %d threads, the busiest thread has %.0f %% of the work: %.0f %% of the thread time is idle",
+        threads, 100 * most / work, 100 * (1 - work / (most * threads)));
 }
 
 static void note_balance(fused *x) {
@@ -133,7 +135,8 @@ static void note_balance(fused *x) {
     double all = nw_work_below(x->branch[i]);
     n[i] = rounds(x->branch[i]);
     if (n[i] < 0 || all < 0) {
-      nw_step_note(x->st, "balance: the branches run as often as sizes say, known when the kernel is called");
+      nw_step_note(x->st,
+                   "balance: the numbers of iterations depend on sizes that are known only when the kernel is called");
       return;
     }
     each[i] = n[i] > 0 ? all / n[i] : 0;
@@ -158,7 +161,7 @@ static bool read_branches(fused *x) {
     nw_stmt *loop = x->branch[x->n] = nw_step_loop_arg(st, &list->item[x->n], "loop", NULL);
     if (!loop) return false;
     if (loop->loop.mark != NW_SERIAL)
-      return nw_step_refuse(st, "a mark speaks of the whole loop: fuse first, then mark", loop, "%s is marked %s",
+      return nw_step_refuse(st, "a mark applies to a whole loop: fuse first, then mark", loop, "%s is marked %s",
                             loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
   }
   return true;

@@ -37,21 +37,22 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
     return refuse(st, "nothing would write the output", "it is an output");
   if (block->block.combiner != NW_PLAIN || block->block.init_part)
-    return refuse(st, "every reader would run the whole reduction", "it is a reduction");
-  if (block->block.ntargets != 1) return refuse(st, "a read stands for one value", "it makes several tensors");
+    return refuse(st, "every reader would compute the whole reduction", "it is a reduction");
+  if (block->block.ntargets != 1)
+    return refuse(st, "a read can be replaced by one value only", "it computes several tensors");
   if (nw_block_reads(block, buffer)) return refuse(st, "its body reads itself", "it is a scan");
   if (!plain_indices(block))
-    return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
+    return refuse(st, "a read must identify one element by its indices", "it writes at computed indices");
   nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
   if (!nw_is_rounded(block->block.target[0].value))
-    return refuse(st, "the store rounds, and nothing would in its place",
+    return refuse(st, "the store rounds the value; without the store it would not be rounded",
                   nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))
-      return refuse(st, "its elements do not all have one expression", "several stages write it");
+      return refuse(st, "its elements are not all computed by the same expression", "several stages write it");
   if (nw_tree_prefetches(st->p->root, buffer))
-    return refuse(st, "what has no storage cannot be brought near", "it is prefetched");
+    return refuse(st, "data without storage cannot be prefetched", "it is prefetched");
   return true;
 }
 
@@ -80,9 +81,8 @@ void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int t = 0; t < reader->block.ntargets; t++)
     if (!rounds_alike(pool, nw_block_stored(pool, reader, t), block))
-      nw_step_rounds(
-          st, "rounding may change: a product that was stored is added without being rounded, or one that was not "
-              "is rounded now");
+      nw_step_rounds(st, "rounding may change: a product and the sum that uses it are now rounded together instead of "
+                         "separately, or the reverse");
 }
 
 bool nw_apply_compute_inline(void *step) {

@@ -89,10 +89,9 @@ static bool can_join(nw_step *st, const nw_path *pa, const nw_path *pb) {
   const nw_stmt *a = pa->at[pa->n - 1], *b = pb->at[pb->n - 1];
   bool siblings = pa->n > 1 && pb->n > 1 && pa->at[pa->n - 2] == pb->at[pb->n - 2];
   if (!siblings || pb->pos[pb->n - 1] != pa->pos[pa->n - 1] + 1)
-    return nw_step_refuse(st, "one has to follow the other directly; the first is given first", a,
-                          "they are not neighbours");
+    return nw_step_refuse(st, "the second loop must directly follow the first", a, "they are not adjacent");
   if (!adjacent(st, pa, a, b))
-    return nw_step_refuse(st, "the second has to begin where the first ends", b, "their ranges do not meet");
+    return nw_step_refuse(st, "the second must begin where the first ends", b, "their ranges are not contiguous");
   return true;
 }
 
@@ -146,7 +145,7 @@ bool nw_apply_join(void *step) {
   if (!b || !can_join(st, &pa, &pb)) return false;
   pair x = {.st = st, .a = a};
   const char *piece = a->loop.var->name;
-  if (!same(&x, a, b)) return nw_step_refuse(st, "joined loops have one body", a, "%s", x.differs);
+  if (!same(&x, a, b)) return nw_step_refuse(st, "loops to join must have the same body", a, "%s", x.differs);
   merge_conditions(st, a, b);
   a->loop.extent = nw_add(st->p->pool, a->loop.extent, b->loop.extent);
   a->step = st->p->step;

@@ -61,7 +61,7 @@ static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *exte
 }
 
 static bool refuse(nw_step *st, const char *why) {
-  return nw_step_refuse(st, why, NULL, "the layout is not one to one");
+  return nw_step_refuse(st, why, NULL, "the layout is not one-to-one");
 }
 
 static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
@@ -77,7 +77,8 @@ static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *
   }
   for (int d = 0; d < b->ndim; d++)
     if (!tells_apart(n, digits, d, b->shape[d]))
-      return refuse(st, nw_arena_printf(st->scratch, "two elements that differ in index %d can fall on one place", d));
+      return refuse(st,
+                    nw_arena_printf(st->scratch, "two elements that differ in index %d can have the same position", d));
   return true;
 }
 
@@ -103,7 +104,7 @@ bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   }
   nw_ranges_free(&r);
   for (int i = 0; i < n; i++)
-    if (!extent[i]) return refuse(st, "how large it gets is not known");
+    if (!extent[i]) return refuse(st, "its size is not known");
   b->nlayout = n;
   b->layout = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
   memcpy(b->layout, e, (size_t)n * sizeof *e);

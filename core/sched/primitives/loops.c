@@ -11,15 +11,15 @@ enum { MAX_FACTOR = 1 << 30 };
 
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor) {
   if (factor >= 1 && factor <= MAX_FACTOR) return true;
-  const char *hint = nw_arena_printf(st->scratch, "a factor counts iterations: 1 to %d", MAX_FACTOR);
+  const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MAX_FACTOR);
   return nw_fail(st->ctx, NW_ERANGE, hint, "%s: %s = %lld is out of range", st->primitive->name, what,
                  (long long)factor);
 }
 
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop,
-                        "%s is marked %s already", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
+  return nw_step_refuse(st, "a mark applies to a whole loop: split first, then mark a part", loop,
+                        "%s is already marked %s", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
 }
 
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor) {
@@ -147,9 +147,8 @@ static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
   if (tail == NW_TAIL_GUARD || tail == NW_TAIL_PREDICATE || !nw_begin_varies(&path)) return true;
-  return nw_step_refuse(st,
-                        "it begins elsewhere in each round of the loops around it, so its pieces have two ragged ends",
-                        loop, "the begin of %s varies, and there is no one tail", loop->loop.var->name);
+  return nw_step_refuse(st, "the first value depends on enclosing loops, so the loop has a partial piece at both ends",
+                        loop, "the first value of %s varies, so there is not just one tail", loop->loop.var->name);
 }
 
 // A cut whose main part has no round: the outer and inner loops are names only.
@@ -190,8 +189,8 @@ static bool split_parts(nw_step *st, nw_stmt *loop) {
   if (!nw_factor_ok(st, "parts", n) || !nw_can_split(st, loop)) return false;
   nw_find(st->p, loop->id, &path);
   if (nw_begin_varies(&path))
-    return nw_step_refuse(st, "its rows begin at different places and are cut at multiples of a factor", loop,
-                          "the begin of %s varies: give a factor", loop->loop.var->name);
+    return nw_step_refuse(st, "such a loop is cut at multiples of a factor", loop,
+                          "the first value of %s varies: give a factor instead of parts", loop->loop.var->name);
   nw_pool *pool = st->p->pool;
   const nw_expr *parts = nw_index(pool, n), *extent = loop->loop.extent;
   bool cut = split_tail(st) == NW_TAIL_CUT;
@@ -294,11 +293,10 @@ static bool tile(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *facto
 
 static bool nested(nw_step *st, const nw_stmt *y, const nw_stmt *x) {
   bool apart;
-  if (y == x)
-    return nw_step_refuse(st, "the loops of a tile are different ones", y, "%s is given twice", y->loop.var->name);
+  if (y == x) return nw_step_refuse(st, "give each loop only once", y, "%s is given twice", y->loop.var->name);
   const nw_stmt *way = nw_in_the_way(y, x, &apart);
   if (apart)
-    return nw_step_refuse(st, "each loop of a tile runs inside the one before", y, "%s is not inside %s",
+    return nw_step_refuse(st, "each loop of a tile must be inside the previous one", y, "%s is not inside %s",
                           x->loop.var->name, y->loop.var->name);
   return !way || nw_refuse_imperfect(st, y, x, way);
 }
@@ -309,7 +307,7 @@ bool nw_apply_tile(void *step) {
   nw_stmt *loop[NW_MAX_FACTORS];
   const nw_expr *factor[NW_MAX_FACTORS];
   if (list->n != st->resolved[TILE_FACTORS].n || list->n < 2) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "tile: give two loops or more, and as many factors");
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "tile: give at least two loops and one factor for each");
     return false;
   }
   int n = nw_step_factors(st, TILE_FACTORS, factor);
@@ -330,22 +328,23 @@ static int fused_dims(const nw_stmt *loop, const nw_expr **out) {
 
 static const char *why_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
-  if (a == b) return "it takes two loops";
+  if (a == b) return "give two different loops";
   if (!nw_tree_has(a, b))
     return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
   if (a->nkids == 1 && a->kid[0]->kind == NW_LOOP)
-    return nw_arena_printf(st->scratch, "%s stands between %s and %s", a->kid[0]->loop.var->name, x, y);
+    return nw_arena_printf(st->scratch, "%s is between %s and %s", a->kid[0]->loop.var->name, x, y);
   return nw_arena_printf(st->scratch, "%s is not all that is inside %s", y, x);
 }
 
 static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
   if (a->nkids != 1 || a->kid[0] != b)
-    return nw_step_refuse(st, why_apart(st, a, b), a, "they are not neighbours in a perfect nest");
+    return nw_step_refuse(st, why_apart(st, a, b), a, "they are not adjacent in a perfect nest");
   if (nw_loop_depends(b, a))
-    return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
+    return nw_step_refuse(st, "the extent of the inner loop must not depend on the outer loop", b,
+                          "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
-    return nw_step_refuse(st, "that many dimensions in one loop", a, "too many dimensions");
+    return nw_step_refuse(st, "the fused loop would combine too many loops", a, "too many dimensions");
   return nw_can_split(st, a) && nw_can_split(st, b);
 }
 

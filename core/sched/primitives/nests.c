@@ -23,7 +23,7 @@ static int parting_of(const nw_path *a, const nw_path *b) {
 }
 
 static bool refuse_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b, const char *how) {
-  const char *why = "the first is given first, and nothing but storage stands between them";
+  const char *why = "give them in program order; only storage may be between them";
   return nw_step_refuse(st, why, a, "%s and %s %s", nw_tree_what(a), nw_tree_what(b), how);
 }
 
@@ -70,14 +70,14 @@ static bool find_pair(nw_step *st, const nw_stmt *a, const nw_stmt *b, side *x, 
   nw_find(st->p, b->id, &pb);
   *parting = parting_of(&pa, &pb);
   if (a == b || *parting == pa.n - 1 || *parting == pb.n - 1)
-    return refuse_apart(st, a, b, a == b ? "are the same" : "are inside one another");
+    return refuse_apart(st, a, b, a == b ? "are the same" : "are nested");
   find_side(st, a, *parting, x);
   find_side(st, b, *parting, y);
   if (pb.pos[*parting + 1] != pa.pos[*parting + 1] + 1 || !at_edge(x, *parting, true) || !at_edge(y, *parting, false))
-    return refuse_apart(st, a, b, "do not follow each other");
+    return refuse_apart(st, a, b, "are not adjacent");
   const char *both = in_both(x, *parting, pb.at[*parting + 1]);
   if (!both) both = in_both(y, *parting, x->path.at[x->top]);
-  return !both || refuse_apart(st, a, b, nw_arena_printf(st->scratch, "have storage for %s each", both));
+  return !both || refuse_apart(st, a, b, nw_arena_printf(st->scratch, "each have storage for %s", both));
 }
 
 bool nw_adjoin(nw_step *st, const nw_stmt *a, const nw_stmt *b, nw_adjacent *out) {
@@ -95,8 +95,8 @@ bool nw_adjoin(nw_step *st, const nw_stmt *a, const nw_stmt *b, nw_adjacent *out
 
 static bool is_whole(nw_step *st, const nw_stmt *top, const nw_stmt *loop) {
   if (top == loop) return true;
-  const char *why = nw_arena_printf(st->scratch, "%s is inside %s, which the other loop is not inside of",
-                                    loop->loop.var->name, nw_tree_what(top));
+  const char *why = nw_arena_printf(st->scratch, "%s is inside %s, but the other loop is not", loop->loop.var->name,
+                                    nw_tree_what(top));
   return nw_step_refuse(st, why, loop, "the loops are not in the same nest");
 }
 
@@ -138,10 +138,11 @@ static bool same_dims(const nw_stmt *a, const nw_stmt *b) {
 
 static bool can_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   if (a->loop.mark != b->loop.mark)
-    return nw_step_refuse(st, "the one loop would have to run in both ways", a, "they are marked differently");
+    return nw_step_refuse(st, "the resulting loop can have only one mark", a, "they have different marks");
   if (!equal_extents(st, a, b))
-    return nw_step_refuse(st, "loops become one that have the same number of iterations; cut a piece off the longer", b,
-                          "%s and %s are not known to run equally often", a->loop.var->name, b->loop.var->name);
+    return nw_step_refuse(
+        st, "only loops with the same number of iterations can be merged: cut a piece off the longer one", b,
+        "%s and %s are not known to have the same number of iterations", a->loop.var->name, b->loop.var->name);
   return true;
 }
 

@@ -85,12 +85,12 @@ static bool can_pad(nw_step *st, const nw_stmt *block, const nw_pieces *x) {
   const char *name = block->block.name;
   for (int v = 0; v < block->block.nvars; v++)
     if (block->block.var[v].kind != NW_SPATIAL && moves(x, block->block.var[v].bind))
-      return nw_step_refuse(st, "only elements of a temporary can be more than are asked for", x->loop[0],
-                            "it is no loop along what %s stores", name);
+      return nw_step_refuse(st, "only a temporary can have elements that were not requested", x->loop[0],
+                            "it is not a loop over the elements of %s", name);
   for (int t = 0; t < block->block.ntargets; t++)
     if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
-      return nw_step_refuse(st, "the caller's array ends where it ends; cache_write gives it a temporary", x->loop[0],
-                            "%s is an output", name);
+      return nw_step_refuse(st, "the caller's array cannot be extended; use cache_write to compute into a temporary",
+                            x->loop[0], "%s is an output", name);
   return true;
 }
 

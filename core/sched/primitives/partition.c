@@ -25,7 +25,7 @@ static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
 }
 
 static bool can_ask(nw_step *st, const nw_stmt *loop) {
-  return !loop->loop.nfused || nw_step_refuse(st, "its rounds are those of several loops; partition before fusing",
+  return !loop->loop.nfused || nw_step_refuse(st, "its iterations combine several loops: use partition before fuse",
                                               loop, "%s is a fused loop", loop->loop.var->name);
 }
 
@@ -36,9 +36,9 @@ static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loo
   const char *name = loop->loop.var->name;
   fill(piece, x->nconds ? (const nw_expr *[]){b, b, b, e} : (const nw_expr *[]){b, b, e, e});
   if (x->nconds)
-    nw_step_note(st, "there is no round of %s in which all conditions hold", name);
+    nw_step_note(st, "no iteration of %s satisfies all conditions", name);
   else
-    nw_step_note(st, "no condition inside speaks of %s", name);
+    nw_step_note(st, "no condition inside depends on %s", name);
 }
 
 // The three pieces are the whole loop whatever lo and hi are; where they stand as they are, main is written with them, so
@@ -50,11 +50,11 @@ static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece
   nw_find(st->before, loop->id, &before);
   if (!can_ask(st, loop) || !nw_holding_rounds(st->before, before.at[before.n - 1], &x)) return false;
   if (x.apart)
-    return nw_step_refuse(st, "give the first round of the main part and the one behind its last: {at = {1, 63}}", loop,
-                          "the rounds in which all conditions hold are not next to one another");
+    return nw_step_refuse(st, "give the begin and the end (exclusive) of the main part: {at = {1, 63}}", loop,
+                          "the iterations that satisfy all conditions are not consecutive");
   if (!x.lo && x.branches)
-    return nw_step_refuse(st, "no round needs none of them; cut takes the branches apart, where one ends", loop,
-                          "the conditions inside %s are those of branches", loop->loop.var->name);
+    return nw_step_refuse(st, "every iteration needs one of them; use cut to separate the branches", loop,
+                          "the conditions inside %s select between branches", loop->loop.var->name);
   if (!x.lo) return whole(st, loop, &x, piece), true;
   nw_cut_points(st->p, loop, 2, (const nw_expr *[]){x.lo, x.hi}, point);
   fill(piece, point);
@@ -70,7 +70,7 @@ static bool by_points(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
   if (!nw_points_ok(st, loop, PARTITION_AT)) return false;
   if (list->n != 2) {
     nw_fail(st->ctx, NW_EINVAL, "s:partition(\"i\", {at = {1, 63}})",
-            "partition: at is the first round of the main part and the one behind its last");
+            "partition: at must list the begin and the end (exclusive) of the main part");
     return false;
   }
   nw_cut_points(st->p, loop, 2, (const nw_expr *[]){list->item[0].expr[0], list->item[1].expr[0]}, point);

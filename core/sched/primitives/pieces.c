@@ -27,8 +27,8 @@ bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param) {
   bool ok = true;
   nw_find(st->p, loop->id, &path);
   if (list->n < 1 || list->n > NW_MAX_PIECES - 1) {
-    nw_fail(st->ctx, NW_ERANGE, st->primitive->example, "%s: %s lists %d points; 1 to %d make sense",
-            st->primitive->name, name, list->n, NW_MAX_PIECES - 1);
+    nw_fail(st->ctx, NW_ERANGE, st->primitive->example, "%s: %s lists %d points; give 1 to %d", st->primitive->name,
+            name, list->n, NW_MAX_PIECES - 1);
     return false;
   }
   nw_ranges_of(&r, st->p, &path);
@@ -57,8 +57,8 @@ bool nw_affordable(nw_step *st, const nw_stmt *loop, int n) {
   nw_walk_from(st->p->root, count, &all);
   nw_walk_from(loop, count, &own);
   if (all + (n - 1) * own <= MAX_STATEMENTS) return true;
-  nw_fail(st->ctx, NW_ELIMIT, "make copies of inner loops, or fewer",
-          "%s: that makes a program of %d statements, and %d is the limit", st->primitive->name, all + (n - 1) * own,
+  nw_fail(st->ctx, NW_ELIMIT, "cut a loop further inside, or give fewer points",
+          "%s: the program would have %d statements; the limit is %d", st->primitive->name, all + (n - 1) * own,
           MAX_STATEMENTS);
   return false;
 }

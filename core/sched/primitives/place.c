@@ -39,7 +39,7 @@ static bool is_scan(const nw_stmt *block) {
 }
 
 static bool no_scan(nw_step *st, const nw_stmt *block) {
-  return !is_scan(block) || nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+  return !is_scan(block) || nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
 }
 
 static const char *names_of_writers(nw_step *st, const char *buffer) {
@@ -58,11 +58,11 @@ static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
     int n = writers(st, block, buffer, pieces),
         places = allocations(st->p->root, buffer) + (nw_find_buffer(st->p, buffer)->alloc != NULL);
     if (n != 1)
-      return nw_step_refuse(st, "it must still be one block: take this step before the one that parts it", NULL,
+      return nw_step_refuse(st, "it must be a single block: use this step before the step that splits the block", NULL,
                             "%d blocks write it: %s", n, names_of_writers(st, buffer));
     if (places > 1)
-      return nw_step_refuse(st, "there are several versions of it; move it before it is specialized", NULL,
-                            "it lives in %d places", places);
+      return nw_step_refuse(st, "it has several versions: move it before specialize", NULL,
+                            "it is allocated in %d places", places);
   }
   return true;
 }
@@ -72,8 +72,9 @@ bool nw_one_nest(nw_step *st, const nw_stmt *block) { return no_scan(st, block) 
 static bool is_temporary(nw_step *st, const nw_stmt *block) {
   for (int t = 0; t < block->block.ntargets; t++)
     if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
-      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
-                            "it is an output");
+      return nw_step_refuse(st,
+                            "the caller reads all of an output; use cache_write to compute into a buffer that can move",
+                            NULL, "it is an output");
   return true;
 }
 
@@ -103,7 +104,7 @@ static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
 
 void nw_note_mark(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark != NW_SERIAL)
-    nw_step_note(st, "%s was marked %s; the fresh loops are not", loop->loop.var->name,
+    nw_step_note(st, "%s was marked %s; the new loops are not", loop->loop.var->name,
                  nw_loop_kind_name(loop->loop.mark));
 }
 
@@ -115,7 +116,7 @@ static void drop_pieces(nw_step *st, const nw_stmt *block) {
     if (b.at[i] == block || !nw_is_piece(b.at[i], block) || !nw_find(st->p, b.at[i]->id, &at)) continue;
     int top = nw_path_exclusive(&at);
     for (int k = top; k < at.n - 1; k++)
-      nw_step_replaces(st, at.at[k]->id, 0, NULL, "dropped for fresh loops of %s", block->block.name);
+      nw_step_replaces(st, at.at[k]->id, 0, NULL, "replaced with new loops of %s", block->block.name);
     nw_detach(st->p, &at, top);
   }
 }
@@ -131,7 +132,7 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
   for (int i = top; i < path->n - 1; i++) {
     if (!among(path->at[i], block->block.nvars, out->reuse))
-      nw_step_replaces(st, path->at[i]->id, 0, NULL, "dropped for fresh loops of %s", block->block.name);
+      nw_step_replaces(st, path->at[i]->id, 0, NULL, "replaced with new loops of %s", block->block.name);
     nw_note_mark(st, path->at[i]);
   }
   nw_detach(st->p, path, top);
@@ -257,7 +258,7 @@ static bool not_in_a_vector(nw_step *st, const nw_path *at) {
   const nw_stmt *loop = at->at[at->n - 1];
   const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
   if (!vector) return true;
-  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized",
+  return nw_step_refuse(st, "vector lanes cannot have separate storage", vector, "%s is vectorized",
                         vector->loop.var->name);
 }
 
@@ -266,7 +267,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   nw_box box;
   const nw_expr *guard = NULL;
   if (!nw_reads_any(in, stage->block))
-    return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s",
+    return nw_step_refuse(st, "a stage can move only to its readers", loop, "nothing there reads %s",
                           stage->block->block.name);
   if (loop) {
     nw_path path;
@@ -299,13 +300,13 @@ static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
   const char *name = block->block.name, *where = loop->loop.var->name;
   int at_own = nw_path_index(own, loop);
   if (at_own >= nw_path_exclusive(own))
-    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "that is a loop of %s itself",
-                          name);
+    return nw_step_refuse(st, "a stage can move only into a loop of a stage that reads it", loop,
+                          "that is a loop of %s itself", name);
   const nw_stmt *outside = reader_outside(st, block, loop);
   if (outside) {
     const char *why =
         nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
-    return nw_step_refuse(st, why, loop, "not everything that reads it is inside");
+    return nw_step_refuse(st, why, loop, "not all of its readers are inside that loop");
   }
   return true;
 }
@@ -339,7 +340,7 @@ bool nw_apply_compute_root(void *step) {
   nw_stmt *block = nw_step_block(st, 0, &own);
   if (!block || !can_move_whole(st, block)) return false;
   if (!nw_loop_around(&own))
-    return nw_step_refuse(st, "it is computed whole before anything reads it", NULL, "it is there already");
+    return nw_step_refuse(st, "it is already computed as a whole before its first reader", NULL, "it is already there");
   nw_lifted stage;
   nw_lift(st, &own, &stage);
   return nw_place(st, &stage, NULL);

@@ -15,7 +15,7 @@ static bool uses(const nw_stmt *s, const char *buffer) {
 
 static bool offset_ok(nw_step *st, int64_t offset) {
   if (offset >= 1 && offset <= MOST) return true;
-  const char *hint = nw_arena_printf(st->scratch, "how many rounds ahead: 1 to %d", MOST);
+  const char *hint = nw_arena_printf(st->scratch, "give 1 to %d iterations", MOST);
   return nw_fail(st->ctx, NW_ERANGE, hint, "prefetch: offset = %lld is out of range", (long long)offset);
 }
 
@@ -28,13 +28,15 @@ static void note_lines(nw_step *st, const nw_buffer *b, const nw_box *box) {
     if (d == box->n - 1) n = (n * nw_dtype_bytes(b->dtype) + LINE - 1) / LINE;
     lines *= (double)n;
   }
-  if (lines > MANY_LINES) nw_step_note(st, "that is %.0f cache lines in each round: a prefetch pays for a few", lines);
+  if (lines > MANY_LINES)
+    nw_step_note(st, "the step prefetches %.0f cache lines in each iteration; prefetching pays off only for a few",
+                 lines);
 }
 
 static void note_beyond(nw_step *st, const nw_stmt *loop, int64_t offset) {
   int64_t n;
   if (nw_is_int(loop->loop.extent, &n) && offset >= n)
-    nw_step_note(st, "%s has %lld rounds: none of them uses what is asked for %lld ahead", loop->loop.var->name,
+    nw_step_note(st, "%s has %lld iterations: none of them is %lld iterations after another", loop->loop.var->name,
                  (long long)n, (long long)offset);
 }
 
@@ -61,9 +63,10 @@ bool nw_apply_prefetch(void *step) {
   nw_stmt *loop = b ? nw_step_loop(st, LOOP, &path) : NULL;
   if (!loop || !offset_ok(st, offset)) return false;
   if (!uses(loop, b->name))
-    return nw_step_refuse(st, "what a later round will use is brought near", loop, "%s does not use it",
+    return nw_step_refuse(st, "prefetch fetches data that a later iteration uses", loop, "%s does not use it",
                           loop->loop.var->name);
-  if (b->scope == NW_LOCAL) return nw_step_refuse(st, "it has scope local", loop, "it is near already");
+  if (b->scope == NW_LOCAL)
+    return nw_step_refuse(st, "it has scope local", loop, "it is on the stack, which is already in the cache");
   nw_box box = nw_box_used(st, b, loop, &path);
   note_lines(st, b, &box);
   note_beyond(st, loop, offset);

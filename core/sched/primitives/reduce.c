@@ -14,25 +14,25 @@ typedef struct parting {
 static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   const char *at = loop->loop.var->name;
   if (x->block->block.combiner == NW_PLAIN || x->block->block.init_part)
-    return nw_step_refuse(st, "only a reduction has an init", NULL, "it is no reduction");
+    return nw_step_refuse(st, "only a reduction has an init", NULL, "it is not a reduction");
   if (!x->block->block.has_init)
-    return nw_step_refuse(st, "its init is a nest of its own by now", NULL, "it was split off already");
+    return nw_step_refuse(st, "its init is already a separate nest", NULL, "its init was already split off");
   if (x->from < 0)
-    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop,
+    return nw_step_refuse(st, "the init is placed before a loop around the reduction", loop,
                           "it is not inside that loop");
   for (int i = 1; i < x->from; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true))
-      return nw_step_refuse(st, "the init would be done again each time round", s,
-                            "the reduction runs along %s, which is outside %s", s->loop.var->name, at);
+      return nw_step_refuse(st, "the init would run again in each iteration", s,
+                            "%s is a reduction loop and is outside %s", s->loop.var->name, at);
   }
   for (int i = x->from; i < x->path.n - 1; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true) && nw_loop_binds(x->block, s, false))
-      return nw_step_refuse(st, "the init would run once for each of them", s,
-                            "%s runs along the reduction and the output", s->loop.var->name);
+      return nw_step_refuse(st, "the init would run once for each element", s,
+                            "%s runs over both the reduction and the output", s->loop.var->name);
   }
-  return nw_stays_clear(st, &x->path, x->from, x->block, "the init has no loop along the reduction");
+  return nw_stays_clear(st, &x->path, x->from, x->block, "the init has no reduction loop");
 }
 
 static nw_stmt *init_block(nw_step *st, const parting *x) {

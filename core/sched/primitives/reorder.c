@@ -23,7 +23,7 @@ bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
   const char *what = named ? nw_tree_what(way) : b.at[0]->block.name;
   const char *does = way->kind == NW_ALLOC ? "lives" : way->kind == NW_GUARD ? "stands" : "is computed";
-  const char *why = nw_arena_printf(st->scratch, "%s %s inside %s as well, so %s and %s are not perfectly nested", what,
+  const char *why = nw_arena_printf(st->scratch, "%s %s also inside %s, so %s and %s are not perfectly nested", what,
                                     does, outer->loop.var->name, outer->loop.var->name, inner->loop.var->name);
   return nw_step_refuse(st, why, outer, "%s is in the way", what);
 }
@@ -82,8 +82,8 @@ static bool on_one_path(nw_step *st, int n, nw_stmt **loop, const nw_path *deep)
   const nw_stmt *inner = deep->at[deep->n - 1];
   for (int i = 0; i < n; i++)
     if (nw_path_index(deep, loop[i]) < 0)
-      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i],
-                            "neither of %s and %s is inside the other", loop[i]->loop.var->name, inner->loop.var->name);
+      return nw_step_refuse(st, "reorder can permute only loops of one nest", loop[i],
+                            "neither %s nor %s is inside the other", loop[i]->loop.var->name, inner->loop.var->name);
   return true;
 }
 
@@ -107,7 +107,7 @@ bool nw_apply_reorder(void *step) {
   const nw_arg *list = &st->resolved[0];
   nw_stmt *loop[NW_MAX_DEPTH];
   if (list->n < 2 || list->n > NW_MAX_DEPTH) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "reorder: give two loops or more");
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "reorder: give at least two loops");
     return false;
   }
   for (int i = 0; i < list->n; i++)

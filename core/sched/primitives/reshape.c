@@ -68,9 +68,9 @@ bool nw_apply_storage_align(void *step) {
     return bad_number(st, ALIGN_AXIS, axis,
                       nw_diag_printf(st->ctx, "%s has %d dimensions, counted from 0", b->name, nw_physical_dims(b)));
   if (factor < 1 || factor > NW_MAX_STRIDE)
-    return bad_number(st, ALIGN_FACTOR, factor, "a stride is a multiple of 1 at least, and of a million at most");
+    return bad_number(st, ALIGN_FACTOR, factor, "give a factor from 1 to 1000000");
   if (offset < 0 || offset >= factor)
-    return bad_number(st, ALIGN_OFFSET, offset, "an offset is what is left of a stride: 0 to factor - 1");
+    return bad_number(st, ALIGN_OFFSET, offset, "give an offset from 0 to factor - 1");
   set_stride(st, b, (nw_stride){(int)axis, factor, offset});
   return changed(st, b);
 }
@@ -85,15 +85,15 @@ static const nw_expr *dimension(nw_step *st, int d) {
 static bool is_order(nw_step *st, const nw_buffer *b, const nw_arg *order) {
   int n = nw_physical_dims(b);
   const char *hint =
-      nw_diag_printf(st->ctx, "%s has %d dimensions in memory: name each of 0 to %d once", b->name, n, n - 1);
+      nw_diag_printf(st->ctx, "%s has %d dimensions in memory: list each of 0 to %d once", b->name, n, n - 1);
   bool seen[NW_MAX_DEPTH] = {0}, good = order->n == n && n <= NW_MAX_DEPTH;
   for (int i = 0; good && i < n; i++) {
     int64_t d = order->item[i].i;
     good = d >= 0 && d < n && !seen[d];
     if (good) seen[d] = true;
   }
-  return good ||
-         nw_fail(st->ctx, NW_EINVAL, hint, "reorder_storage: that is no order of the dimensions of %s", b->name);
+  return good || nw_fail(st->ctx, NW_EINVAL, hint, "reorder_storage: dims is not a permutation of the dimensions of %s",
+                         b->name);
 }
 
 static void move_strides(nw_buffer *b, const nw_arg *order) {
@@ -163,8 +163,8 @@ static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *con
   if (!r.bad && n) return true;
   char *what = r.bad ? nw_expr_show(r.bad) : NULL;
   nw_fail(st->ctx, NW_EINVAL, "function(i, j) return j // 32, i, j % 32 end",
-          "transform_layout: a layout gives whole numbers made of the indices of %s%s%s", b->name, what ? ", not " : "",
-          what ? what : "");
+          "transform_layout: a layout must return integer expressions of the indices of %s%s%s", b->name,
+          what ? ", not " : "", what ? what : "");
   free(what);
   return false;
 }
@@ -179,8 +179,8 @@ static bool is_compact(nw_step *st, const nw_buffer *b) {
   double all = 16;
   for (int d = 0; d < b->ndim && known; d++) known = nw_is_int(b->shape[d], &n), all *= known ? (double)n : 1;
   if (!known || used <= room + all) return true;
-  return nw_step_refuse(st, "a layout may leave gaps, but not more than fifteen in sixteen", NULL,
-                        "its %.0f elements would be spread over %.0f places", all / 16, used);
+  return nw_step_refuse(st, "at least one position in 16 must be used", NULL,
+                        "its %.0f elements would be spread over %.0f positions", all / 16, used);
 }
 
 bool nw_apply_transform_layout(void *step) {
@@ -188,7 +188,8 @@ bool nw_apply_transform_layout(void *step) {
   nw_buffer *b = nw_temp_arg(st, 0);
   const nw_arg *layout = &st->resolved[1];
   if (!b) return false;
-  if (b->nstrides) return nw_step_refuse(st, "transform first, then align", NULL, "its strides are aligned");
+  if (b->nstrides)
+    return nw_step_refuse(st, "use transform_layout before storage_align", NULL, "its strides are already aligned");
   const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, layout->n + 1);
   for (int i = 0; i < layout->n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
   return is_layout(st, b, layout->n, e) && nw_put_layout(st, b, layout->n, e) && is_compact(st, b) && changed(st, b);

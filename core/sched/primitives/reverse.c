@@ -158,14 +158,14 @@ static bool can_follow(reverse *x, const nw_path *own) {
   const char *name = x->block->block.name, *where = x->loop->loop.var->name;
   if (!nw_one_nest(x->st, x->block)) return false;
   if (nw_path_index(own, x->loop) >= nw_path_exclusive(own))
-    return nw_step_refuse(x->st, "a stage moves into a loop of what it reads", x->loop, "that is a loop of %s itself",
-                          name);
+    return nw_step_refuse(x->st, "a stage can move only into a loop of a stage that it reads", x->loop,
+                          "that is a loop of %s itself", name);
   if (is_kept_inside(own, x->loop))
-    return nw_step_refuse(x->st, "what it reads is kept there, and it cannot leave that", x->loop,
-                          "it is computed there already");
+    return nw_step_refuse(x->st, "its input is allocated inside that loop, so it cannot move out", x->loop,
+                          "it is already computed there");
   if (!nw_feeds(x->loop, x->block))
-    return nw_step_refuse(x->st, "a round would make nothing ready for it", x->loop, "nothing in %s is read by %s",
-                          where, name);
+    return nw_step_refuse(x->st, "an iteration would complete none of its inputs", x->loop,
+                          "no iteration of %s computes an input of %s", where, name);
   return true;
 }
 

@@ -42,12 +42,12 @@ static bool find_producer(merge *x) {
   search s = {.x = x};
   nw_visit(x->block->block.target[0].value, see_load, &s);
   const char *name = x->block->block.name;
-  if (!s.load) return refuse(x->st, "there is nothing it could become part of", "it reads no stage");
+  if (!s.load) return refuse(x->st, "there is no stage to merge it into", "it reads no stage");
   if (s.other && strcmp(s.other->name, s.load->name))
-    return nw_step_refuse(x->st, "it can become part of one only", NULL, "%s reads two stages, %s and %s", name,
+    return nw_step_refuse(x->st, "it can be merged into one stage only", NULL, "%s reads two stages, %s and %s", name,
                           s.load->name, s.other->name);
   if (s.other)
-    return nw_step_refuse(x->st, "an element would need others that may not be there yet", NULL,
+    return nw_step_refuse(x->st, "an element would need others that may not be computed yet", NULL,
                           "%s reads %s at several places", name, s.load->name);
   x->load = s.load;
   x->buffer = s.load->name;
@@ -60,11 +60,11 @@ static bool same_stage(const merge *x, const nw_stmt *b) { return !strcmp(b->blo
 
 static bool only_reader(const merge *x) {
   if (nw_find_buffer(x->st->p, x->buffer)->role != NW_TEMP)
-    return nw_step_refuse(x->st, "nothing would write it any more", NULL, "%s is an output", x->buffer);
+    return nw_step_refuse(x->st, "nothing would write the output", NULL, "%s is an output", x->buffer);
   for (int i = 0; i < x->all.n; i++)
     if (nw_block_reads(x->all.at[i], x->buffer) && !same_stage(x, x->all.at[i]))
-      return nw_step_refuse(x->st, "it would not be there any more", NULL, "%s reads %s too", x->all.at[i]->block.name,
-                            x->buffer);
+      return nw_step_refuse(x->st, "that stage needs the values that would no longer be stored", NULL,
+                            "%s reads %s too", x->all.at[i]->block.name, x->buffer);
   return true;
 }
 
@@ -77,8 +77,8 @@ static bool one_to_one(const merge *x) {
     for (int d = 0; d < x->load->n; d++) uses += x->load->arg[d] == b->block.var[i].var;
     fits = uses == 1;
   }
-  return fits || nw_step_refuse(x->st, "an element must be made of one element", NULL,
-                                "%s does not read %s element by element", b->block.name, x->buffer);
+  return fits || nw_step_refuse(x->st, "each element must depend on one element only", NULL,
+                                "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
 // A copy of a reduction: the reduction can store where the copy would have.
@@ -98,24 +98,26 @@ static bool plain_indices(const nw_stmt *b) {
 
 static bool can_take_over(const merge *x, const nw_stmt *b) {
   if (b->block.ntargets != 1)
-    return nw_step_refuse(x->st, "the other would be computed with it", NULL, "%s makes several tensors",
+    return nw_step_refuse(x->st, "its other tensors depend on the original value", NULL, "%s computes several tensors",
                           b->block.name);
   if (nw_block_reads(b, x->buffer))
     return nw_step_refuse(x->st, "it reads itself", NULL, "%s is a scan", b->block.name);
   if (reduces(b) && is_copy(x)) return true;
   if (reduces(b))
-    return nw_step_refuse(x->st, "what it stores in between is no result", NULL, "%s is a reduction", x->buffer);
-  return plain_indices(b) || nw_step_refuse(x->st, "an instance must make one element, named by its variables", NULL,
-                                            "%s writes at computed indices", b->block.name);
+    return nw_step_refuse(x->st, "the values it stores before the last update are not results", NULL,
+                          "%s is a reduction", x->buffer);
+  return plain_indices(b) || nw_step_refuse(x->st, "each iteration must write one element, identified by its variables",
+                                            NULL, "%s writes at computed indices", b->block.name);
 }
 
 static bool can_merge(merge *x) {
   const nw_stmt *b = x->block;
-  if (reduces(b)) return refuse(x->st, "it is made of many elements", "it is a reduction");
-  if (b->block.ntargets != 1) return refuse(x->st, "one element becomes one", "it makes several tensors");
+  if (reduces(b)) return refuse(x->st, "each element depends on many elements", "it is a reduction");
+  if (b->block.ntargets != 1)
+    return refuse(x->st, "each iteration must write one element", "it computes several tensors");
   if (!find_producer(x) || !only_reader(x) || !one_to_one(x)) return false;
   if (nw_tree_prefetches(x->st->p->root, x->buffer))
-    return nw_step_refuse(x->st, "what has no storage cannot be brought near", NULL, "%s is prefetched", x->buffer);
+    return nw_step_refuse(x->st, "data without storage cannot be prefetched", NULL, "%s is prefetched", x->buffer);
   for (int i = 0; i < x->all.n; i++)
     if (nw_block_writes(x->all.at[i], x->buffer) && !can_take_over(x, x->all.at[i])) return false;
   return true;

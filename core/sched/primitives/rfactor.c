@@ -33,13 +33,13 @@ static int writers(nw_step *st, const char *buffer) {
 
 static bool whole_reduction(nw_step *st, const nw_stmt *block) {
   if (block->block.combiner == NW_PLAIN)
-    return nw_step_refuse(st, "only a reduction has partial results", NULL, "it is no reduction");
+    return nw_step_refuse(st, "only a reduction has partial results", NULL, "it is not a reduction");
   if (!block->block.has_init)
-    return nw_step_refuse(st, "each partial result needs an init of its own: rfactor first", NULL,
+    return nw_step_refuse(st, "each partial result needs its own init: use rfactor first", NULL,
                           "its init was split off");
   for (int t = 0; t < block->block.ntargets; t++)
     if (writers(st, block->block.target[t].buffer) != 1)
-      return nw_step_refuse(st, "the pieces would have to be factored together: rfactor before a tail is cut", NULL,
+      return nw_step_refuse(st, "the pieces cannot be factored separately: use rfactor before a tail is cut", NULL,
                             "%d blocks write it", writers(st, block->block.target[t].buffer));
   return true;
 }
@@ -53,10 +53,10 @@ static bool only_sizes(const nw_path *path, const nw_expr *e) {
 static bool reduces_alone(nw_step *st, const factoring *f, const nw_stmt *loop) {
   const char *name = loop->loop.var->name;
   if (nw_loop_binds(f->block, loop, false))
-    return nw_step_refuse(st, "its iterations would be a dimension of the output twice", loop,
-                          "%s runs along the reduction and the output", name);
+    return nw_step_refuse(st, "its iterations already correspond to a dimension of the output", loop,
+                          "%s runs over both the reduction and the output", name);
   if (!only_sizes(&f->path, loop->loop.begin) || !only_sizes(&f->path, loop->loop.extent))
-    return nw_step_refuse(st, "a dimension has the same extent everywhere", loop,
+    return nw_step_refuse(st, "a dimension must have the same extent for all elements", loop,
                           "the bounds of %s depend on other loops", name);
   return true;
 }
@@ -73,9 +73,10 @@ static bool find_loops(nw_step *st, factoring *f) {
     found |= s == f->loop;
   }
   if (found)
-    return nw_stays_clear(st, &f->path, f->top, f->block, "their combination has none of the loops of the reduction");
-  return nw_step_refuse(st, "partial results are made along a loop of the reduction", f->loop,
-                        "the reduction does not run along %s", f->loop->loop.var->name);
+    return nw_stays_clear(st, &f->path, f->top, f->block,
+                          "the combination of the partial results is outside the reduction loops");
+  return nw_step_refuse(st, "partial results need a reduction loop", f->loop, "%s is not a reduction loop",
+                        f->loop->loop.var->name);
 }
 
 // A guard of both kinds of loop cannot go with either.
@@ -90,8 +91,8 @@ static bool guards_part(nw_step *st, const factoring *f) {
       *(nw_loop_binds(f->block, s, true) ? &reduces : &other) = true;
     }
     if (reduces && other)
-      return nw_step_refuse(st, "the neutral element can stand for what a guard of the reduction leaves out, no more",
-                            f->loop, "a guard speaks of the reduction and the output");
+      return nw_step_refuse(st, "the neutral element can replace only iterations that a guard of the reduction skips",
+                            f->loop, "a guard depends on both the reduction and the output");
   }
   return true;
 }

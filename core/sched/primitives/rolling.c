@@ -19,17 +19,19 @@ static bool can_roll(roll *x, const nw_path *path) {
   nw_step *st = x->st;
   const char *name = x->buffer->name;
   if (x->buffer->role != NW_TEMP)
-    return nw_step_refuse(st, "the caller reads all of it, and owns it", NULL, "%s is an %s", name,
+    return nw_step_refuse(st, "the caller owns all of it", NULL, "%s is an %s", name,
                           x->buffer->role == NW_INPUT ? "input" : "output");
-  if (x->buffer->nlayout) return nw_step_refuse(st, "a buffer has one layout", NULL, "%s has a layout already", name);
+  if (x->buffer->nlayout)
+    return nw_step_refuse(st, "the layout of a buffer can be changed only once", NULL, "%s already has a layout", name);
   x->loop = nw_loop_around(path);
   if (!x->loop)
-    return nw_step_refuse(st, "all of it is needed at once; compute_at and store_at make it a window that moves", NULL,
-                          "%s is computed whole", name);
+    return nw_step_refuse(
+        st, "all of it is needed at once; use compute_at and store_at so that only a moving window is needed", NULL,
+        "%s is computed as a whole", name);
   x->alloc = nw_find_alloc(st->p, name);
   if (nw_tree_has(x->loop, x->alloc))
-    return nw_step_refuse(st, "store_at keeps it over the rounds of a loop; then the rows in use move on", x->loop,
-                          "%s is fresh in every round of %s", name, x->loop->loop.var->name);
+    return nw_step_refuse(st, "use store_at to keep it over the iterations of a loop; the rows in use then move",
+                          x->loop, "%s is allocated anew in every iteration of %s", name, x->loop->loop.var->name);
   return true;
 }
 
@@ -49,8 +51,8 @@ static bool find_dim(const roll *x, int *out) {
   }
   for (int d = dim ? (int)dim - 1 : 0; d < (dim ? dim : n); d++)
     if (rows_in_use(x, d) || nw_step_given(st, ROLL_SIZE)) return *out = d, true;
-  return nw_step_refuse(st, "a round uses all that is stored", x->loop, "no window of %s moves along %s",
-                        x->buffer->name, x->loop->loop.var->name);
+  return nw_step_refuse(st, "an iteration uses all stored elements", x->loop,
+                        "the part of %s in use does not move along %s", x->buffer->name, x->loop->loop.var->name);
 }
 
 static int64_t power_of_two(int64_t n) {

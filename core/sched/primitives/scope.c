@@ -28,8 +28,8 @@ static bool block_holds(void *env, const nw_path *path) {
   u->path = path;
   for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++)
     if (!target_holds(u, &s->block.target[t]))
-      return nw_step_refuse(u->st, "what uses a temporary stands inside the loop that keeps it", NULL,
-                            "%s would use %s outside of where that is kept", s->block.name, u->missing);
+      return nw_step_refuse(u->st, "all uses of a temporary must be inside the loop that allocates it", NULL,
+                            "%s would use %s outside its allocation", s->block.name, u->missing);
   return true;
 }
 

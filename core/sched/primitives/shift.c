@@ -23,11 +23,12 @@ bool nw_apply_skew(void *step) {
   int64_t f = nw_step_int(st, SKEW_FACTOR, 0);
   if (!loop || !outer) return false;
   if (f == 0 || f > SKEW_LIMIT || f < -SKEW_LIMIT) {
-    const char *hint = nw_arena_printf(st->scratch, "a number from %d to %d, but for 0", -SKEW_LIMIT, SKEW_LIMIT);
+    const char *hint =
+        nw_arena_printf(st->scratch, "give a number from %d to %d other than 0", -SKEW_LIMIT, SKEW_LIMIT);
     return nw_fail(st->ctx, NW_ERANGE, hint, "skew: factor = %lld is out of range", (long long)f);
   }
   if (loop == outer || !nw_tree_has(outer, loop))
-    return nw_step_refuse(st, "a loop is skewed by one it runs inside of", outer, "%s is not inside %s",
+    return nw_step_refuse(st, "a loop can only be skewed by an enclosing loop", outer, "%s is not inside %s",
                           loop->loop.var->name, outer->loop.var->name);
   move_begin(st, loop, nw_mul(st->p->pool, nw_index(st->p->pool, f), outer->loop.var));
   return true;
@@ -46,7 +47,7 @@ static bool moderate(void *env, const nw_expr *e) {
 
 static bool begin_ok(nw_step *st, const nw_expr *begin) {
   if (nw_visit(begin, moderate, NULL)) return true;
-  nw_fail(st->ctx, NW_ERANGE, "2^40 is as far as a loop can begin", "shift: begin is out of range");
+  nw_fail(st->ctx, NW_ERANGE, "give a number from -2^40 to 2^40", "shift: begin is out of range");
   return false;
 }
 
@@ -91,10 +92,10 @@ bool nw_apply_remove_unit_loop(void *step) {
   nw_stmt *loop = nw_step_loop(st, 0, &path);
   if (!loop) return false;
   if (loop->loop.mark != NW_SERIAL)
-    return nw_step_refuse(st, "its mark would be lost with it", loop, "it is marked %s",
-                          nw_loop_kind_name(loop->loop.mark));
+    return nw_step_refuse(st, "its mark would be lost", loop, "it is marked %s", nw_loop_kind_name(loop->loop.mark));
   if (!runs_once(st, &path))
-    return nw_step_refuse(st, "only a loop of one iteration is its body", loop, "it is not known to run exactly once");
+    return nw_step_refuse(st, "only a loop of one iteration can be replaced by its body", loop,
+                          "it is not known to run exactly once");
   nw_stmt *parent = path.at[path.n - 2];
   int pos = path.pos[path.n - 1];
   nw_kids_remove(st->p, parent, pos);

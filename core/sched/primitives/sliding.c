@@ -70,21 +70,21 @@ static bool find_moving(slide *x) {
     nw_block_var *v = &block_of(x)->block.var[i];
     if (!moves(x, v)) continue;
     if (x->var)
-      return nw_step_refuse(x->st, "what is new in a round is no box then", x->over, "%s and %s both move along %s",
-                            x->var->var->name, v->var->name, over);
+      return nw_step_refuse(x->st, "the new elements of an iteration would not form a box", x->over,
+                            "%s and %s both move along %s", x->var->var->name, v->var->name, over);
     x->var = v;
   }
   if (!x->var)
-    return nw_step_refuse(x->st, "compute it outside of that loop", x->over,
-                          "every round of %s computes the same part of %s", over, name);
+    return nw_step_refuse(x->st, "compute it outside that loop", x->over,
+                          "every iteration of %s computes the same part of %s", over, name);
   x->loop = loop_along(x, x->var);
   if (!x->loop)
-    return nw_step_refuse(x->st, "store_at shortens that loop; use it before that", x->over,
-                          "the loop of %s along %s was split or marked", name, x->var->var->name);
+    return nw_step_refuse(x->st, "store_at must shorten that loop: use store_at before splitting or marking it",
+                          x->over, "the loop of %s along %s was split or marked", name, x->var->var->name);
   x->lo = end_of_range(x, x->var, true);
   x->hi = end_of_range(x, x->var, false);
-  return x->lo || nw_step_refuse(x->st, "then it is not known what is new in a round", x->over,
-                                 "the part of %s that a round computes has no first element", name);
+  return x->lo || nw_step_refuse(x->st, "so the new elements of an iteration are not known", x->over,
+                                 "the part of %s that an iteration computes has no known first element", name);
 }
 
 // ---- ranges of rows
@@ -179,15 +179,17 @@ static void slide_along(slide *x, int keep) {
   nw_step *st = x->st;
   const char *name = block_of(x)->block.name, *over = x->over->loop.var->name;
   if (!proven(x, x->top, nw_le(st->p->pool, x->lo, round_before(x, x->hi, x->over)))) {
-    nw_step_note(st, "rounds of %s share nothing of %s: only its storage moves", over, name);
+    nw_step_note(st, "iterations of %s share no elements of %s: only its storage moves", over, name);
     return;
   }
   find_first(x, keep);
   nw_stmt *nest = first_rows(x);
   new_rows(x);
   nw_kids_insert(st->p, x->path.at[x->before - 1], x->path.pos[x->before], nest);
-  nw_step_note(st, "%s slides along %s: a round computes only what is new, %s what the first one lacks", name, over,
-               nw_blocks_below(st->scratch, nest).at[0]->block.name);
+  nw_step_note(st,
+               "%s slides along %s: an iteration computes only new elements; %s computes the other elements of the "
+               "first iteration",
+               name, over, nw_blocks_below(st->scratch, nest).at[0]->block.name);
 }
 
 // ---- the step
@@ -201,11 +203,11 @@ static bool can_hold(slide *x, const nw_stmt *keep, int at) {
   const char *name = block_of(x)->block.name;
   x->at = loop_above(&x->path, x->top - 1);
   if (at < 0)
-    return nw_step_refuse(x->st, "compute_at puts it into the loops that share its storage", keep,
+    return nw_step_refuse(x->st, "first use compute_at to move it into that loop", keep,
                           "it is not computed inside that loop");
   if (loop_above(&x->path, x->home) <= at)
-    return nw_step_refuse(x->st, "storage moves outwards, over the loops it is to be kept for", keep,
-                          "%s is stored there already, or further out", name);
+    return nw_step_refuse(x->st, "store_at can only move storage outward", keep,
+                          "%s is already stored there or further out", name);
   x->over = x->path.at[x->at];
   return true;
 }

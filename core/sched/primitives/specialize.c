@@ -30,8 +30,8 @@ static bool condition_ok(nw_step *st, const nw_expr *cond, const nw_path *around
   speaks s = {st->p, around, NULL};
   if (nw_visit(cond, see_var, &s)) return true;
   nw_fail(st->ctx, NW_EINVAL, NULL,
-          around ? "%s: the condition speaks of sizes and of loops around, and %s is neither"
-                 : "%s: the fact speaks of sizes, and %s is none",
+          around ? "%s: the condition may use sizes and enclosing loops; %s is neither"
+                 : "%s: the fact may use only sizes; %s is not a size",
           st->primitive->name, s.other);
   return false;
 }
@@ -42,7 +42,7 @@ static bool condition_ok(nw_step *st, const nw_expr *cond, const nw_path *around
 static bool place(nw_step *st, nw_path *path) {
   bool loop = nw_step_given(st, SPECIALIZE_LOOP), stage = nw_step_given(st, SPECIALIZE_STAGE);
   if (loop && stage) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "specialize: give a loop or a stage, one of them");
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "specialize: give a loop or a stage, not both");
     return false;
   }
   if (loop) return nw_step_loop(st, SPECIALIZE_LOOP, path) != NULL;
@@ -124,7 +124,7 @@ bool nw_apply_specialize(void *step) {
   nw_stmt *s = body_of(st, &path);
   if (!known && !nw_affordable(st, s, 2)) return false;
   make_versions(st, &path, s, cond, known);
-  if (known) nw_step_note(st, "the condition %s: there is one version", known > 0 ? "always holds" : "never holds");
+  if (known) nw_step_note(st, "the condition %s: only one version is kept", known > 0 ? "always holds" : "never holds");
   return true;
 }
 
@@ -133,8 +133,8 @@ bool nw_apply_specialize(void *step) {
 static bool refuse_fact(nw_step *st, const nw_ranges *r, const nw_expr *fact) {
   const nw_expr *known = nw_ruled_out_by(r, fact);
   char *text = known ? nw_expr_show(known) : NULL;
-  nw_step_refuse(st, "a fact is true of some sizes", NULL, "it is never true%s%s%s", text ? ": " : "", text ? text : "",
-                 text ? " is known" : "");
+  nw_step_refuse(st, "a fact must be true for some sizes", NULL, "it is never true%s%s%s", text ? ": " : "",
+                 text ? text : "", text ? " is known" : "");
   free(text);
   return false;
 }
@@ -149,7 +149,7 @@ bool nw_apply_assume(void *step) {
   bool always = nw_prove(&r, fact), never = nw_disprove(&r, fact) && !refuse_fact(st, &r, fact);
   nw_ranges_free(&r);
   if (never) return false;
-  if (always) nw_step_note(st, "that is known already");
+  if (always) nw_step_note(st, "this fact is already known");
   const nw_expr **all = NW_NEW_N(p->arena, const nw_expr *, p->nfacts + 1);
   for (int i = 0; i < p->nfacts; i++) all[i] = p->fact[i];
   all[p->nfacts++] = fact;

@@ -21,7 +21,7 @@ nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int na
   if (nw_step_given(st, name) && !nw_name_given(st->ctx, "a buffer", want)) return NULL;
   const char *unique = nw_unique_block_name(st->p, nw_unique_buffer_name(st->p, want));
   if (nw_step_given(st, name) && strcmp(unique, want)) {
-    nw_fail(st->ctx, NW_EINVAL, NULL, "%s: there is a %s already", st->primitive->name, want);
+    nw_fail(st->ctx, NW_EINVAL, NULL, "%s: the name %s is already used", st->primitive->name, want);
     return NULL;
   }
   return nw_add_buffer(st->p, unique, of->dtype, scope, NW_TEMP, of->ndim, of->shape);
@@ -99,7 +99,7 @@ nw_buffer *nw_tensor_arg(nw_step *st, int param) {
 }
 
 static bool no_reader(nw_step *st, const char *tensor) {
-  return nw_step_refuse(st, "a copy is made for its readers", NULL, "nothing reads %s", tensor);
+  return nw_step_refuse(st, "a copy must have a reader", NULL, "nothing reads %s", tensor);
 }
 
 // Where no readers are named a copy is for all but those that fill the tensor: a scan reads itself.
@@ -115,8 +115,7 @@ static bool readers_read(nw_step *st, const char *tensor, const nw_arg *readers)
     const nw_stmt *block = nw_stage_block(st->p, readers->item[i].name);
     if (!block) return nw_fail_unknown_stage(st->ctx, st->p, readers->item[i].name), false;
     if (!nw_block_reads(block, tensor))
-      return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", block->block.name,
-                            tensor);
+      return nw_step_refuse(st, "a copy must have a reader", NULL, "%s does not read %s", block->block.name, tensor);
   }
   return true;
 }
@@ -240,8 +239,8 @@ bool nw_apply_cache_read(void *step) {
 nw_buffer *nw_temp_arg(nw_step *st, int param) {
   nw_buffer *b = nw_tensor_arg(st, param);
   if (!b || b->role == NW_TEMP) return b;
-  nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "it is an %s",
-                 b->role == NW_INPUT ? "input" : "output");
+  nw_step_refuse(st, "the caller owns it; use cache_read or cache_write to make a copy that can be changed", NULL,
+                 "it is an %s", b->role == NW_INPUT ? "input" : "output");
   return NULL;
 }
 

@@ -16,7 +16,7 @@ static void note_size(nw_step *st, const nw_block_target *t) {
   const nw_machine *m = &st->p->target->machine;
   int64_t bytes = bytes_of(st->p, t), cache = m->nlevels ? m->level[m->nlevels - 1].bytes : 0;
   if (bytes && bytes <= cache)
-    nw_step_note(st, "%s takes %lld KiB, and a cache of %lld KiB would hold it: an ordinary store leaves it there",
+    nw_step_note(st, "%s takes %lld KiB and fits into the cache of %lld KiB: ordinary stores would keep it there",
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
 }
 
@@ -25,8 +25,8 @@ static void note_reader(nw_step *st, const nw_path *path, const nw_block_target 
   for (int i = path->n - 2; i > 0; i--) {
     const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
     if (!reader) continue;
-    nw_step_note(st, "%s reads %s back inside %s: each line comes from memory again", reader->block.name, t->buffer,
-                 loop->loop.var->name);
+    nw_step_note(st, "%s reads %s back inside %s: each line is fetched from memory again", reader->block.name,
+                 t->buffer, loop->loop.var->name);
     return;
   }
 }
@@ -36,7 +36,8 @@ bool nw_apply_stream_stores(void *step) {
   nw_path path;
   nw_stmt *block = nw_step_block(st, 0, &path);
   if (!block) return false;
-  if (block->block.target[0].stream) return nw_step_refuse(st, "once is enough", NULL, "they stream already");
+  if (block->block.target[0].stream)
+    return nw_step_refuse(st, "a second time has no effect", NULL, "its stores already stream");
   for (int i = 0; i < block->block.ntargets; i++) {
     block->block.target[i].stream = true;
     note_size(st, &block->block.target[i]);

@@ -16,7 +16,7 @@ static bool say(nw_step *st, nw_stmt *s) {
   s->step = st->p->step;
   if (!nw_step_given(st, VALUE))
     return nw_tag_drop(s, row->key) ||
-           nw_step_refuse(st, "without a value, what was said is taken back", NULL, "nothing was said of it");
+           nw_step_refuse(st, "without a value, the step removes the property", NULL, "the property is not set");
   if (value->name && !nw_text_ok(st->ctx, row->key, value->name, strlen(value->name), false)) return false;
   nw_tag t = {.row = row, .text = value->name ? nw_pool_name(st->p->pool, value->name) : NULL, .number = value->i};
   if (!nw_tag_fits(row, &t)) return unfit(st, row);

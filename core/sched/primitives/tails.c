@@ -32,14 +32,15 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
 
 // Of the iterations that are too many, and of a last round that may have some.
 static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
-static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "goes beyond the end",
+static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
 
 // `rounds` of `factor` for n iterations; asked for as parts, they may be more than have work.
 static void note_rounds(nw_step *st, int64_t n, int64_t factor, int64_t rounds, nw_tail tail) {
   int64_t busy = (n + factor - 1) / factor, all = rounds * factor;
   if (busy < rounds)
-    nw_step_note(st, "%lld rounds of %lld for %lld iterations: only %lld have work; %lld of %lld iterations are %s",
+    nw_step_note(st,
+                 "%lld blocks of %lld for %lld iterations: only %lld blocks have work; %lld of %lld iterations are %s",
                  (long long)rounds, (long long)factor, (long long)n, (long long)busy, (long long)(all - n),
                  (long long)all, too_many[tail]);
   else
@@ -52,15 +53,15 @@ void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail t
   const char *name = loop->loop.var->name;
   if (x->divides) nw_step_note(st, "%s divides evenly: no tail", name);
   if (x->tail && (nw_is_const(by, 0) || nw_is_const(x->loop[0]->loop.extent, 0)))
-    nw_step_note(st, "all of %s is the tail: it has too few iterations for anything else", name);
+    nw_step_note(st, "all of %s is the tail: the loop has fewer iterations than one block", name);
   if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   if (x->aligned)
-    nw_step_note(st, "%s begins elsewhere in each row: cut at multiples of %lld, with the ends %s", name,
+    nw_step_note(st, "the first value of %s varies: the loop is cut at multiples of %lld, and both ends are %s", name,
                  (long long)factor, tail == NW_TAIL_PREDICATE ? "masked" : "guarded");
   else if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->loop[0]->loop.extent, &rounds))
     note_rounds(st, n, factor, rounds, tail);
   else
-    nw_step_note(st, "%lld is not known to divide the extent of %s: the last round %s", (long long)factor, name,
+    nw_step_note(st, "%lld is not known to divide the extent of %s: the last iteration %s", (long long)factor, name,
                  last_round[tail]);
 }
 
@@ -120,7 +121,7 @@ static bool leave(void *env, nw_stmt *s) {
 void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split) {
   int id[NW_MAX_FACTORS];
   char *by = nw_expr_show(block);
-  nw_step_note(st, "%s has no round of %s: all of it is the tail", loop->loop.var->name, by);
+  nw_step_note(st, "%s has no full block of %s: all of it is the tail", loop->loop.var->name, by);
   free(by);
   for (int i = 0; i < n; i++) id[i] = split[i]->id;
   nw_walk_from(whole, leave, &(leaving){st, n, split});

@@ -12,17 +12,17 @@ static bool unknown(nw_step *st, const char *name) {
   nw_str known = {0};
   size_t n = strcspn(name, ":");
   for (int i = 0; i < nw_intrinsic_count(st->ctx); i++)
-    nw_str_fmt(&known, "%s%s", known.n ? ", " : "registered are ", nw_intrinsic_at(st->ctx, i)->id);
-  nw_str_fmt(&known, "%snw.intrinsic{...} registers one", known.n ? "; " : "");
+    nw_str_fmt(&known, "%s%s", known.n ? ", " : "registered intrinsics: ", nw_intrinsic_at(st->ctx, i)->id);
+  nw_str_fmt(&known, "%suse nw.intrinsic{...} to register one", known.n ? "; " : "");
   const nw_intrinsic *other = NULL;
   for (int i = 0; name[n] && i < nw_intrinsic_count(st->ctx); i++)
     if (!strncmp(nw_intrinsic_at(st->ctx, i)->name, name, n) && !nw_intrinsic_at(st->ctx, i)->name[n])
       other = nw_intrinsic_at(st->ctx, i);
   if (other)
-    nw_fail(st->ctx, NW_EINVAL, known.s,
-            "tensorize: intrinsic %.*s is registered, but is not %s: it does something else", (int)n, name, name);
+    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: the registered intrinsic %.*s is not %s: its definition differs",
+            (int)n, name, name);
   else
-    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: there is no intrinsic %s", name);
+    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: no intrinsic is named %s", name);
   nw_str_free(&known);
   return false;
 }
@@ -69,9 +69,8 @@ static const nw_stmt *lanes_around(const nw_path *path) {
 static bool in_lanes(nw_step *st, const nw_path *path) {
   const nw_stmt *loop = lanes_around(path);
   if (!loop) return false;
-  nw_step_refuse(st, "a call is made by a thread of the processor, not for each lane of a vector or thread of a grid",
-                 loop, "%s is a %s loop, and the call would be inside", loop->loop.var->name,
-                 nw_loop_kind_name(loop->loop.mark));
+  nw_step_refuse(st, "only a CPU thread can call an intrinsic, not a vector lane or a GPU thread", loop,
+                 "the call would be inside %s, a %s loop", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
   return true;
 }
 
@@ -92,12 +91,12 @@ bool nw_apply_tensorize(void *step) {
   if (!in) return unknown(st, name);
   st->resolved[1].name = in->id;
   if (in_lanes(st, &path)) return false;
-  if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "it is not what %s does");
+  if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "its nest does not match %s");
   nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
   call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
   nw_kids_set(st->p, call, 1, &loop);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
-  if (sums_floats(st->p, m.block)) nw_step_rounds(st, "rounding may change: %s adds up in its own order", in->name);
+  if (sums_floats(st->p, m.block)) nw_step_rounds(st, "rounding may change: %s sums in its own order", in->name);
   return true;
 }
 
@@ -117,7 +116,7 @@ static bool holds(void *env, const nw_path *path) {
   if (in_lanes(h->st, path))
     h->ok = false;
   else if (in && !nw_unify(h->st->p, call, in, &m))
-    h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer be what %s does");
+    h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer match %s");
   return h->ok;
 }
 

@@ -17,11 +17,11 @@ static bool can_trim(nw_step *st, nw_stmt *loop) {
   const nw_stmt *owner = NULL;
   const char *name = loop->loop.var->name;
   if (loop->loop.nfused)
-    return nw_step_refuse(st, "its rounds are those of several loops; trim before fusing", loop, "%s is a fused loop",
+    return nw_step_refuse(st, "its iterations combine several loops: use trim before fuse", loop, "%s is a fused loop",
                           name);
   nw_walk_from(loop, holds_init, &owner);
-  return !owner || nw_step_refuse(st, "s:decompose_reduction gives the init a nest of its own, outside of the loop",
-                                  loop, "%s is set to its init in the first round of %s", owner->block.name, name);
+  return !owner || nw_step_refuse(st, "use s:decompose_reduction to move the init out of the loop", loop,
+                                  "%s gets its init in the first iteration of %s", owner->block.name, name);
 }
 
 static void set_rounds(nw_step *st, nw_stmt *loop, const nw_interval *x) {
@@ -44,11 +44,10 @@ bool nw_apply_trim(void *step) {
   nw_find(st->before, loop->id, &before);
   if (!nw_contributing_rounds(st->before, before.at[before.n - 1], &x)) return false;
   if (!x.nconds)
-    return nw_step_refuse(
-        st,
-        "what a sum adds must be written nw.select(condition, x, 0): select(c, x, 0)*y is not 0 where y "
-        "is infinite",
-        loop, "every round of %s may add something", loop->loop.var->name);
+    return nw_step_refuse(st,
+                          "the term of the sum must have the form nw.select(condition, x, 0): select(c, x, 0)*y is not "
+                          "0 where y is infinite",
+                          loop, "every iteration of %s may add something", loop->loop.var->name);
   set_rounds(st, loop, &x);
   st->out.loop[st->out.n++] = loop->id;
   return true;

@@ -20,7 +20,7 @@ local function refused(message, hint, step)
 end
 
 describe("a division by what may be zero, in a step", function()
-  local LEAST = 'say first what it is at least: s:assume "M >= 1"'
+  local LEAST = 'first assume a lower bound: s:assume "M >= 1"'
 
   it("is refused in every argument that takes an expression", function()
     refused("cut: at can divide by zero: 8 // M", LEAST, function(s) s:cut("i", "8 // M") end)
@@ -74,15 +74,15 @@ describe("a division by what may be zero, in a step", function()
 end)
 
 describe("a fact", function()
-  it("is made of whole numbers", function()
+  it("may use only whole numbers", function()
     local plainly = tostring((doubled()))
     local s, M = doubled()
     for _, fact in ipairs {"M >= 8.0", nw.ge(M, 8.0), "M * 1.0 == 8.0"} do
-      local e = support.fails("assume: fact is made of whole numbers", "invalid", s.assume, s, fact)
+      local e = support.fails("assume: fact may use only whole numbers", "invalid", s.assume, s, fact)
       assert.equal("write 8, not 8.0", e.hint)
     end
-    support.fails("specialize: condition is made of whole numbers", "invalid", s.specialize, s, "M >= 8.0")
-    support.fails("a fact is made of whole numbers", "type", nw.fact, M, nw.ge(M, 8.0))
+    support.fails("specialize: condition may use only whole numbers", "invalid", s.specialize, s, "M >= 8.0")
+    support.fails("a fact may use only whole numbers", "type", nw.fact, M, nw.ge(M, 8.0))
     assert.equal(plainly, tostring(s))
   end)
 
@@ -116,10 +116,10 @@ describe("a fact", function()
     local K = nw.size "K"
     assert.equal(K, nw.fact(K, "K % 8 == 0"))
     support.fails("K %% 8 == 1 is never true: K %% 8 == 0 is known", "invalid", nw.fact, K, "K % 8 == 1")
-    support.fails("a fact as text speaks of its size alone, and L is not K", "invalid", nw.fact, K, "L >= 8")
-    support.fails('the fact "K %% " cannot be read', "invalid", nw.fact, K, "K % ")
+    support.fails("a fact given as text may use only its own size; L is not K", "invalid", nw.fact, K, "L >= 8")
+    support.fails('the fact "K %% " cannot be parsed', "invalid", nw.fact, K, "K % ")
     support.fails("a fact is a condition, not a value of type i64", "type", nw.fact, K, "K + 1")
-    support.fails("a fact belongs to a symbolic size", "invalid", nw.fact, K + 1, "K >= 1")
+    support.fails("a fact must be about a symbolic size", "invalid", nw.fact, K + 1, "K >= 1")
     local A = nw.placeholder({K}, "f32", "A")
     local f = nw.schedule(nw.compute({K}, function(i) return A(i) * 2 end, "C")):build()
     f(nw.random {16})
@@ -135,16 +135,16 @@ describe("two sizes of one name", function()
     local e = support.fails("B%[i%] reads index 1 of dimension 0", "range", nw.compute, {M}, function(i)
       return A(i) + B(i)
     end, "C")
-    assert.equal("two different sizes are called M: nw.size makes a new one each time it is called", e.hint)
+    assert.equal("two different sizes are named M: each call of nw.size makes a new size", e.hint)
     e = support.fails("A%[i %+ 1%] reads index", "range", nw.compute, {M}, function(i) return A(i + 1) end, "C")
     assert.truthy(e.hint:find("guard it", 1, true))
   end)
 
   it("are told apart in facts of a schedule", function()
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
-    local e = support.fails("assume: fact speaks of another size than the program's: two different sizes are called M",
+    local e = support.fails("assume: fact uses a size that is not the program's: two different sizes are named M",
       "invalid", s.assume, s, nw.ge(other, 8))
-    assert.truthy(e.hint:find("nw.size makes a new size each time", 1, true))
+    assert.truthy(e.hint:find("each call of nw.size makes a new size", 1, true))
     s:assume(nw.ge(M, 8))
   end)
 end)

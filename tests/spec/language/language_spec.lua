@@ -120,7 +120,7 @@ describe("expressions", function()
     assert.equal("f16", (H(0) * 0.5).dtype)
     assert.equal("i8", (N(0) + 1).dtype)
     assert.equal("f32", (N(0) * 0.5).dtype)
-    fails("300 does not fit i8", "range", function() return N(0) + 300 end)
+    fails("300 does not fit into i8", "range", function() return N(0) + 300 end)
   end)
 
   it("have comparisons and logic as functions", function()

@@ -103,7 +103,7 @@ describe("fixed:", function()
   end
 
   it("more stages than a program holds are refused, not the end of the session", function()
-    local err = support.fails("a schedule holds at most 2048", "limit", nw.schedule, chain(3000))
+    local err = support.fails("a schedule can have at most 2048", "limit", nw.schedule, chain(3000))
     assert.truthy(err.message:find "3001 tensors")
   end)
 
@@ -143,9 +143,9 @@ describe("fixed:", function()
     assert.are.equal(1, s:version())
     s:redo(2)
     assert.are.equal(3, s:version())
-    support.fails("^undo: steps: 9 is more than the 3 there are", "range", s.undo, s, 9)
+    support.fails("^undo: steps: 9 is more than the available 3", "range", s.undo, s, 9)
     assert.are.equal(3, s:version())
-    support.fails("^undo: steps: 0 is not at least 1", "range", s.undo, s, 0)
+    support.fails("^undo: steps: 0 is less than 1", "range", s.undo, s, 0)
     support.fails("^build: opt: 9 is not in 0..3", "range", s.build, s, {opt = 9})
   end)
 

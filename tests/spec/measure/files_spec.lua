@@ -35,7 +35,7 @@ describe("a file", function()
     local script = ("require 'nestwright.core'.write_file('save', '%s', ('x'):rep(5000))"):format(path)
     local out, status = support.run(("ulimit -f 1; %s -e \"%s\""):format(support.program, script))
     assert.equal(1, status)
-    assert.truthy(out:find("larger than a file may be here (ulimit -f); the file that was there is unchanged", 1, true), out)
+    assert.truthy(out:find("it would exceed the limit on file sizes (ulimit -f); the existing file is unchanged", 1, true), out)
     assert.equal("precious", support.read(path))
   end)
 
@@ -49,7 +49,7 @@ describe("a file", function()
 
   it("is not replaced where it is a pipe", function()
     os.execute("mkfifo " .. path)
-    fails("nobody reads from it", "io", core.write_file, "save", path, "x")
+    fails("no process reads from it", "io", core.write_file, "save", path, "x")
     fails("it is a FIFO, not a regular file", "io", core.read_file, "load", path)
     local code = "require 'nestwright.core'.write_file('x', '/dev/stdout', 'as it is printed')"
     assert.equal("as it is printed", (support.run(('%s -e "%s"'):format(support.program, code))))
@@ -68,7 +68,7 @@ describe("a file", function()
     os.execute("chmod 622 " .. path)
     local text, why = core.read_own(path)
     assert.is_nil(text)
-    assert.truthy(why:find("others may write it (mode 622", 1, true), why)
+    assert.truthy(why:find("other users may write to it (mode 622", 1, true), why)
     assert.same({}, {core.read_own(path .. "-none")})
   end)
 end)
@@ -253,9 +253,9 @@ describe("a record of a machine in a file", function()
   end)
 
   it("has an end", function()
-    for text, why in pairs {["while true do end"] = "it takes too long",
+    for text, why in pairs {["while true do end"] = "it runs too long",
       ["local s = 'x' while true do s = s .. s end"] = "not enough memory",
-      ["return {name = ('x'):rep(9)}"] = "attempt to index a string", ["return {f = math.floor}"] = "it has a function"} do
+      ["return {name = ('x'):rep(9)}"] = "attempt to index a string", ["return {f = math.floor}"] = "it contains a value that is not"} do
       support.write(path, text)
       fails(why, "invalid", nw.machine, path)
     end
@@ -265,7 +265,7 @@ describe("a record of a machine in a file", function()
     local value = core.run_record("return {1, 2.5, 'a\\0b', true, {x = math.huge}, [2.5] = math.maxinteger}", "=x")
     assert.same({1, 2.5, "a\0b", true, {x = math.huge}, [2.5] = math.maxinteger}, value)
     assert.same({"integer", "float"}, {math.type(value[1]), math.type(value[2])})
-    assert.same({nil, "it has a function or the like, and may have numbers, texts, booleans and tables"},
+    assert.same({nil, "it contains a value that is not a number, text, boolean or table"},
       {core.run_record("return math.floor", "=x")})
   end)
 end)

@@ -347,7 +347,7 @@ describe("threads", function()
   it("refuse what barriers would turn round", function()
     local s, S = rows(1)
     local err = refused("raw", s.bind, s, s:loops(S)[2], "threadIdx.x")
-    assert.truthy(tostring(err):find("would put the later one first", 1, true), tostring(err))
+    assert.truthy(tostring(err):find("a barrier would reverse their order", 1, true), tostring(err))
   end)
 
   it("are as many in every block", function()

@@ -369,7 +369,7 @@ describe("fission", function()
     s:compute_at(X, s:loops(Z)[1])
     assert.truthy(tostring(s):find("alloc X[1, 10]", 1, true))
     s:fission("i_2", {after = X})
-    assert.truthy(s:notes():find("X lives around both nests", 1, true))
+    assert.truthy(s:notes():find("X is now stored outside both nests", 1, true))
     assert.truthy(s:check())
   end)
 

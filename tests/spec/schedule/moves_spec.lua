@@ -96,7 +96,7 @@ describe("s:moves()", function()
     local moves = gemm(32):moves "k"
     assert.truthy(named(moves.refused, "specialize").why:find "no size")
     assert.truthy(named(moves.refused, "assume").why:find "no size")
-    assert.truthy(named(moves.refused, "reorder_stmts").why:find "no loop or stage beside")
+    assert.truthy(named(moves.refused, "reorder_stmts").why:find "no other loop or stage")
     assert.truthy(named(moves.refused, "fission").step:find 'after = "C"')
     for _, list in ipairs {moves.legal, moves.refused} do
       for _, move in ipairs(list) do assert.is_nil((move.why or ""):find "is missing", move.primitive) end

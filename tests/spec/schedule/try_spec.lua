@@ -85,7 +85,7 @@ describe("try", function()
 
   it("raises what is no step at all", function()
     local s = product()
-    support.fails("there is no primitive 'splat'", "invalid", s.try, s, "splat", {"i"})
+    support.fails("there is no primitive named 'splat'", "invalid", s.try, s, "splat", {"i"})
     support.fails("factor: expected a whole number", "invalid", s.try, s, "split", {"i", "x"})
   end)
 end)

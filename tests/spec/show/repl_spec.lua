@@ -125,7 +125,7 @@ describe("scripts", function()
     for _, code in ipairs {"fill()", "coroutine.wrap(fill)()", "local _, e = pcall(fill) error(e, 0)", "nw.size 'M' fill()"} do
       local out, status = run(('ulimit -v 400000; %s -e "%s%s"'):format(program, want, code))
       assert.equal(1, status)
-      assert.truthy(out:find("^no memory for [%d.]+ %a+ more; Lua uses [%d.]+ MB: the limit of address space %(ulimit %-v%)"), out)
+      assert.truthy(out:find("^no memory for [%d.]+ %a+ more; Lua uses [%d.]+ MB: the limit on address space %(ulimit %-v%)"), out)
       assert.truthy(out:find("hint: request less memory, or set values that are no longer needed to nil", 1, true), out)
       assert.falsy(out:find("not enough memory", 1, true), out)
     end

@@ -264,7 +264,7 @@ describe("programs", function()
     assert.equal(-15, core.run_program({"sh", "-c", "kill -15 $$"}).status)
     assert.is_nil(core.run_program {"nw-nonesuch"})
     support.fails("cannot start /: permission denied", "io", core.run_program, {"/"})
-    support.fails("no program", "invalid", core.run_program, {})
+    support.fails("give the name of a program", "invalid", core.run_program, {})
   end)
 end)
 

@@ -146,7 +146,7 @@ static void a_limit_is_an_error_and_no_signal(void **state) {
   bool appended = nw_file_append(path, "and more\n", 9, 1000, &why);
   setrlimit(RLIMIT_FSIZE, &was);
   assert_false(written || appended);
-  said(&why, "(ulimit -f); the file that was there is unchanged");
+  said(&why, "(ulimit -f); the existing file is unchanged");
   holds("old");
 }
 
@@ -172,7 +172,7 @@ static void lines_are_appended_whole(void **state) {
   assert_true(nw_file_append(path, "three\n", 6, 100, &why));
   holds("one\ntwo\nthree\n");
   assert_false(nw_file_append(path, "too much\n", 9, 16, &why));
-  said(&why, "may have 7");
+  said(&why, "the limit is 7");
   holds("one\ntwo\nthree\n");
 }
 
@@ -183,7 +183,7 @@ static void who_appends_waits_and_finds_the_file_written_anew(void **state) {
   int held = nw_file_lock(path, &why);
   assert_true(held >= 0);
   assert_false(nw_file_append(path, "two\n", 4, 100, &why));
-  said(&why, "another process holds it");
+  said(&why, "another process has locked it");
   put("anew\n");
   close(held);
   assert_true(nw_file_append(path, "two\n", 4, 100, &why));
@@ -194,9 +194,9 @@ static void what_may_be_somebody_elses_is_not_read(void **state) {
   (void)state;
   put("text");
   chmod(path, 0620);
-  is_not_read(NW_FILE_OWN, 10, "others may write it (mode 620");
+  is_not_read(NW_FILE_OWN, 10, "other users may write to it (mode 620");
   chmod(path, 0600);
-  is_not_read(NW_FILE_OWN, 3, "it has 4 bytes, and may have 3");
+  is_not_read(NW_FILE_OWN, 3, "it has 4 bytes; the limit is 3");
   if (!geteuid()) {
     assert_int_equal(chown(path, 65534, 65534), 0);
     is_not_read(NW_FILE_CODE, 10, "it belongs to another user (65534)");
@@ -222,7 +222,7 @@ static void nothing_blocks(void **state) {
   assert_false(nw_file_append(path, "x\n", 2, 10, &why));
   said(&why, "it is a FIFO");
   assert_null(nw_file_begin(path, NW_FILE_PLAIN, &why));
-  said(&why, "nobody reads from it");
+  said(&why, "no process reads from it");
 }
 
 static void what_is_not_there_is_told_apart(void **state) {
@@ -235,7 +235,7 @@ static void what_is_not_there_is_told_apart(void **state) {
   assert_int_equal(nw_file_lock(path, &why), -1);
   said(&why, "No such file");
   assert_int_equal(nw_file_open_dir("/tmp", NW_FILE_OWN, &why), -1);
-  said(&why, "others may write it");
+  said(&why, "other users may write to it");
 }
 
 int main(void) {

@@ -21,7 +21,7 @@ static void a_call_that_is_given_up_comes_back(void **state) {
     fail_msg("the request was not refused");
   }
   assert_int_equal(r.code, NW_EMEMORY);
-  assert_non_null(strstr(r.message, "no memory for 8 bytes"));
+  assert_non_null(strstr(r.message, "out of memory: this call needs 8 bytes"));
   nw_recovery_recover(c, &r); // the leak checker sees whether all was freed
   nw_close(c);
 }
@@ -74,7 +74,7 @@ static void what_does_not_hold_is_a_fault_of_ours(void **state) {
   nw_recovery_open(&r);
   if (!setjmp(r.jump)) nw_broken("x > 0", "/somewhere/core/ir/program/edit.c", 17);
   assert_int_equal(r.code, NW_EINTERNAL);
-  assert_string_equal(r.message, "a fault of Nestwright: x > 0 does not hold (edit.c, line 17)");
+  assert_string_equal(r.message, "a bug in Nestwright: x > 0 does not hold (edit.c, line 17)");
   assert_non_null(strstr(r.hint, "s:trace()"));
   nw_recovery_recover(c, &r);
   nw_close(c);

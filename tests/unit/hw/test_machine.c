@@ -172,11 +172,11 @@ static void values_that_do_not_fit(void **state) {
                {"clock", {.number = 0.0 / 0.0}, "GHz"},
                {"cores", {.number = 1.5}, "not a whole number of logical cpus"},
                {"caches[1].ways", {.number = 0}, "not in 1.."},
-               {"caches[3].ways", {.number = 8}, "numbered 1, 2"},
+               {"caches[3].ways", {.number = 8}, "with indices 1, 2"},
                {"caches[9].ways", {.number = 8}, "at most 4"},
                {"caches.ways", {.number = 8}, "caches"},
                {"combine", {.kind = NW_FIELD_TEXT, .text = "sum"}, "max ecm"},
-               {"ops.fma.per_cycle[5]", {.number = 8}, "4 numbers at most"},
+               {"ops.fma.per_cycle[5]", {.number = 8}, "at most 4 numbers"},
                {"clock[2]", {.number = 8}, "a number"},
                {"caches[1].write_allocate", {.number = 1}, "true or false"}};
   for (int i = 0; i < NW_COUNT(wrong); i++) {
@@ -197,7 +197,7 @@ static void sizes_that_make_no_cache(void **state) {
   nw_clear(x->c);
   small(x);
   x->m.nlevels = 0;
-  refused(x, "caches: a machine has at least one");
+  refused(x, "caches: a machine needs at least one");
   nw_clear(x->c);
   small(x);
   number(x, "gpu.sms", 40);

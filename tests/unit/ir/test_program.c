@@ -264,15 +264,15 @@ static void not_a_product(nw_program *p) {
 
 static void broken_invariants_are_seen(void **state) {
   static const breakage all[] = {
-      {"a binding uses zz, which is no loop around it and no size", unknown_loop},
-      {"the extent of a loop uses j, which is no loop around it and no size", inner_loop},
-      {"an index uses x, which is no variable of the block and no size", loop_in_body},
+      {"a binding uses zz, which is not an enclosing loop or a size", unknown_loop},
+      {"the extent of a loop uses j, which is not an enclosing loop or a size", inner_loop},
+      {"an index uses x, which is not a variable of the block or a size", loop_in_body},
       {"there are two loops or sizes named i", same_name},
       {"a statement is NULL", no_kid},
-      {"block C writes Q, which is no buffer", no_buffer},
-      {"block C owns an init it does not have", no_init},
+      {"block C writes Q, which is not a buffer", no_buffer},
+      {"block C is marked as having an init but has none", no_init},
       {"'C D' cannot name a block", odd_name},
-      {"a body is i64 in 1 lanes, and must be f32 in 1", other_type},
+      {"a body is i64 with 1 lanes, but must be f32 with 1", other_type},
       {"the extent of the fused loop j is not the product of its dimensions", not_a_product},
   };
   nw_program *p = parsed(*state, gemm);

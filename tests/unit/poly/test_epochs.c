@@ -20,7 +20,7 @@ static void overlapping_tiles(void **state) {
 static void reduction_outside(void **state) {
   const nw_refusal *r =
       refuses(*state, naive, HEAD "for k in 0..6:\n  for o in 0..3:\n    for p in 0..4:\n      " AT(SHIFTED, "      "),
-              NW_REFUSE_REDUCTION, "already takes a contribution");
+              NW_REFUSE_REDUCTION, "but gets a contribution before that");
   assert_string_equal(r->element, "R[6]");
 }
 
@@ -31,7 +31,7 @@ static void lifted_init(void **state) {
   "block R of R (i = " i " in 0..10, reduce k = k in 0..1):\n        init R[i] = 0.0\n        R[i] += A[i, k]\n"
   static const char one[] = ONE "for i in 0..10:\n  for k in 0..1:\n      " UPDATE("i");
   refuses(*state, one, ONE "for k in 0..1:\n  for o in 0..3:\n    for p in 0..4:\n      " UPDATE(SHIFTED),
-          NW_REFUSE_REDUCTION, "already takes a contribution");
+          NW_REFUSE_REDUCTION, "but gets a contribution before that");
   accepts(*state, one, ONE "for o in 0..3:\n  for k in 0..1:\n    for p in 0..4:\n      " UPDATE(SHIFTED), 'v');
 }
 
@@ -50,7 +50,7 @@ static void init_apart(void **state) {
 // Rows 6 and 7 are set back by the last tile, which adds nothing to them.
 static void set_back_for_nothing(void **state) {
   refuses(*state, naive, HEAD "for o in 0..3:\n" TILE_INIT TILE_SUM(" where o < 2 or 2 <= p"), NW_REFUSE_REDUCTION,
-          "already takes a contribution");
+          "but gets a contribution before that");
 }
 
 static void marks(void **state) {
@@ -69,7 +69,8 @@ static void marks(void **state) {
 
 static void symbolic(void **state) {
   accepts(*state, SYMBOLIC("4") PLAIN, SYMBOLIC("4") TILES, 'v');
-  const nw_refusal *r = refuses(*state, SYMBOLIC("1") PLAIN, SYMBOLIC("1") TILES, NW_REFUSE_BOUNDS, "own domain");
+  const nw_refusal *r =
+      refuses(*state, SYMBOLIC("1") PLAIN, SYMBOLIC("1") TILES, NW_REFUSE_BOUNDS, "outside its domain");
   assert_non_null(r);
 }
 
@@ -82,9 +83,9 @@ static void symbolic(void **state) {
 
 static void computed_beyond_the_end(void **state) {
   accepts(*state, PADDED("10", "6"), PADDED("12", "6"), 'v');
-  refuses(*state, PADDED("10", "6"), PADDED("17", "6"), NW_REFUSE_BOUNDS, "outside of what is stored of A");
+  refuses(*state, PADDED("10", "6"), PADDED("17", "6"), NW_REFUSE_BOUNDS, "outside the allocated part of A");
   refuses(*state, PADDED("10", "6"), PADDED("12", "8"), NW_REFUSE_VALUE, "same expression");
-  refuses(*state, PADDED("10", "6"), PADDED("9", "6"), NW_REFUSE_VALUE, "not written before");
+  refuses(*state, PADDED("10", "6"), PADDED("9", "6"), NW_REFUSE_VALUE, "never written before");
 }
 
 int main(void) {

@@ -124,7 +124,7 @@ static void vector_shape(void **state) {
   "j]\n"
   static const char triangle[] = TRI "for i in 0..8:\n" TRI_BODY("0..i + 1") TRI_REST;
   refuses(*state, triangle, TRI "vectorize for i in 0..8:\n" TRI_BODY("0..i + 1") TRI_REST, NW_REFUSE_STRUCTURE,
-          "do not run alike");
+          "would need different numbers of iterations");
 }
 
 // A guard that leaves one lane leaves no dependence, and no vector either.
@@ -149,7 +149,7 @@ static void storage_in_loops(void **state) {
       "for i in 0..N:\n  for j in 0..N:\n    block B of B (i = i in 0..N, j = j in 0..N):\n      B[i, j] = A[i, j]\n";
   accepts(*state, naive, ROOM("N"), 0);
   refuses(*state, naive, ROOM("max(f // N, f % N) - min(f // N, f % N) + 1"), NW_REFUSE_CAPACITY,
-          "the size of X has no bound over the loops around it");
+          "the size of X has no bound over the enclosing loops");
 }
 
 static void stack(void **state) {
@@ -171,8 +171,8 @@ static void layouts(void **state) {
   static const char before[] = LAY("[_0, _1] in [8, 8]");
   accepts(*state, before, LAY("[_1 // 4, _0, _1 % 4] in [2, 8, 4]"), 0);
   refuses(*state, before, LAY("[_0 // 2, _1] in [4, 8]"), NW_REFUSE_WAR,
-          "X[0, 0] is read at (y=0, x=0), but X[1, 0] is put in its place at (i=1, j=0)");
-  refuses(*state, before, LAY("[_1, _0 + 1] in [8, 8]"), NW_REFUSE_STRUCTURE, "outside of its own extents");
+          "X[0, 0] is read at (y=0, x=0), but X[1, 0] overwrites it at (i=1, j=0)");
+  refuses(*state, before, LAY("[_1, _0 + 1] in [8, 8]"), NW_REFUSE_STRUCTURE, "outside its own extents");
 }
 
 // A window of three rows that moves down, in n rows of storage: three are enough, two are not, unless every round fills
@@ -188,10 +188,9 @@ static void folded(void **state) {
   accepts(*state, slid, FOLDED("2", "3"), 0);
   accepts(*state, slid, FOLDED("2", "4"), 0);
   accepts(*state, again, FOLDED("0", "3"), 0);
-  refuses(*state, slid, FOLDED("2", "2"), NW_REFUSE_WAR,
-          "X[0] is read at (y=0), but X[2] is put in its place at (y=0, r=2)");
+  refuses(*state, slid, FOLDED("2", "2"), NW_REFUSE_WAR, "X[0] is read at (y=0), but X[2] overwrites it at (y=0, r=2)");
   refuses(*state, FOLDED("2", "3"), FOLD("parallel ", "2", " layout [_0 % 3] in [3]"), NW_REFUSE_WAW,
-          "X[2] is written at (y=0, r=2), and X[5] to the same place at (3, 2) by another thread");
+          "X[2] is written at (y=0, r=2), and X[5] is written to the same location at (3, 2) by another thread");
 #define ROWS(mark, layout)                                                                                             \
   "program r\ninput A: f32[8]\noutput B: f32[8]\ntemp X: f32[8]" layout "\nalloc X[0..8]:\n  " mark                    \
   "for y in 0..8:\n    block X of X (i = y in 0..8):\n      X[i] = A[i] + 1.0\n"                                       \

@@ -45,7 +45,7 @@ static const char shift_up[] = LINE "for i in 1..63:\n  block X of X (i = i in 1
 static void backwards(void **state) {
   const nw_refusal *r =
       refuses(*state, shift_up, LINE "for i in 0..62:\n  block X of X (i = 62 - i in 1..63):\n    X[i] = X[i + 1]\n",
-              NW_REFUSE_WAR, "already overwritten");
+              NW_REFUSE_WAR, "already be overwritten");
   assert_string_equal(r->element, "X[62]");
   assert_string_equal(r->source, "(i=1)");
   assert_string_equal(r->sink, "(i=0)");
@@ -62,7 +62,7 @@ static void in_place_reordered_tiles(void **state) {
   refuses(*state, shift_up,
           LINE "for p in 0..8:\n  for o in 0..8:\n    block X of X (i = 8*o + p + 1 in 1..63) where 8*o + p < 62:\n    "
                "  X[i] = X[i + 1]\n",
-          NW_REFUSE_WAR, "already overwritten");
+          NW_REFUSE_WAR, "already be overwritten");
 }
 
 // Two writers of one element: the later one must stay the later one.
@@ -70,7 +70,7 @@ static void last_writer(void **state) {
 #define TWO "program two\ninput A: f32[8]\noutput X: f32[8]\n"
 #define FIRST "for i in 0..8:\n  block P of P (i = i in 0..8):\n    X[i] = A[i]\n"
 #define SECOND "for j in 0..8:\n  block Q of Q (i = j in 0..8):\n    X[i] = A[i] + 1.0\n"
-  refuses(*state, TWO FIRST SECOND, TWO SECOND FIRST, NW_REFUSE_WAW, "already written");
+  refuses(*state, TWO FIRST SECOND, TWO SECOND FIRST, NW_REFUSE_WAW, "would run first");
   accepts(*state, TWO FIRST SECOND,
           TWO "for i in 0..8:\n  block P of P (i = i in 0..8):\n    X[i] = A[i]\n"
               "  block Q of Q (i = i in 0..8):\n    X[i] = A[i] + 1.0\n",
@@ -105,7 +105,7 @@ static void off_by_one(void **state) {
   refuses(*state, add, ADD "for i in 0..10:\n  block B of B (i = i + 1 in 0..10):\n    B[i] = A[i] + 1.0\n",
           NW_REFUSE_COVER, "B[0]");
   refuses(*state, add, ADD "for o in 0..11:\n  block B of B (i = o in 0..10):\n    B[i] = A[i] + 1.0\n",
-          NW_REFUSE_BOUNDS, "outside of its own domain");
+          NW_REFUSE_BOUNDS, "outside its domain");
 }
 
 static void symbolic_split(void **state) {
@@ -247,7 +247,7 @@ static void init_after_the_first_update(void **state) {
                                 SUM "for k in 0..32:\n  for i in 0..8:\n    block R of R (i = i in 0..8, reduce k = k "
                                     "in 0..32):\n      init R[i] = 0.0 elsewhere\n      R[i] += A[i, k]\n"
                                     "for z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    R[i] = 0.0\n",
-                                NW_REFUSE_REDUCTION, "already takes a contribution");
+                                NW_REFUSE_REDUCTION, "but gets a contribution before that");
   assert_string_equal(r->element, "R[0]");
 }
 
@@ -256,7 +256,7 @@ static void backwards_with_its_init(void **state) {
   refuses(*state, sum,
           SUM "for i in 0..8:\n  for k in 0..32:\n    block R of R (i = i in 0..8, reduce k = 31 - k in 0..32):\n      "
               "init R[i] = 0.0\n      R[i] += A[i, k]\n",
-          NW_REFUSE_REDUCTION, "already takes a contribution");
+          NW_REFUSE_REDUCTION, "but gets a contribution before that");
 }
 
 static void a_contribution_twice(void **state) {

@@ -52,35 +52,35 @@ static void made_of_parts(void **state) {
 static void some_left_out(void **state) {
   whole_from(state, 13, &(parts){"0.0", "+", "select(4*s + r < 13, A[i, 4*s + r], 0.0)", 4});
   not_from(state, 13, &(parts){"0.0", "+", "select(4*s + r < 12, A[i, 4*s + r], 0.0)", 4}, NW_REFUSE_REDUCTION,
-           "in none of them");
+           "in none of the parts");
 }
 
 static void combined_another_way(void **state) {
-  not_from(state, 16, &(parts){"0.0", "max", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "no part of the computation");
+  not_from(state, 16, &(parts){"0.0", "max", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "not part of the computation");
 }
 
 static void not_from_nothing(void **state) {
-  not_from(state, 16, &(parts){"1.0", "+", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "no part of the computation");
+  not_from(state, 16, &(parts){"1.0", "+", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "not part of the computation");
   not_from(state, 13, &(parts){"0.0", "+", "select(4*s + r < 13, A[i, 4*s + r], 1.0)", 4}, NW_REFUSE_VALUE,
-           "no part of the computation");
+           "not part of the computation");
 }
 
 static void one_contribution_twice(void **state) {
-  not_from(state, 16, &(parts){"0.0", "+", "A[i, 2*s + r]", 7}, NW_REFUSE_REDUCTION, "in two of them");
+  not_from(state, 16, &(parts){"0.0", "+", "A[i, 2*s + r]", 7}, NW_REFUSE_REDUCTION, "in two of the parts");
 }
 
 static void one_contribution_lost(void **state) {
-  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]", 3}, NW_REFUSE_REDUCTION, "in none of them");
-  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r + 1]", 4}, NW_REFUSE_REDUCTION, "in none of them");
+  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]", 3}, NW_REFUSE_REDUCTION, "in none of the parts");
+  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r + 1]", 4}, NW_REFUSE_REDUCTION, "in none of the parts");
 }
 
 static void one_contribution_too_many(void **state) {
-  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]", 5}, NW_REFUSE_REDUCTION, "that it has not");
+  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]", 5}, NW_REFUSE_REDUCTION, "that the stage does not have");
 }
 
 static void another_term(void **state) {
-  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]*2.0", 4}, NW_REFUSE_VALUE, "no part of the computation");
-  not_from(state, 8, &(parts){"0.0", "+", "A[s, 4*s + r]", 2}, NW_REFUSE_VALUE, "no part of the computation");
+  not_from(state, 16, &(parts){"0.0", "+", "A[i, 4*s + r]*2.0", 4}, NW_REFUSE_VALUE, "not part of the computation");
+  not_from(state, 8, &(parts){"0.0", "+", "A[s, 4*s + r]", 2}, NW_REFUSE_VALUE, "not part of the computation");
 }
 
 int main(void) {

@@ -60,7 +60,7 @@ static void programs_of_digits(void **state) {
 }
 
 static void rows_left_out(void **state) {
-  refuses(*state, PLAIN, SPLIT("4", "3*o + l"), NW_REFUSE_BOUNDS, "outside of its own domain");
+  refuses(*state, PLAIN, SPLIT("4", "3*o + l"), NW_REFUSE_BOUNDS, "outside its domain");
   refuses(*state, PLAIN, SPLIT("2", "5*o + l"), NW_REFUSE_COVER, "never written");
   refuses(*state, PLAIN, HEAD "for i in 0..12:\n  for j in 0..12:\n    if i + j < 20:\n      " BODY("i", "j"),
           NW_REFUSE_COVER, "never written");

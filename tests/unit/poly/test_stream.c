@@ -48,7 +48,7 @@ static void alignment(void **state) {
       "Z_1 of Z (i = i in 0..8, j = t + 16 in 0..18):\n      Z[i, j] = A[i, j]\n";
   snprintf(before, sizeof before, form, "", "");
   snprintf(after, sizeof after, form, "vectorize ", "stream ");
-  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "do not all begin at a multiple of 16 elements of Z");
+  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "of its vectors begin at a multiple of 16 elements of Z");
 }
 
 static void mask(void **state) {
@@ -90,12 +90,12 @@ static void tags(void **state) {
   snprintf(after, sizeof after, form, "for i in 0..8 with partition = \"never\":\n  ", "i", "  ");
   accepts(*state, before, after, 'm');
   snprintf(before, sizeof before, form, "for o in 0..2:\n  for t in 0..4:\n    ", "4*o + t", "    ");
-  refuses(*state, after, before, NW_REFUSE_STRUCTURE, "the partition that was said of i would be lost");
+  refuses(*state, after, before, NW_REFUSE_STRUCTURE, "the property partition of i would be lost");
   snprintf(before, sizeof before, form, "for i in 0..8 with note = \"here\":\n  ", "i", "  ");
   snprintf(after, sizeof after, form, "for o in 0..2:\n  for t in 0..4:\n    ", "4*o + t", "    ");
   accepts(*state, before, after, 0);
   snprintf(after, sizeof after, form, "for i in 0..8 with chunk = 4:\n  ", "i", "  ");
-  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "which is not parallel");
+  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "and i is not parallel");
   snprintf(after, sizeof after, form, "parallel for i in 0..8 with schedule = \"dynamic\", chunk = 4:\n  ", "i", "  ");
   accepts(*state, before, after, 'm');
 }

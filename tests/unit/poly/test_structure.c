@@ -21,7 +21,7 @@ static void writes_are_affine(void **state) {
 static void temporaries_are_used_inside_their_allocation(void **state) {
   refuses(*state, TEMPS "    for i_2 in 0..8:\n      block C of C (i = i_2 in 0..8):\n        C[i] = T[i]\n",
           TEMPS "for i_2 in 0..8:\n  block C of C (i = i_2 in 0..8):\n    C[i] = T[i]\n", NW_REFUSE_STRUCTURE,
-          "outside of its allocation");
+          "outside its allocation");
 }
 
 static void inputs_are_not_written(void **state) {

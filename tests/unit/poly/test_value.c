@@ -34,7 +34,7 @@ static void reads_that_stop_at_the_end(void **state) {
   accepts(*state, stages, STAGES TEMP "alloc X[0..64]:\n" NAIVE_READS(64, 63) NAIVE_Y, 'v');
   accepts(*state, stages, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, 'v');
   refuses(*state, stages, STAGES WIDE NAIVE_READS(72, 62) NAIVE_Y, NW_REFUSE_VALUE, "the same expression");
-  refuses(*state, stages, STAGES WIDE NAIVE_READS(72, 64) NAIVE_Y, NW_REFUSE_BOUNDS, "outside of what is stored of A");
+  refuses(*state, stages, STAGES WIDE NAIVE_READS(72, 64) NAIVE_Y, NW_REFUSE_BOUNDS, "outside the allocated part of A");
   refuses(*state, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, STAGES WIDE NAIVE_READS(72, 60) NAIVE_Y, NW_REFUSE_VALUE,
           "the same expression");
 }
@@ -44,7 +44,7 @@ static void box_too_small(void **state) {
                                 STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..2:\n      block X "
                                             "of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
                                             "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
-                                NW_REFUSE_VALUE, "not written before");
+                                NW_REFUSE_VALUE, "never written before");
   assert_string_equal(r->element, "X[2]");
   assert_string_equal(r->sink, "(j=0)");
 }
@@ -54,7 +54,7 @@ static void storage_too_small(void **state) {
                                 STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 2]:\n    for a in 0..3:\n      block X "
                                             "of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
                                             "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
-                                NW_REFUSE_BOUNDS, "outside of what is stored of X");
+                                NW_REFUSE_BOUNDS, "outside the allocated part of X");
   assert_string_equal(r->element, "X[2]");
 }
 
@@ -80,7 +80,7 @@ static void private_to_an_inner_loop(void **state) {
           STAGES TEMP "for o in 0..31:\n  for p in 0..2:\n    alloc X[0..64]:\n      for a in 0..3:\n"
                       "        block X of X (i = 2*o + p + a in 0..64) where p == 0:\n          X[i] = A[i]*2.0\n"
                       "      block Y of Y (j = 2*o + p in 0..62):\n        Y[j] = X[j] + X[j + 2]\n",
-          NW_REFUSE_VALUE, "not written before");
+          NW_REFUSE_VALUE, "never written before");
 }
 
 // ---- inlining
@@ -116,7 +116,7 @@ static void inlined_rounding(void **state) {
       "temp P: f16[8]\nalloc P[0..8]:\n  for p in 0..8:\n    block P of P (i = p in 0..8):\n      P[i] = A[i]*A[i]\n"
       "  for y in 0..8:\n    block Y of Y (i = y in 0..8):\n      Y[i] = P[i] + A[i]\n";
   refuses(*state, before, HALF "for y in 0..8:\n  block Y of Y (i = y in 0..8):\n    Y[i] = A[i]*A[i] + A[i]\n",
-          NW_REFUSE_VALUE, "rounds to 16 bits");
+          NW_REFUSE_VALUE, "rounds its value to 16 bits");
 }
 
 static void gathers(void **state) {
@@ -133,7 +133,7 @@ static void gathers(void **state) {
       GATHER
       "temp P: f32[64]\nfor y in 0..16:\n  alloc P[0..64]:\n    for p in 0..32:\n      block P of P (i = p in 0..64):\n"
       "        P[i] = A[i] + 1.0\n    block Y of Y (i = y in 0..16):\n      Y[i] = P[min(max(i64(I[i]), 0), 63)]\n",
-      NW_REFUSE_VALUE, "not written before");
+      NW_REFUSE_VALUE, "never written before");
 }
 
 // ---- copies
@@ -177,7 +177,7 @@ static void copied_in_part(void **state) {
           SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
                  "  for y in 0..32:\n    for x in 0..31:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
                  " P[y, x] = B[y, x]\n" READS_P,
-          NW_REFUSE_VALUE, "not written before");
+          NW_REFUSE_VALUE, "never written before");
 }
 
 // The copy of a stage must wait for the stage.
@@ -197,7 +197,7 @@ static void strangers(void **state) {
           SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
                  "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
                  " P[y, x] = B[y, x] + 1.0\n" READS_P,
-          NW_REFUSE_VALUE, "no part of the computation");
+          NW_REFUSE_VALUE, "not part of the computation");
 }
 
 // ---- reductions
@@ -242,7 +242,7 @@ static void written_back_too_early(void **state) {
            "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
                                          "      for a in 0..8:\n        for b in 0..32:\n          " WRITE_BACK
                                          "            C[i, j] = L[i, j]\n",
-      NW_REFUSE_RAW, "before it has the contribution");
+      NW_REFUSE_RAW, "before it gets the contribution");
   assert_string_equal(r->element, "L[0, 0]");
   assert_string_equal(r->loops[0], "k_o");
 }
@@ -317,7 +317,7 @@ static void output_of_another(void **state) {
       MAKE_IN("Y", "y", "Q[i] = A[i] + 2.0")
   accepts(*state, before, STORES MAKE_IN("V", "v", "X[i] = P[i]") MAKE_IN("W", "w", "Y[i] = Q[i]"), 'v');
   refuses(*state, before, STORES MAKE_IN("V", "v", "X[i] = Q[i]") MAKE_IN("W", "w", "Y[i] = P[i]"), NW_REFUSE_VALUE,
-          "output X would not hold");
+          "output X would no longer have");
 }
 
 static void first_programs(void **state) {

@@ -44,7 +44,7 @@ static void reads_beyond(void **state) {
   nw_ctx *c = nw_open();
   assert_null(compile(c, "i + 1000000", "unjudged 1\n"));
   assert_int_equal(nw_error(c)->code, NW_ECODEGEN);
-  assert_non_null(strstr(nw_error(c)->message, "inside its buffers"));
+  assert_non_null(strstr(nw_error(c)->message, "inside their buffers"));
   nw_clear(c);
   nw_kernel *k = compile(c, "i", "unjudged 3\n");
   assert_int_equal(nw_kernel_unsafe(k), 3);

@@ -71,7 +71,7 @@ static void branches(void **state) {
   assert_true(nw_sched_checkout(s, "1"));
   assert_int_equal(nw_sched_current(s), 1);
   assert_false(nw_sched_checkout(s, "nowhere"));
-  assert_string_equal(nw_error(c)->hint, "branches are rows, columns");
+  assert_string_equal(nw_error(c)->hint, "branches: rows, columns");
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -146,7 +146,7 @@ static void tails_vanish(void **state) {
   char *json = nw_sched_trace(odd, true);
   if (!nw_sched_replay(even, json)) fail_msg("%s", nw_error(c)->message);
   assert_int_equal(nw_sched_current(even), 5);
-  assert_string_equal(nw_sched_notes(even), "i.tail/k is empty: nothing to do");
+  assert_string_equal(nw_sched_notes(even), "i.tail/k is empty: the step has no effect");
   assert_ptr_equal(nw_sched_program(even), nw_sched_version(even, 1));
   char *again = nw_sched_trace(even, true);
   assert_string_equal(json, again);

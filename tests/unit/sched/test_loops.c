@@ -51,7 +51,7 @@ static void split_more_parts_than_work(void **state) {
   nw_sched *s = gemm(c, 10);
   step(s, "split", LP("i"), NONE, IN(8));
   assert_string_equal(nw_sched_notes(s),
-                      "8 rounds of 2 for 10 iterations: only 5 have work; 6 of 16 iterations are guarded away");
+                      "8 blocks of 2 for 10 iterations: only 5 blocks have work; 6 of 16 iterations are guarded away");
   assert_show_has(s, "for i_o in 0..8:\n  for i_i in 0..2:\n");
   assert_show_has(s, "if 2*i_o + i_i < 10");
   step(s, "split", LP("j"), NONE, IN(8), STR("cut"));
@@ -59,7 +59,7 @@ static void split_more_parts_than_work(void **state) {
   assert_show_has(s, "for j.tail in 8..10:");
   step(s, "split", LP("k"), NONE, IN(16), STR("cut"));
   assert_show_has(s, "for k_o in 0..16:");
-  assert_string_equal(nw_sched_notes(s), "all of k is the tail: it has too few iterations for anything else");
+  assert_string_equal(nw_sched_notes(s), "all of k is the tail: the loop has fewer iterations than one block");
   nw_sched_release(s);
 }
 
@@ -70,7 +70,7 @@ static void split_larger_than_the_loop(void **state) {
   assert_show_has(s, "for i_o in 0..1:\n  for i_i in 0..8:\n");
   step(s, "split", LP("j"), IN(8), NONE, STR("cut"));
   assert_show_has(s, "for j.tail in 0..5:");
-  assert_has(nw_sched_notes(s), "j has no round of 8: all of it is the tail");
+  assert_has(nw_sched_notes(s), "j has no full block of 8: all of it is the tail");
   nw_sched_release(s);
 }
 
@@ -134,7 +134,7 @@ static void split_errors(void **state) {
   nw_clear(c);
   refused(s, "split", "loop is missing", NONE, IN(4));
   nw_clear(c);
-  assert_int_equal(refused(s, "split", "no loop of this schedule", ID(12345), IN(4))->code, NW_ESTALE);
+  assert_int_equal(refused(s, "split", "not a loop of this schedule", ID(12345), IN(4))->code, NW_ESTALE);
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -203,7 +203,7 @@ static void fuse(void **state) {
   const nw_stmt *f = nw_find_loop(nw_sched_program(s), "i_j");
   assert_int_equal(f->loop.nfused, 2);
   assert_show_has(s, "C[i_j // 64, i_j % 64]");
-  const nw_diag *d = refused(s, "fuse", "not neighbours", LP("k"), LP("i_j"));
+  const nw_diag *d = refused(s, "fuse", "not adjacent", LP("k"), LP("i_j"));
   assert_string_equal(d->refusal->alternatives[0], "s:fuse(\"i_j\", \"k\")");
   nw_clear(c);
   nw_sched_release(s);
@@ -227,7 +227,7 @@ static void reorder_what_is_in_the_way(void **state) {
   step(s, "decompose_reduction", ST("C"), LP("k"));
   const nw_diag *d = refused(s, "reorder", "cannot reorder k before i: C_init is in the way", LIST(LP("k"), LP("i")));
   assert_int_equal(d->refusal->kind, NW_REFUSE_STRUCTURE);
-  assert_has(d->refusal->why, "C_init is computed inside i as well");
+  assert_has(d->refusal->why, "C_init is computed also inside i");
   assert_non_null(d->refusal->alternatives[0]);
   assert_has(d->refusal->picture, "for i in 0..64:");
   nw_clear(c);

@@ -19,14 +19,14 @@ static void one_mark_a_loop(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "vectorize", LP("j"));
-  const nw_diag *d = refused(s, "parallel", "cannot run j in parallel: it is marked vectorize already", LP("j"));
+  const nw_diag *d = refused(s, "parallel", "cannot run j in parallel: it is already marked vectorize", LP("j"));
   assert_string_equal(d->refusal->step, "s:parallel \"j\"");
   assert_string_equal(d->refusal->alternatives[0], "s:unmark \"j\"");
   assert_string_equal(d->refusal->alternatives[1], "s:parallel \"i\"");
   nw_clear(c);
-  refused(s, "split", "cannot split j: j is marked vectorize already", LP("j"), IN(4));
+  refused(s, "split", "cannot split j: j is already marked vectorize", LP("j"), IN(4));
   nw_clear(c);
-  refused(s, "fuse", "cannot fuse i and j: j is marked vectorize already", LP("i"), LP("j"));
+  refused(s, "fuse", "cannot fuse i and j: j is already marked vectorize", LP("i"), LP("j"));
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -43,7 +43,7 @@ static void marks_inside_marks(void **state) {
   step(s, "vectorize", LP("j_i"));
   refused(s, "vectorize", "cannot vectorize j_o: it holds j_i, which is marked vectorize", LP("j_o"));
   nw_clear(c);
-  refused(s, "vectorize", "cannot vectorize i: it is marked parallel", LP("i"));
+  refused(s, "vectorize", "cannot vectorize i: it is already marked parallel", LP("i"));
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -60,7 +60,7 @@ static void vectors_have_constant_lanes(void **state) {
   step(s, "split", LP("j"), IN(16), NONE, STR("guard"));
   assert_has(nw_sched_notes(s), "is guarded");
   step(s, "vectorize", LP("j_i"));
-  assert_has(nw_sched_notes(s), "the guard becomes a mask");
+  assert_has(nw_sched_notes(s), "the guard becomes a vector mask");
   nw_sched_release(s);
   s = gemm(c, 512);
   refused(s, "vectorize", "it runs 512 times", LP("j"));
@@ -75,7 +75,7 @@ static void unroll_has_a_limit(void **state) {
   step(s, "unroll", LP("j"));
   const nw_diag *d = refused(s, "unroll", "cannot unroll k", LP("k"));
   assert_int_equal(d->refusal->kind, NW_REFUSE_CAPACITY);
-  assert_string_equal(d->refusal->why, "that makes 262144 copies of C; the limit is 4096");
+  assert_string_equal(d->refusal->why, "this would make 262144 copies of C; the limit is 4096");
   assert_string_equal(d->refusal->alternatives[0], "s:unmark \"i\"");
   nw_clear(c);
   nw_sched_release(s);
@@ -85,7 +85,7 @@ static void little_work(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 8);
   step(s, "parallel", LP("i"));
-  assert_has(nw_sched_notes(s), "little work: about 1024 operations, some 0.26 us, against the 5.0 us");
+  assert_has(nw_sched_notes(s), "little work: about 1024 operations, or 0.26 us, compared with 5.0 us");
   nw_sched_release(s);
   s = gemm(c, 64);
   step(s, "parallel", LP("i"));
@@ -100,7 +100,7 @@ static void a_cost_nobody_could_measure(void **state) {
   c->spawn_seconds = unknown;
   nw_sched *s = gemm(c, 8);
   step(s, "parallel", LP("i"));
-  assert_has(nw_sched_notes(s), "against the 5.0 us that starting threads is assumed to cost (not measured here)");
+  assert_has(nw_sched_notes(s), "compared with 5.0 us for starting threads (assumed, not measured here)");
   nw_sched_release(s);
   c->spawn_seconds = NULL;
 }

@@ -25,7 +25,7 @@ static void compute_at_stencil(void **state) {
   assert_has(nw_sched_notes(s), "recomputes: each element of X is computed 1.09 times");
   step(s, "compute_root", ST("X"));
   assert_show_has(s, "alloc X[66]\nfor i in 0..66:\n  X[i] = A[i]*2.0\nfor i_1_o in 0..4:\n");
-  refused(s, "compute_root", "it is there already", ST("X"));
+  refused(s, "compute_root", "it is already there", ST("X"));
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -108,7 +108,7 @@ static void layouts_that_lose_elements(void **state) {
   const nw_expr *half[] = {idx(c, NW_OP_FLOORDIV, "_0", 2), nw_var(p, "_1")};
   const nw_expr *gap[] = {idx(c, NW_OP_FLOORDIV, "_1", 32), nw_var(p, "_0"), idx(c, NW_OP_FLOORMOD, "_1", 16)};
   const nw_expr *sum[] = {nw_add(p, nw_var(p, "_0"), nw_var(p, "_1")), nw_var(p, "_1")};
-  assert_has(refused(s, "cache_read", "cannot read B through a global copy: the layout is not one to one", ST("B"),
+  assert_has(refused(s, "cache_read", "cannot read B through a global copy: the layout is not one-to-one", ST("B"),
                      STR("global"), NONE, layout_of(half, 2))
                  ->refusal->why,
              "differ in index 0");
@@ -130,7 +130,7 @@ static void cache_read_errors(void **state) {
   nw_clear(c);
   refused(s, "cache_read", "no tensor \"Q\"; tensors are A, B, C", ST("Q"), STR("global"));
   nw_clear(c);
-  refused(s, "cache_read", "there is a A already", ST("B"), STR("global"), NONE, NONE, STR("A"));
+  refused(s, "cache_read", "the name A is already used", ST("B"), STR("global"), NONE, NONE, STR("A"));
   nw_clear(c);
   refused(s, "cache_read", "registers", ST("B"), STR("registers"));
   nw_clear(c);
@@ -194,10 +194,9 @@ static void decompose(void **state) {
   nw_sched *s = gemm(c, 64);
   step(s, "split", LP("k"), IN(8));
   step(s, "reorder", LIST(LP("k_o"), LP("j")));
-  const nw_diag *d =
-      refused(s, "decompose_reduction",
-              "cannot split off the init of C before k_i: the reduction runs along k_o, which is outside k_i", ST("C"),
-              LP("k_i"));
+  const nw_diag *d = refused(s, "decompose_reduction",
+                             "cannot split off the init of C before k_i: k_o is a reduction loop and is outside k_i",
+                             ST("C"), LP("k_i"));
   assert_string_equal(d->refusal->alternatives[0], "s:decompose_reduction(\"C\", \"k_o\")");
   nw_clear(c);
   nw_results r = step(s, "decompose_reduction", ST("C"), LP("k_o"));

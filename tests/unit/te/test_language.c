@@ -22,8 +22,8 @@ static void a_matrix_product_shows_as_written(void **state) {
 static void reads_are_counted_and_typed(void **state) {
   (void)state;
   nw_tensor *A = input("A", NW_F32, DIMS(lit(4), lit(5)));
-  refused(!READ(A, lit(1)), "A has 2 dimensions and is read with 1 index");
-  refused(!READ(A, lit(1), lit(2), lit(3)), "A has 2 dimensions and is read with 3 indices");
+  refused(!READ(A, lit(1)), "A has 2 dimensions, but is read with 1 index");
+  refused(!READ(A, lit(1), lit(2), lit(3)), "A has 2 dimensions, but is read with 3 indices");
   refused(!READ(A, lit(1), flit(NW_F32, 2)), "index 2 of A is of type f32");
 }
 
@@ -120,7 +120,7 @@ static void a_reduction_is_a_whole_body(void **state) {
   E more = sum ? add(sum, flit(NW_F32, 1)) : NULL;
   nw_tensor *t = end(b, more);
   assert_null(t);
-  assert_string_equal(nw_error(nw)->hint, "make it a stage of its own");
+  assert_string_equal(nw_error(nw)->hint, "make it a separate stage");
   nw_clear(nw);
   b = begin("C", "i", DIMS(lit(4)));
   refused(!end(b, READ(A, ax(b, 0), var(k))), "C uses the reduce axis k outside a reduction over it");

@@ -140,7 +140,7 @@ static void a_scan_is_init_and_update(void **state) {
   b = begin("update", "t i", DIMS(T, lit(8)));
   nw_tensor *update = end(b, add(READ(S, sub(ax(b, 0), lit(1)), ax(b, 1)), READ(X, ax(b, 0), ax(b, 1)))), *out = NULL;
   assert_non_null(update);
-  refused(!nw_te_program(nw, 1, &update), "update reads the state of a scan, and is used outside one");
+  refused(!nw_te_program(nw, 1, &update), "update reads the state of a scan, but is used outside a scan");
   assert_true(nw_scan(nw, "S", 1, &init, &update, &S, &out));
   keep(out);
   assert_program(1, &out,
