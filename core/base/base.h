@@ -1,7 +1,7 @@
 // The ground floor: memory, strings, vectors, the session context and its diagnostics.
 //
-// Memory is freed by phase, never node by node: an arena belongs to a program, a pool or a session and goes with
-// it. A small request that fails gives the call up (below), so no caller checks for it.
+// Memory is freed in bulk, never node by node: an arena belongs to a program, a pool or a session and is freed with
+// it. If a small request fails, the current call is abandoned (see below), so callers do not check for it.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <assert.h>
@@ -18,8 +18,8 @@ typedef struct nw_arena nw_arena;
 nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
 void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16
-size_t nw_arena_bytes(const nw_arena *a); // held from the system
-// One that is freed when the call that made it is given up, unless it is kept: by what outlives the call and links to it.
+size_t nw_arena_bytes(const nw_arena *a); // bytes obtained from the system
+// An arena that is freed if its call is abandoned, unless it is kept by an object that outlives the call.
 nw_arena *nw_arena_scratch(void);
 void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
@@ -37,50 +37,50 @@ NW_API char *nw_xstrdup(const char *s);
 // ---- memory.c: memory whose size a user chooses
 //
 // n elements of `each` bytes for `what` ("the trace"), zeroed. NULL and NW_EMEMORY, with the size and the limit that was hit,
-// where they cannot be had. Freed by nw_let_go, or where the call that asked for them is given up.
+// if the allocation fails. Freed by nw_let_go, or if the call that requested them is abandoned.
 void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
-// A block that grows, or shrinks; where it cannot, it stays as it was. What is new in it is undefined.
+// Resizes a block; on failure the block is unchanged. New elements are undefined.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
-void *nw_xask(uint64_t n, uint64_t each); // the same where no failure can be returned: it gives the call up
+void *nw_xask(uint64_t n, uint64_t each); // the same for code that cannot return a failure: it abandons the call
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
-// True if so much can be mapped now, else false and NW_EMEMORY. For code that ends the process where its own request fails.
+// True if this much can be mapped now, else false and NW_EMEMORY. For code that ends the process if its own request fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
-// Bytes of a request from which on it is looked at what is left; smaller ones are left to the system, since looking takes longer
-// than they do.
+// Requests from this size on are checked against the remaining memory; smaller ones are not, since the check would take longer
+// than the allocation.
 enum { NW_ASK_FROM = 64 << 20 };
 
 // ---- recovery.c: giving a call up
 //
-// Goes to the point of this thread that was opened last (nw_recovery_open); without one the process ends.
+// Jumps to the recovery point that this thread opened last (nw_recovery_open); without one the process ends.
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
-_Noreturn void nw_out_of_memory(uint64_t bytes); // a request of so many failed
+_Noreturn void nw_out_of_memory(uint64_t bytes); // a request of that many bytes failed
 NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
-// Prints what is in work to stderr and ends the process.
+// Prints the current work to stderr and ends the process.
 NW_API _Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
-// What this thread has in work, and how it is printed; print is NULL where there is nothing. Returns what was before.
+// Sets the current work of this thread, and how to print it; print is NULL if there is none. Returns the previous value.
 typedef struct nw_work {
   void (*print)(FILE *out, const void *of);
   const void *of;
 } nw_work;
 nw_work nw_work_on(nw_work now);
-// A call that is given up releases what it added here and did not remove.
+// An abandoned call releases what it added here and did not remove.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
-  uint64_t number; // 0: it is in no list
+  uint64_t number; // 0: it is not in a list
   void (*release)(struct nw_scratch *s);
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
 void nw_scratch_remove(nw_scratch *s);
-// Says what must hold whatever a user does. Where it does not, a test prints what is in work and stops, and a user's call is given
-// up as a fault of ours.
+// Asserts an internal condition. If it does not hold, a test prints the current work and stops; a user's call is abandoned
+// and reported as a bug in the library.
 #ifdef NW_MUTANTS
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken_in_test(#holds, __FILE__, __LINE__))
 #else
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken(#holds, __FILE__, __LINE__))
 #endif
-bool nw_refuses_memory(void); // is it this request that a test wants to fail?
+bool nw_refuses_memory(void); // true if a test wants this request to fail
 
 // ---- growing string (heap); always NUL-terminated once anything was added
 typedef struct nw_str {
@@ -110,13 +110,13 @@ NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
 
-// Makes a directory with those above it.
+// Makes a directory and its parents.
 NW_API bool nw_make_dirs(char *dir, unsigned mode);
 
 // ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
 int64_t nw_floormod_i64(int64_t a, int64_t b);
-int64_t nw_gcd(int64_t a, int64_t b); // of any numbers: not negative; 1 where it would be 2^63
+int64_t nw_gcd(int64_t a, int64_t b); // of any numbers: not negative; 1 if it would be 2^63
 
 // ---- context
 //
@@ -135,19 +135,19 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  // A call was given up and may have left this in any state. NULL: that does no harm.
+  // A call was abandoned and may have left this object in any state. NULL: this is harmless.
   void (*abandon)(void *data);
 } nw_slot;
 
 typedef struct nw_progress_state {
-  nw_progress_fn tell; // NULL: nobody wants to know
+  nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
   double since, told; // seconds; 0: not yet
 } nw_progress_state;
 
-// Faults that the tests can put in by name (base/mutants.def). True where the environment names this one; false in every
-// build but those made for the mutant tests.
+// Faults that tests can inject by name (base/mutants.def). True if the environment names this fault; always false except in
+// builds for the mutant tests.
 typedef enum nw_mutant {
 #define NW_MUTANT(name, class, test, what) NW_MUTANT_##name,
 #include "base/mutants.def"
@@ -165,8 +165,8 @@ struct nw_ctx {
   nw_diag diag; // code NW_OK when there is none
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
-  uint64_t serial; // names TE symbols apart: "A@12"
-  // What starting threads costs here, measured; 0: not known, below 0: there is one core. NULL: nobody measures.
+  uint64_t serial; // makes names of TE symbols unique: "A@12"
+  // Cost of starting threads, measured; 0: unknown, below 0: there is only one core. NULL: not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
   int rule_off; // test hook: the row of poly/rules.def that is switched off, from 1; 0 outside `dev test mutants`
@@ -176,14 +176,14 @@ void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data)
 
 // Leaves a diagnostic (the first one wins) and returns NULL. `hint` may be NULL.
 void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);
-// Leaves a refusal. Every string in *r is copied. The message is built from its fields when r->message is NULL.
+// Leaves a refusal. Every string in *r is copied. If r->message is NULL, the message is built from the other fields.
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
-// A copy of everything in it that lives as long as the arena.
+// A deep copy that lives as long as the arena.
 nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
-// The current refusal, writable, so that later rooms can fill step text, picture and alternatives; NULL if none.
+// The current refusal, writable, so that later rooms can add step text, picture and alternatives; NULL if none.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // A string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
-// Says that `part` (0..1, below 0: not known) of `what` is done; cheap, but it looks at the clock.
+// Reports that `part` (0..1, below 0: unknown) of `what` is done; cheap, but reads the clock.
 void nw_progress(nw_ctx *c, const char *what, double part);
 void nw_progress_end(nw_ctx *c);

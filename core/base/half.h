@@ -1,4 +1,4 @@
-// The 16-bit floats: conversions that round to nearest even; NaN stays NaN, overflow goes to infinity.
+// The 16-bit floats: conversions round to nearest even; NaN stays NaN, overflow becomes infinity.
 #pragma once
 #include <stdint.h>
 

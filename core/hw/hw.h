@@ -1,4 +1,4 @@
-// What is known of a machine without measuring it: for now, this host.
+// What is known of a machine without measuring it: currently only this host.
 #pragma once
 #include "hw/features.h"
 
@@ -6,19 +6,19 @@ typedef struct nw_cache {
   int level;
   int64_t bytes;
   int ways, line;
-  int shared_by; // logical cpus
+  int shared_by; // number of logical CPUs
 } nw_cache;
 
 typedef struct nw_machine_info {
-  char cpu[64], model[96]; // the kernel's name for it
-  int cores; // logical cpus this process may use
+  char cpu[64], model[96]; // the kernel's name of the model
+  int cores; // logical CPUs that this process may use
   nw_isa isa;
   nw_features features;
   int vector_bytes; // widest float vector: 64, 32, 16
   int vector_registers;
   int ncaches;
   nw_cache cache[4]; // data or unified, level 1 first; from sysfs
-  bool caches_assumed; // the system hides its caches: these are what such processors have
+  bool caches_assumed; // the system does not report its caches: these are typical values of such CPUs
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 

@@ -1,8 +1,8 @@
-// The machine record: what a cost model must know of a processor, a GPU or an accelerator, in numbers with units.
+// The machine record: what a cost model needs to know about a CPU, a GPU or an accelerator, in numbers with units.
 //
 // Every field is a row of one table (machine_rows.c): path, unit, kind, default, doc. Reading, validation, printing, help and
-// the reference are made from the rows. A finished record has a value in every field that its kind of machine has; the others
-// are 0. It is plain data: copied by assignment, owned by whoever has it.
+// the reference use the rows. A finished record has a value in every field that its kind of machine has; the others
+// are 0. It is plain data: copied by assignment, owned by its holder.
 #pragma once
 #include "hw/hw.h"
 
@@ -13,9 +13,9 @@ typedef enum nw_machine_kind {
   NW_MACHINE_KINDS
 } nw_machine_kind;
 
-// Classes of operations with a cost of their own. The names with 64 are of f64 where it is slower than f32.
-//   NW_CLASS(id, name, otherwise, doc)   otherwise: the class it is like where a record does not say; or instructions per
-//                                        cycle, which "-" must be said, and latency
+// Classes of operations with separate costs. Names with 64 are for f64 where it is slower than f32.
+// NW_CLASS(id, name, otherwise, doc)   otherwise: the class whose cost is the default; or the default instructions per
+// cycle ("-": required) and latency
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
@@ -52,31 +52,31 @@ typedef enum nw_class {
   NW_CLASS_NONE = NW_CLASS_COUNT
 } nw_class;
 
-#define NW_WIDTHS 4 // of instructions: one number, and vectors of 16, 32 and 64 bytes
-#define NW_ENERGY_BITS 4 // of numbers: 8, 16, 32, 64
+#define NW_WIDTHS 4 // widths of instructions: one number, and vectors of 16, 32 and 64 bytes
+#define NW_ENERGY_BITS 4 // widths of numbers: 8, 16, 32, 64
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
 #define NW_MACHINE_SOURCES 128
-#define NW_LANES_ROOM 256 // of arrays with an element for each lane: no record may say more
+#define NW_LANES_ROOM 256 // size of arrays with an element for each lane: the maximum of loop_lanes
 
 typedef struct nw_op_cost {
-  double per_cycle[NW_WIDTHS]; // instructions (calls, of functions); 0: there are none of that width
-  double latency; // cycles until what depends on it can begin
+  double per_cycle[NW_WIDTHS]; // instructions (for functions: calls); 0: no instruction of that width
+  double latency; // cycles until a dependent instruction can begin
 } nw_op_cost;
 
-typedef struct nw_machine_level { // of data cache
-  int64_t bytes, ways, line, shared_by; // shared_by: logical cpus
-  int64_t effective_bytes; // what a program can count on, where others share it
+typedef struct nw_machine_level { // a data cache
+  int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
+  int64_t effective_bytes; // part that a program can expect if the cache is shared
   double latency; // cycles
   double bytes_per_cycle; // to the level above, or to the registers
-  double back_per_cycle; // bytes written back into it from the level above
+  double back_per_cycle; // bytes written from the level above
   double strided,
-      strided_store; // cycles per line that comes from it where no line is next to the one before; 0: not known
-  double crowded_store; // the same into few sets
-  double strided_across; // cycles of a load that reaches into a second line, where these come one by one; 0: not known
-  int write_allocate; // 0, 1: a line that is written is fetched first
-  int overlaps; // 0, 1: its transfers go on while others do; for combine = "ecm"
+      strided_store; // cycles per line for lines that are not adjacent to the previous one; 0: not known
+  double crowded_store; // the same for stores into few sets
+  double strided_across; // extra cycles of a load that crosses a line, for non-adjacent lines; 0: not known
+  int write_allocate; // 0, 1: a written line is fetched first
+  int overlaps; // 0, 1: its transfers overlap others; for combine = "ecm"
   double read_pj, write_pj; // per byte
 } nw_machine_level;
 
@@ -88,24 +88,24 @@ typedef struct nw_machine_memory {
   double read_pj, write_pj; // per byte
 } nw_machine_memory;
 
-typedef struct nw_machine_team { // what a parallel loop of so many threads costs beside its work
+typedef struct nw_machine_team { // overhead of a parallel loop, by number of threads
   int64_t threads;
   double spawn,
-      barrier; // microseconds: until the last thread has begun; from the last one's end until the loop is over
+      barrier; // microseconds: until the last thread has started; from the end of its work until the end of the loop
 } nw_machine_team;
 
 typedef struct nw_machine_energy {
-  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // of one number of so many bits
-  double instruction; // pJ, whatever it does: fetch, decode, schedule
-  double static_watts; // of the part that a core has; of all of it on a GPU or an accelerator
+  double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // for one number of that many bits
+  double instruction; // pJ for fetching, decoding and scheduling any instruction
+  double static_watts; // one core's part; of a GPU or an accelerator all of it
 } nw_machine_energy;
 
 typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
 
-typedef struct nw_launch_limit { // what is allowed of one launch
-  int64_t threads; // of a block
+typedef struct nw_launch_limit { // limits of a launch
+  int64_t threads; // per block
   int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
-  int64_t shared_bytes; // of a block
+  int64_t shared_bytes; // per block
 } nw_launch_limit;
 
 typedef struct nw_machine_gpu {
@@ -126,9 +126,9 @@ typedef struct nw_machine_buffer { // of an accelerator
 } nw_machine_buffer;
 
 typedef struct nw_machine_accelerator {
-  int64_t rows, columns, depth; // multiply-adds a cycle: their product
+  int64_t rows, columns, depth; // their product is the number of multiply-adds per cycle
   int64_t input_bits, weight_bits, sum_bits;
-  int64_t queue; // tokens between two modules
+  int64_t queue; // tokens in a queue between two modules
   double load_latency, store_latency; // cycles, before the first byte
   double load_per_cycle, store_per_cycle; // bytes
   double network_pj; // per byte, from one unit to the next
@@ -136,35 +136,36 @@ typedef struct nw_machine_accelerator {
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
 
-typedef struct nw_machine_source { // where numbers come from: the path of a field, or the beginning of paths
+typedef struct nw_machine_source { // source of numbers: the path of a field, or a prefix of paths
   char path[40], text[160];
 } nw_machine_source;
 
 struct nw_machine {
   char name[40], about[200];
   int kind; // nw_machine_kind
-  int64_t loop_lanes, stack_bytes; // limits of programs: of a vectorized loop; of scope local in a thread
-  int64_t cores; // logical cpus to run threads on; units of a GPU or accelerator are fields of theirs
-  double clock; // GHz, while it computes
+  int64_t loop_lanes, stack_bytes; // limits of programs: lanes of a vectorized loop; bytes of scope local per thread
+  int64_t cores; // logical CPUs that can run threads; a GPU or accelerator has fields of its own for its units
+  double clock; // GHz under load
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
   // cpu
   int isa; // nw_isa
-  char cpu[40]; // LLVM's name of it; "host": the one of this session
+  char cpu[40]; // LLVM's name of the CPU; "host": the CPU of this session
   int64_t vector_bytes, vector_registers;
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
   double gather, scatter; // cycles per lane
-  double gather_least, gather_instructions; // lanes that one takes as long as at least; instructions per lane
-  double line_crossing, page_crossing, store_crossing; // cycles that a load, or a store, costs more when it crosses
-  double alias_4k; // cycles that a load costs more after a store to the same offset of another page
-  double window; // instructions that can be under way at once
-  double scheduler; // of these, that can wait for their operands
-  double forward; // cycles from a store to a load of what it stored
-  double forward_masked; // the same where the store has a mask
-  double store_lines; // lines per cycle that stores can write to, one after the other
+  // a smaller gather costs as much as one of this many lanes; instructions per lane
+  double gather_least, gather_instructions;
+  double line_crossing, page_crossing, store_crossing; // extra cycles of a load, or a store, that crosses
+  double alias_4k; // extra cycles of a load after a store to the same offset of another page
+  double window; // instructions in flight
+  double scheduler; // instructions that wait for their operands
+  double forward; // cycles from a store to a load of the stored value
+  double forward_masked; // the same for a masked store
+  double store_lines; // number of different lines per cycle that stores can write
   double branch_miss, loop,
-      call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of an empty function
-  double foretold; // iterations of a loop whose end is predicted
+      call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of calling an empty function
+  double foretold; // iterations of a loop whose end is predicted correctly
   int combine; // nw_overlap
   int nlevels;
   nw_machine_level level[NW_MACHINE_LEVELS]; // the nearest to the core first
@@ -182,28 +183,28 @@ struct nw_machine {
 
 typedef enum nw_field_kind { NW_FIELD_REAL, NW_FIELD_WHOLE, NW_FIELD_FLAG, NW_FIELD_WORD, NW_FIELD_TEXT } nw_field_kind;
 
-// REAL is a double or several side by side, WHOLE an int64_t, FLAG and WORD an int, TEXT an array of char.
+// REAL is a double or an array of them, WHOLE an int64_t, FLAG and WORD an int, TEXT an array of char.
 typedef struct nw_field {
-  const char *name, *unit; // unit: "" where there is none
+  const char *name, *unit; // unit: "" if there is none
   nw_field_kind kind;
   size_t offset;
-  int count; // of numbers side by side; TEXT: bytes
+  int count; // number of array elements; TEXT: bytes
   double least, most; // REAL, WHOLE
-  // When a record does not say: NULL: it must; a number, a word, or the name of a field of the same section.
+  // Default: NULL: the field is required; otherwise a number, a word, or the name of a field of the same section.
   const char *otherwise;
   const char *words; // WORD: "max ecm"
   const char *doc;
 } nw_field;
 
-// A section of the record: caches[] or op.*; its fields are rows. Of lists and of named ones there are several side by side.
+// A section of the record: caches[] or op.*; its fields are rows. Lists and named sections have several instances.
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
-  unsigned kinds; // of machines that have it: bits
-  size_t offset, stride; // stride 0: there is one
-  size_t number; // LIST: offset of how many there are, an int
-  int most; // LIST: of them
+  unsigned kinds; // kinds of machines that have it, as bits
+  size_t offset, stride; // stride 0: a single instance
+  size_t number; // LIST: offset of the number of instances, an int
+  int most; // LIST: maximal number of instances
   int least;
-  const char *(*key)(int i); // of named ones: the name of the i-th, NULL behind the last
+  const char *(*key)(int i); // named sections: the name of the i-th instance, NULL after the last
   const nw_field *row;
   int nrows;
   const char *doc;
@@ -214,37 +215,38 @@ NW_API const nw_section *nw_machine_sections(int *n);
 // ---- a record
 
 typedef struct nw_value {
-  nw_field_kind kind; // REAL (whole ones too), FLAG or TEXT (words too)
+  nw_field_kind kind; // REAL (also for WHOLE), FLAG or TEXT (also for WORD)
   double number;
   bool flag;
   const char *text;
 } nw_value;
 
-NW_API void nw_machine_init(nw_machine *m); // nothing said yet
-void nw_machine_limits(nw_machine *m); // of a record that says nothing: limits of programs; all else is 0
+NW_API void nw_machine_init(nw_machine *m); // all fields unset
+void nw_machine_limits(nw_machine *m); // the default limits of programs; everything else is 0
 // Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes"; indices count from 1, and lists grow by one. False, and a
-// failure that names the field, its unit and, for one that there is not, the nearest name.
+// failure with the field, its unit and, for an unknown field, the nearest name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
-// Where the numbers of a field, or of all fields whose paths begin so, come from.
+// Sets the source of the number of a field, or of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
-// Fills in what was not said, and checks what was: fields that must be there, and how they go together.
+// Fills in defaults and checks the record: required fields, and consistency.
 NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
 // Every field that this kind of machine has, in the order of the rows.
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
 NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
-                                    const char *path); // where the number comes from; NULL: not said
+                                    const char *path); // source of the number; NULL: not given
 
-// The ways of a level that leave effective_bytes of it, with as many sets as it has; at least one.
+// Number of ways of a level so that the ways together have effective_bytes, with the same number of sets; at least one.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
-nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k where it has none of its own
-// Of the launches of a program that is made for it. Without a grid of its own a machine has the interpreter's, which allows what a
-// GPU does whose record says nothing of it.
+nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
+// Limits of the launches of programs for this machine. A machine without a grid has the interpreter's limits, which are the
+// default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
-bool nw_machine_is_host(const nw_machine *m); // says that it is the one that this session runs on
-nw_features nw_machine_features(const nw_machine *m); // of its processor; of the host those that it has
-int nw_width_of(int64_t bytes); // of a vector: the index into per_cycle of the least width that holds it; 0: one number
-// Microseconds that a parallel loop of so many threads costs beside its work: between two rows on a line, outside of them as
-// the nearest; spawn and barrier may be NULL.
+bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
+// features of its CPU; for the host, the features that were detected
+nw_features nw_machine_features(const nw_machine *m);
+int nw_width_of(int64_t bytes); // index into per_cycle of the least width that holds such a vector; 0: one number
+// Overhead in microseconds of a parallel loop with that many threads: interpolated linearly between rows, constant outside
+// them; spawn and barrier may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

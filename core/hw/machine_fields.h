@@ -2,7 +2,7 @@
 #pragma once
 #include "hw/machine.h"
 
-// What nobody has said yet; a number is NaN, a text empty.
+// Unset values: a number is NaN, a text is empty.
 #define NW_NO_WHOLE INT64_MIN
 #define NW_NO_WORD (-1) // FLAG and WORD
 
@@ -10,12 +10,12 @@ typedef struct nw_record_field { // a field of a record
   const nw_section *section;
   const nw_field *field;
   char *base;
-  int at; // which of several numbers, from 1; 0: all
+  int at; // index of one of several numbers, from 1; 0: all
 } nw_record_field;
 
 int nw_section_elements(const nw_machine *m, const nw_section *s);
 bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *out);
 bool nw_field_set(nw_ctx *c, const nw_record_field *p, const char *path, nw_value v);
 nw_value nw_field_get(const nw_field *f, const char *at, int i);
-int nw_field_word(const nw_field *f, const char *text); // its number among the field's words, or -1
+int nw_field_word(const nw_field *f, const char *text); // index among the field's words, or -1
 const char *nw_field_wants(const nw_field *f); // "a whole number"

@@ -1,8 +1,8 @@
-// A program made ready to run: statements with their expressions as nodes, buffers with shadow bytes.
+// An executable program: statements with their expressions as nodes, buffers with shadow bytes.
 #pragma once
 #include "interp/node.h"
 
-// Which thread of which block of which launch; the parts of a grid index packed.
+// Identifies a thread of a block of a launch; the components of a grid index are packed.
 typedef struct nwi_owner {
   int64_t launch; // from 1; 0: none
   uint64_t block, thread;
@@ -12,22 +12,22 @@ typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
   char *data;
-  uint8_t *written; // a byte an element; NULL for inputs, which are written from the start
-  int64_t count, cap; // elements in use, elements held
+  uint8_t *written; // one byte per element; NULL for inputs, which are always written
+  int64_t count, cap; // number of elements in use, and allocated
   bool own;
-  int n; // the stored box, when accesses are by logical index
+  int n; // dimensions of the stored box, if accesses use logical indices
   int64_t *min, *extent;
-  struct nwi_shadow *shadow; // who touched each element last; NULL until a launch touches one
-  struct nwi_owner owner; // of a buffer allocated in a launch
+  struct nwi_shadow *shadow; // which thread accessed each element last; NULL until a launch accesses one
+  struct nwi_owner owner; // owner of a buffer that is allocated in a launch
   bool local; // scope local: each thread of a block has its own
-  int64_t *home; // which element's room each one has, when a layout says so; else NULL
+  int64_t *home; // location of each element if a layout defines it; else NULL
 } nwi_buffer;
 
 typedef struct nwi_target {
   nwi_buffer *buffer;
   int n;
   nwi_node **index, *init, *value, *mask;
-  int64_t at; // where, once evaluated
+  int64_t at; // its value once evaluated
 } nwi_target;
 
 typedef struct nwi_code nwi_code;
@@ -39,37 +39,38 @@ struct nwi_code {
   int slot; // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
-  bool parallel; // LOOP of a lowered program: each iteration is like a block of a launch
+  bool parallel; // LOOP of a lowered program: each iteration acts like a block of a launch
   int dim; // LOOP: of the grid, 0..5; 0 when parallel; -1 when not bound
-  bool launch; // is met outside of every launch, and is one
-  nwi_code *up; // around this one
-  int nlone; // LOOP: the blocks below whose inits are done alone when it has no iterations
+  bool launch; // is outside every launch, and is one
+  nwi_code *up; // the enclosing statement
+  int nlone; // LOOP: number of blocks below whose inits run alone if it has no iterations
   nwi_code **lone;
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
-  nwi_node *init_cond; // BLOCK: the same for its init below a loop without iterations
+  nwi_node *init_cond; // BLOCK: the same for an init that runs in a loop without iterations
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
-  int nlayout; // ALLOC: of its buffer, as functions of the indices in these slots
+  int nlayout; // ALLOC: layout of its buffer, as functions of the indices in these slots
   nwi_node **layout, **room;
   int *dim_slot;
   int nvars; // BLOCK: binding, slot and start of each variable
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  bool *divides; // by a size, as the loop of a reduction fused from two does: by 0 where it is over nothing
+  // divides by a size, as the loop of a reduction fused from two does; the size may be 0 if there are no iterations
+  bool *divides;
   bool has_init;
-  bool lone_init; // that can be done without an update: no loop tells both the element and the contribution
+  bool lone_init; // the init can run without an update: no loop binds both the element and the contribution
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
 
 // race.c: a lowered program that runs on a grid, or has parallel loops.
 typedef struct nwi_grid {
-  int64_t launches, launch; // so far; the one that runs, or 0
+  int64_t launches, launch; // number of launches so far; number of the current one, or 0
   int64_t index[NW_GRID_DIMS];
-  bool inside[NW_GRID_DIMS]; // a loop of that dimension
-  const char *loop; // the parallel loop that runs; NULL in a launch on a grid
-  const nwi_buffer *atomic; // what the store that runs updates atomically, or NULL
+  bool inside[NW_GRID_DIMS]; // inside a loop of that dimension
+  const char *loop; // the current parallel loop; NULL in a launch on a grid
+  const nwi_buffer *atomic; // buffer that the current store updates atomically, or NULL
   int64_t tick; // barriers so far
   struct nwi_wait *wait; // the last barrier of each block, by hash
   int nwaits, capwaits;
@@ -80,17 +81,17 @@ typedef struct nwi_program {
   const nw_program *p;
   const nw_exec *exec; // NULL: a scheduled program
   nw_arena *arena;
-  nw_pool *pool; // for what reductions combine
+  nw_pool *pool; // for the combining expressions of reductions
   nwi_scope loops; // names of loops and sizes
   nwi_buffer *buffer; // in the order of p
   int nslots;
   nwi_code *root;
-  bool gridded; // some loop is bound, and the program is lowered: races are looked for
+  bool gridded; // some loop is bound, and the program is lowered: races are detected
   nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
-  nwi_code *lone; // whose init is done below a loop without iterations
-  nwi_code *block; // being run, and whether it is its init
+  nwi_code *lone; // the block whose init runs in a loop without iterations
+  nwi_code *block; // the current block, and whether its init is running
   bool init;
 } nwi_program;
 
@@ -99,7 +100,7 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Makes room for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
-void nwi_fold(nwi_program *x, const nwi_code *c); // the elements of an allocation that share a place
+void nwi_fold(nwi_program *x, const nwi_code *c); // the elements of an allocation that share storage
 // The position of a logical index in the stored box, or -1 and, unless the run is lenient, a failure.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
@@ -108,10 +109,10 @@ void nwi_execute(nwi_program *x, nwi_code *c);
 void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 
 // ---- race.c. Nothing happens outside of launches and parallel loops.
-void nwi_private(nwi_program *x); // what each thread has for itself is undefined from here on
+void nwi_private(nwi_program *x); // memory that each thread has for itself is undefined from here on
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);
 void nwi_barrier(nwi_program *x);
-void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // as it is entered
+void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // when the allocation is entered
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);

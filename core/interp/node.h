@@ -1,8 +1,8 @@
-// Expressions made ready to run: a graph of nodes, each with room for its own value.
+// Executable expressions: a graph of nodes, each with storage for its value.
 //
 // A value is `lanes` cells. Integers and bools are kept as sign- or zero-extended 64-bit integers already wrapped to
 // their dtype; f64 as double; f32, f16 and bf16 as float. A half is rounded when it is loaded, stored or cast to, and
-// nowhere else. Nodes of one expression are shared as in the expression; a node is computed once an epoch.
+// nowhere else. Nodes are shared in the same way as subexpressions; a node is computed once per epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
@@ -25,7 +25,7 @@ struct nwi_node {
   uint8_t dtype;
   const nw_expr *expr;
   int slot; // VAR
-  void *buffer; // LOAD: what the host's load function needs
+  void *buffer; // LOAD: argument of the host's load function
   const nw_math_row **row; // math functions: the plan
   int nrows;
   nwi_node *arg[];
@@ -42,7 +42,7 @@ struct nwi_run {
   void *host;
 };
 
-// The value of a node now.
+// The current value of a node.
 static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
   if (n->epoch != r->epoch) {
     n->eval(r, n);
@@ -64,20 +64,20 @@ bool nwi_stop(nwi_run *r); // counts a step; true when the run must end
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
-  nw_features features; // that math functions are chosen by
+  nw_features features; // features that select math functions
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
-  bool (*load)(struct nwi_scope *s, nwi_node *n); // sets eval and buffer of a LOAD whose arguments are made
+  bool (*load)(struct nwi_scope *s, nwi_node *n); // sets eval and buffer of a LOAD whose arguments already have nodes
   void *host;
-  nw_vec expr, node; // made so far in this scope; see nwi_forget
+  nw_vec expr, node; // nodes made so far in this scope; see nwi_forget
 } nwi_scope;
 void nwi_bind(nwi_scope *s, const char *name, int slot);
 void nwi_unbind(nwi_scope *s);
-void nwi_forget(nwi_scope *s); // nodes made from here on share nothing with earlier ones
+void nwi_forget(nwi_scope *s); // nodes made after this share nothing with earlier ones
 void nwi_scope_free(nwi_scope *s);
-nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic when e cannot be run
+nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 
-// The evaluation function of an op on operands of this dtype; NULL when there is none.
+// The evaluation function of an op on operands of this dtype; NULL if there is none.
 nwi_eval nwi_int_op(nw_op op);
 nwi_eval nwi_float_op(nw_op op, nw_dtype t);
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);

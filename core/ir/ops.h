@@ -3,5 +3,5 @@
 #include "hw/machine.h"
 #include "ir/expr/expr.h"
 
-// The class of an operation on floats or on integers; of f32 where f64 has its own. NW_CLASS_NONE: it costs nothing by itself.
+// The class of an operation on floats or on integers; the class of f32 if f64 has its own. NW_CLASS_NONE: it has no cost by itself.
 nw_class nw_op_class(nw_op op, bool real);

@@ -1,6 +1,6 @@
-// Inside lower/: the passes, and what they share. Every pass takes an unfrozen program, edits it and returns it, or
-// leaves a diagnostic and returns NULL. Statements keep their id and step where they survive; what a pass makes gets
-// the step of the statement it was made for, so that a view can say which step a guard comes from.
+// Inside lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns it, or
+// leaves a diagnostic and returns NULL. Surviving statements keep their id and step; a new statement gets
+// the step of the statement from which it was made, so that a view can name the step behind a guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -22,11 +22,12 @@ nw_program *nw_pass_fma(nw_program *p);
 
 // ---- scope.c: what is known at a place in the tree
 void nw_scope_open(nw_ranges *r, const nw_program *p); // sizes and facts
-void nw_scope_push(nw_ranges *r, const nw_stmt *s); // a loop's variable, a guard's condition; else nothing
+// pushes a loop's variable or a guard's condition; otherwise nothing
+void nw_scope_push(nw_ranges *r, const nw_stmt *s);
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
 void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // the operands of nested `and`s; cond NULL adds none
 const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
-// `cond` without the conjuncts that always hold here; NULL when nothing is left, the constant false when it never holds.
+// `cond` without the conjuncts that always hold here; NULL if nothing is left, the constant false if it never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
 nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // fresh id, the step of `from`
 nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s itself when cond is NULL
@@ -34,16 +35,16 @@ nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // the kid itself when 
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
-void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and its kids'
+void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and those of its kids
 
 // ---- calls.c: the tiles of a call, by where the buffers of p lie; *where is a condition that goes around it, or NULL
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
-void nw_split_init(nw_program *p, int id); // init.c: the block with that id gives up its init
+void nw_split_init(nw_program *p, int id); // init.c: moves the init of the block with that id into a separate block
 
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer
-bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // every allocation is of the kind of its row
+bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // every allocation has the kind in its row
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
 // ---- fits.c
@@ -71,19 +72,20 @@ typedef struct nw_lanes {
   nw_pool *pool;
   nw_ranges *r;
   const char *var; // the loop's variable
-  const nw_expr *ramp; // what stands for it
+  const nw_expr *ramp; // the ramp that replaces it
   int n;
   const nw_expr *mask; // lanes that execute; NULL is all of them
   bool some; // at least one lane executes whenever this code is reached
   nw_vec inner; // buffers allocated inside the loop: one copy a lane
   nw_vec memo; // triples: expression, mask it was made under, result
 } nw_lanes;
-const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e); // of v->n lanes, or scalar when it is the same in all
+// with v->n lanes, or scalar if it is the same in all lanes
+const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e);
 const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e); // the same, broadcast if scalar
-bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // may differ between lanes
+bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // true if it may differ between lanes
 const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index);
 const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 
 // ---- size.c
-int64_t nw_code_size(const nw_stmt *s); // estimate, unrolled loops counted as unrolled
+int64_t nw_code_size(const nw_stmt *s); // estimate, with unrolled loops counted as unrolled
 int64_t nw_expr_ops(const nw_expr *e); // distinct operations, wide ones counted by machine vectors

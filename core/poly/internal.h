@@ -1,12 +1,12 @@
-// Inside poly/: how the judge sees a program, and the questions it is made of.
+// Inside poly/: the judge's model of a program, and the questions that make up a verdict.
 //
-// A *site* is one place of a program that touches memory: a block, or the init that a reduction block still owns. Its
+// A *site* is a part of a program that accesses memory: a block, or the init that a reduction block still owns. Its
 // domain is the set of its executions: one dimension per loop around it (a fused loop has one per original dimension),
 // sizes as parameters. A *use* is a read or write: a relation from executions to elements. An element of a buffer that is allocated
-// inside loops is told apart by the iterations of those loops: the buffer is fresh at each entry.
+// inside loops is identified together with the iterations of those loops: the buffer is new at each entry.
 //
-// Facts that were proved are remembered by content, in the family that the programs of one schedule share; so a step
-// pays only for what it changed. Questions answer NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
+// Proven facts are stored by content, in the family that the programs of one schedule share; so a step
+// costs only what it changed. Questions answer NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
 #pragma once
 #include "poly/poly.h"
 #include <isl/aff.h>
@@ -25,7 +25,7 @@ typedef enum nw_rule {
   NW_RULE_COUNT
 } nw_rule;
 
-// Is the rule on? Always, but for the mutant tests.
+// True if the rule is enabled; always, except in the mutant tests.
 #ifdef NW_MUTANTS
 #define NW_RULE(c, name) ((c)->rule_off != NW_RULE_##name + 1)
 #else
@@ -37,32 +37,32 @@ typedef struct nw_proofs {
   int refs; // the session's slot, and one per family
   nw_ctx *ctx; // NULL once the session is closed
   isl_ctx *isl;
-  long budget, limit; // operations of isl for a question about few loops, and for the one that is asked
-  long done; // of those, when isl last began to count
+  long budget, limit; // limit on isl operations for a question about few loops, and for the current question
+  long done; // operations counted when isl last restarted its counter
   char question;
   bool glance;
-  // What is remembered of earlier questions is charged what it cost, once a question: see context.c.
-  long asked; // questions so far
+  // A question that reuses earlier results is charged their original cost, once: see context.c.
+  long asked; // number of questions so far
   double before, charged, nested;
 } nw_proofs;
 typedef struct nw_price {
-  double from, cost; // what the meter said when the work began, and what the work took
-  long asked; // the last question that it was charged to
+  double from, cost; // the operation counter when the work began, and the cost of the work
+  long asked; // the last question that was charged for it
 } nw_price;
 double nw_proofs_meter(nw_proofs *s);
 void nw_price_begin(nw_proofs *s, nw_price *price);
 void nw_price_end(nw_proofs *s, nw_price *price);
-void nw_price_charge(nw_proofs *s, nw_price *price); // the result of the work is used again
-bool nw_proofs_from_nothing(nw_proofs *s); // must the question be asked again with nothing remembered?
+void nw_price_charge(nw_proofs *s, nw_price *price); // charges the current question for reused work
+bool nw_proofs_from_nothing(nw_proofs *s); // true if the question must be asked again without stored results
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
 bool nw_proofs_begin(nw_proofs *s,
-                     const nw_program *p); // a new question: fresh budget; false when the user asked to stop
-// Before a set is taken away from another, or asked whether it holds another, where it was projected. Takes map.
+                     const nw_program *p); // begins a question with a new budget; false on an interrupt
+// Prepares a projected set for a difference or a subset test. Takes map.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
-nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, answers NW_ABORTED
+nw_answer nw_proofs_lost(nw_proofs *s); // isl exceeded its budget: leaves the diagnostic, answers NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
@@ -70,7 +70,7 @@ typedef struct nw_verdict_key {
   uint64_t hash;
   int n;
   uintptr_t *key;
-  int number; // of this content, from 1; never reused
+  int number; // number of this content, from 1; never reused
 } nw_verdict_key;
 typedef struct nw_verdicts {
   nw_verdict_key *at;
@@ -78,7 +78,7 @@ typedef struct nw_verdicts {
   char *verdict; // by number: 0 unknown, 1 proved, 2 denied
   nw_price *price; // by number
 } nw_verdicts;
-// What was made for a site or an access, by its number: programs of one schedule have most of them in common.
+// Sets and maps of a site or an access, by its number: programs of one schedule share most of them.
 typedef struct nw_kept {
   isl_set *domain; // of a site
   isl_map *map; // of a site: its instances; of an access: its elements
@@ -94,22 +94,21 @@ typedef struct nw_family {
   int nfacts;
   const nw_expr **fact;
   isl_space *params;
-  isl_set *context; // what is known of the sizes
-  nw_vec product; // expressions in sizes alone that are not affine: a parameter each
+  isl_set *context; // known facts about the sizes
+  nw_vec product; // expressions of sizes that are not affine: each is a parameter
   nw_verdicts verdicts;
-  nw_kept *
-      *kept; // by number, up to the capacity of the verdicts; nkept of them, forgotten all at once when they are many
+  nw_kept **kept; // by number, up to the capacity of the verdicts; nkept of them; if too many, all are freed at once
   int nkept;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
-// True if a call was given up since it was made. It is then neither used nor freed.
+nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it also serves p; counted
+// True if a call was abandoned since it was made. It is then neither used nor freed.
 bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);
-int nw_family_param(nw_family *f, const nw_expr *e); // position of a size, or of an expression in sizes alone; -1
+int nw_family_param(nw_family *f, const nw_expr *e); // position of a size, or of an expression of sizes; -1
 
-// A key is built word by word. Its number tells contents apart; `proved` remembers one fact about it.
+// A key is built word by word. Its number identifies its content; `proved` stores one fact about it.
 typedef struct nw_key {
   uintptr_t *word;
   int n, cap;
@@ -122,29 +121,30 @@ void nw_key_free(nw_key *k);
 int nw_fact_number(nw_family *f, const nw_key *k);
 bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
-bool nw_fact_denied(nw_family *f, int number); // known to fail; only where a failure needs no witness
+bool nw_fact_denied(nw_family *f, int number); // known to fail; only if no witness is needed
 void nw_fact_deny(nw_family *f, int number);
-nw_kept *nw_kept_find(const nw_family *f, int number); // NULL: it has to be made
-void nw_keep(nw_family *f, int number, nw_kept kept); // takes its set and map
-int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered things
+nw_kept *nw_kept_find(const nw_family *f, int number); // NULL: it must be made
+void nw_keep(nw_family *f, int number, nw_kept kept); // takes the set and map of `kept`
+int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered objects
 
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
   const char *name; // variable
   int first, n; // dimensions: n > 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // its values are 0..few, when that is a small constant; else 0
+  int few; // its values are 0..few if that is a small constant; else 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
   int nvars, ndims;
   nw_dim var[NW_MAX_DEPTH];
-  nw_vec opaque; // subexpressions that are not affine: a dimension each, after the others
+  nw_vec opaque; // subexpressions that are not affine: one dimension each, after the others
 } nw_space;
 void nw_space_init(nw_space *v, nw_family *f);
 void nw_space_var(nw_space *v, const char *name);
 void nw_space_loop(nw_space *v, const nw_stmt *loop);
-void nw_space_scan(nw_space *v, const nw_expr *e); // before the first nw_space_aff or _cond: finds what is opaque
+// before the first nw_space_aff or _cond: finds opaque subexpressions
+void nw_space_scan(nw_space *v, const nw_expr *e);
 void nw_space_free(nw_space *v);
 int nw_space_first(const nw_space *v, const char *name);
 isl_set *nw_space_all(const nw_space *v); // opaque dimensions within their bounds
@@ -153,8 +153,8 @@ isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
 isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset where it is not exact
 bool nw_cond_exact(const nw_expr *cond);
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
-// Values to be put side by side, and what they are at the points of a set that has the opaque dimensions as well; these are
-// projected out. Lists and sets are taken.
+// A tuple of values at the points of a set that also has the opaque dimensions; these are
+// projected out. Takes lists and sets.
 isl_pw_aff_list *nw_values(const nw_space *v);
 isl_pw_aff_list *nw_values_dims(isl_pw_aff_list *value, const nw_space *v, int from, int to);
 isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const nw_expr *e);
@@ -175,12 +175,12 @@ typedef struct nw_site {
   const nw_stmt *loop[NW_MAX_DEPTH];
   int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is their number
   int nwhere;
-  const nw_expr **where; // guards around it and the block's own
+  const nw_expr **where; // guards around it and its own
   nw_space view;
   int number; // of its domain and bindings, in the family
   bool exact; // domain and bindings are exact
-  bool pieces; // an init that is also done for reductions over nothing
-  bool maybe; // an init that may be done where a loop of a piece has no iteration: see model.c
+  bool pieces; // an init that also runs for empty reductions
+  bool maybe; // an init that may run if a loop of a piece has no iterations: see model.c
   isl_set *domain;
   isl_map *instance; // execution -> block variables (spatial ones only for an init)
   int nvars;
@@ -189,35 +189,36 @@ typedef struct nw_site {
   nw_use *use;
 } nw_site;
 typedef struct nw_guarded {
-  const nw_expr *cond; // in block variables
+  const nw_expr *cond; // in terms of the block variables
   bool want;
 } nw_guarded;
 struct nw_use {
   const nw_site *site;
   const nw_buffer *buffer;
   const nw_stmt *alloc; // the allocation around it; NULL for a parameter
-  int depth; // loops around that
+  int depth; // number of loops around that allocation
   bool write, update; // update: the read and write of a reduction's own element
   const nw_expr *load; // of a read: the LOAD
   int n;
-  const nw_expr *const *index; // in block variables
+  const nw_expr *const *index; // in terms of the block variables
   int nconds;
   const nw_guarded *cond;
   int number;
   bool exact;
-  isl_map *map; // execution -> element, made when first asked for
+  isl_map *map; // execution -> element, made on first use
   nw_price price;
 };
-// A loop of the program that the judge looks at, and the loops of the program that a person sees which it stands for.
+// A loop of the program that the judge examines, and the loops of the user's program that it represents.
 typedef struct nw_together {
   int id;
   const nw_stmt *loop;
   int n, part_id[NW_MAX_DEPTH];
   const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
-  bool apart; // other loops stand between them, or they run in another order: equal only if the loop carries nothing
+  // other loops are between them, or they run in another order: equal only if the loop carries no dependence
+  bool apart;
 } nw_together;
 typedef struct nw_whole {
-  nw_program *p; // counted; NULL: nothing was put together
+  nw_program *p; // counted; NULL: nothing was merged
   int n;
   nw_together *loop;
   nw_price price;
@@ -233,58 +234,58 @@ typedef struct nw_sites {
 typedef struct nw_model {
   nw_family *f;
   const nw_program *p;
-  const nw_program *seen; // what a person sees: p, or what p was put together from (whole.c)
-  const nw_whole *whole; // NULL: p is what a person sees
+  const nw_program *seen; // the user's program: p, or the program from which p was made (whole.c)
+  const nw_whole *whole; // NULL: p is the user's program
   nw_arena *arena;
   int nsites;
   nw_site **site; // in the order of the text
-  nw_uses *of; // the accesses of each buffer of p, and the sites by the work they do: index.c
+  nw_uses *of; // the accesses of each buffer of p, and the sites by their work: index.c
   nw_site **by_work;
   nw_price price;
 } nw_model;
-void nw_model_drop(const nw_program *p); // it is made anew when it is asked for
+void nw_model_drop(const nw_program *p); // frees it; it is made again when needed
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
-nw_model *nw_model_judged(const nw_program *p, nw_family *known); // of what the judge looks at in place of p
+nw_model *nw_model_judged(const nw_program *p, nw_family *known); // of the program that the judge examines instead of p
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
-// A view of the loops around an access in which its index and conditions can be built, and those conditions.
+// A space of the loops around an access in which its index and conditions can be built, and those conditions.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v);
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v);
 void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
 void nw_scan_loop(nw_space *v, const nw_stmt *loop);
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // takes set
-bool nw_site_same_work(const nw_site *a, const nw_site *b); // one origin, both init or both not
+bool nw_site_same_work(const nw_site *a, const nw_site *b); // true for the same origin, with both or none an init
 
 // ---- index.c: what a question is about, without a walk over the whole program; all in the order of the text
 void nw_model_index(nw_model *m);
 nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
-nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // which do the same work; s may be of another model
+nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // sites that do the same work; s may be of another model
 nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop);
-int nw_site_level(const nw_site *s, const nw_stmt *loop); // which of the loops around s it is; -1: none
+int nw_site_level(const nw_site *s, const nw_stmt *loop); // index of the loop among those around s; -1: none
 
 // ---- pair.c: two accesses of one buffer
 bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);
-isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // executions that touch one element
-// One execution may read any of several elements, when the index is data. An event is an execution with one of them:
-// (execution of r, element) -> element; and the executions of w with the events of r that touch one element.
+isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same element
+// One execution may read any of several elements if the index is data. An event is an execution with one of them:
+// (execution of r, element) -> element; and the executions of w with the events of r that access the same element.
 isl_map *nw_events(const nw_model *m, nw_use *r);
 isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // takes events
-// Of these pairs, those whose first is not before its second. Takes pairs.
+// The pairs whose first is not before its second. Takes pairs.
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
-isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b); // those whose first is before
-// Is every execution of a before every one of b that touches its element? If not, *bad (when asked for) has the pairs.
+isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b); // the pairs whose first is before its second
+// True if every execution of a is before every one of b that accesses its element. If false, *bad (if not NULL) has the pairs.
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
 // ---- parts.c: the loops and variables of a site that have to do with one another
 typedef struct nw_part {
   uint64_t loops, vars; // bits; loops from `from` on
 } nw_part;
-uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // that occur in it, as bits
-nw_vec nw_site_conditions(const nw_site *s); // what must hold besides the bounds of the loops; the caller frees it
+uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // variables of the expression, as bits
+nw_vec nw_site_conditions(const nw_site *s); // conditions besides the bounds of the loops; the caller frees it
 int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has room for 2*NW_MAX_DEPTH
 // (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
-// Parts of one number have one map, up to the place of the loops, and one declared box; 0: it may depend on more than is told.
+// Parts with the same number have the same map, up to the positions of the loops, and the same declared box; 0: not comparable.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 
@@ -299,17 +300,17 @@ void nw_key_declared(nw_key *k, const nw_use *a);
 
 // ---- cover.c: once, and all
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
-// Does each entry of the loops before `from` execute an instance at most once?
+// True if each entry of the loops before `from` executes an instance at most once.
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
-// Do the sites of the program that do the work of s execute every declared instance, and *once at most once?
+// True if the sites that do the work of s execute every declared instance; *once: at most once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
 //
-// A load of what a block wrote becomes a load of that block's value, "C#0". But where the other program has no such block,
-// the load is seen through: in the old program it becomes the block's body (it was inlined), in the new one what the block
-// copied. So two programs whose blocks have equal normal forms compute the same values, as long as every load finds the
-// value it names.
+// A load of a block's result is replaced by that block's value, "C#0". If the other program has no such block,
+// the load is expanded: in the old program to the block's body (it was inlined), in the new one to the source of the
+// copy. So two programs whose blocks have equal normal forms compute the same values, if every load finds the
+// value that it names.
 bool nw_is_copy(const nw_stmt *block);
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index); // the spatial variables, in some order
 typedef struct nw_normal {
@@ -317,15 +318,15 @@ typedef struct nw_normal {
   bool copies_only;
   nw_pool *pool;
   int depth;
-  const nw_stmt *rounded; // out: a block whose body was taken without its store's rounding
+  const nw_stmt *rounded; // out: a block whose body was used without the rounding of its store
 } nw_normal;
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
 // ---- partial.c: a reduction taken in parts
 //
-// Does `is`, which has the spatial variables and the init of `was`, combine partial results of the reduction that `was`
-// makes? Then *part is the block that makes them and *answer (when asked for) says whether they make up the whole.
+// True if `is`, which has the spatial variables and the init of `was`, combines partial results of `was`'s reduction.
+// Then *part is the block of the partial results, and *answer (if not NULL) says whether they are complete.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
                        const nw_stmt **part, nw_answer *answer);
 
@@ -348,8 +349,8 @@ typedef bool (*nw_write_class)(const nw_use *w);
 // ---- fold.c: elements that share a place
 isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b); // logical index -> position
 int nw_layout_fact(const nw_model *m, int tag, const nw_buffer *b);
-nw_answer nw_own_places(const nw_model *m, const nw_buffer *b); // does every element have a place of its own?
-isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b); // executions that touch one place
+nw_answer nw_own_places(const nw_model *m, const nw_buffer *b); // true if all elements have different positions
+isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same position
 nw_answer nw_check_fold(const nw_fate *f);
 
 // ---- coverage.c: is what is read written at all?
@@ -364,63 +365,64 @@ nw_answer nw_whole_epochs(const nw_fate *f);
 // ---- contrib.c: reductions and outputs
 uint64_t nw_reduce_vars(const nw_site *s);
 isl_map *nw_reduce_values(const nw_use *u); // execution -> values of the reduce variables
-isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b); // executions that contribute the same
+// pairs of executions with the same contribution
+isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b);
 nw_answer nw_contributed_once(const nw_fate *f);
 nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
 // ---- neutral.c: contributions that add nothing
-// The condition of the block's variables without which it contributes what its combiner starts from; NULL: there is none.
-// True if e, as the component t of a contribution, changes no value of the reduction.
+// A condition on the block's variables without which its contribution is the neutral element; NULL: there is none.
+// True if e, as the component t of a contribution, never changes the reduction's value.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
-// need: (loops around the allocation, element, values of the reduce variables), `dims` of the first. Takes it.
+// need: (loops around the allocation, element, values of the reduce variables), `dims` for the first part. Takes it.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
-void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // what that depends on
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // the inputs of this fact
 
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
-// Every sum of floats takes the terms of an element in the order it had: asked of steps that are judged by order.
+// Checks that every sum of floats keeps the order of its terms: for steps that are judged by order.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
-nw_answer nw_check_nesting(const nw_model *m); // of marked loops, and what each needs of its own
-nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: as a person sees it; may be NULL
-nw_answer nw_check_together(const nw_model *m); // what a program that was put together rests on
+nw_answer nw_check_nesting(const nw_model *m); // of marked loops, and the requirements of each mark
+nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: the user's program; may be NULL
+nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a merged program
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m,
-                              bool structure); // structure: a step that nobody judges may not skip it
-// `marks`: the step changes nothing but marks, and so may take back what was said.
+                              bool structure); // structure: also checked for unsafe steps
+// `marks`: the step changes only marks, and so may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- marks.c: how a conflict is told
-bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked so by a step nobody judged, earlier
+bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked by an earlier unsafe step
 bool nw_is_reduction(const nw_use *a, const nw_use *b); // two updates of one reduction, or its init and an update
 nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b);
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom);
 
 // ---- grid.c: the structure of what is bound to a grid
 typedef struct nw_launch {
-  const nw_stmt *at; // the statement that is one launch
-  const nw_expr *extent[NW_GRID_DIMS]; // how many blocks and threads; NULL where nothing is bound
+  const nw_stmt *at; // the statement of one launch
+  const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if nothing is bound
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
 
 // ---- threads.c: what blocks and threads do to one another
-// before: may be NULL. syncs: NULL, or gets an nw_sync * for each pair, and nothing is refused.
+// before: may be NULL. syncs: NULL, or receives an nw_sync * for each pair, and nothing is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
 
 // ---- witness.c: the smallest executions that fail, as a refusal
 typedef struct nw_story {
   nw_refusal_kind kind;
-  const nw_use *source, *sink; // the element is the source's, or the sink's when there is no source
-  const nw_site *site; // where there is no access
+  const nw_use *source, *sink; // the element is the source's, or the sink's if there is no source
+  const nw_site *site; // if there is no access
   const nw_stmt *loop; // a marked loop that carries the pair
-  const char *message; // NULL: whoever knows the step says what cannot be done
+  const char *message; // NULL: the caller adds the message
   const char *why; // with {e} element, {f} the sink's, {s} source, {t} sink, {b} source's block, {c} sink's block
 } nw_story;
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad); // takes bad; NW_FAILS, or NW_ABORTED

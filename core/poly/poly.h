@@ -1,63 +1,64 @@
-// The judge: a program as isl sets and maps, and the one verdict that every step passes through.
+// The judge: a program as isl sets and maps, and the one verdict on every step.
 //
 // No isl type appears here. Every question is about two programs only: the judge reads original instances, bindings,
 // accesses, storage and marks from them, never what the primitive says it did.
 #pragma once
 #include "ir/program/program.h"
 
-// Is `after` a correct rewriting of `before`? Chooses the question itself: by order when both have the same blocks and
-// every original instance is executed once in each, else by value. Also: accesses inside their buffers, every output
+// True if `after` is a correct rewriting of `before`. It is judged by order if both have the same blocks and
+// every original instance is executed once in each, otherwise by value. Also checks: accesses inside their buffers, every output
 // element written, marked loops carry no dependence, scope capacity. On false the context holds an NW_EREFUSED or
 // NW_EUNDECIDED diagnostic with a refusal whose witness is the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
-// True if every sum of floats in `after` takes its terms in the order of `before`, so that it is rounded alike; false also
-// where that is undecided. Of steps that are judged by order.
+// True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same; also false
+// if this is undecided. For steps that are judged by order.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
-// Of a step that the user does not want judged: that the result can be lowered and stored, and its marks nested.
+// For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
-// Every access inside its buffer: then machine code of p, right or wrong, does no harm.
+// True if every access is inside its buffer: then machine code of p cannot corrupt memory, even if its results are wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Code that nobody judged may be wrong, but it must not write where it likes, and a model has no cache line for it there.
-// `what` is done to such a program, in the error: "compiled".
+// Checks that an unsafe program has no access outside its buffers: code must not write anywhere else, and a model has no cache line there.
+// `what` describes the use of the program in the error: "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
-// Lets go of what was made to judge p, where that is much; it is made again when p is asked about.
+// Frees large data that was made to judge p; it is made again when needed.
 void nw_judge_forget(const nw_program *p);
 
-// The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
+// Judges the first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);
 
-// The rounds of a loop in which every condition below it that speaks of the loop holds, whatever the loops inside do: the
+// The iterations of a loop in which every condition below that depends on the loop holds, for all iterations of inner loops:
 // guards of blocks, conditions of selects, clamps.
 typedef struct nw_interval {
-  int nconds; // how many there are
-  const nw_expr *lo, *hi; // the rounds lo..hi, in sizes and loops around; NULL when there is no such round or they are
-  bool apart; // ... not next to one another
-  bool branches; // some blocks run in rounds in which others do not, as those of a fused loop
-  bool stands; // lo..hi are rounds of the loop whatever the sizes are; else they have to be brought inside its range
+  int nconds; // number of such conditions
+  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none or they are
+  const nw_expr *lo, *hi;
+  bool apart; // ... not consecutive
+  bool branches; // some blocks run in iterations in which others do not, as in a fused loop
+  bool stands; // lo..hi are inside the loop's range for all sizes; otherwise they must be clamped
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
-// The rounds of a loop outside of which every update below it adds nothing, from the first to the last of them. nconds 0: an
+// The range of iterations of a loop outside which every update below adds nothing. nconds 0: an
 // update below it always contributes.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
-// Where barriers are needed: what block `before` does must be done, for all threads, before what block `after` does; in
-// the same round of the loops around both, or (loop not 0) in a later round of that loop. In the arena of p.
+// Where barriers are needed: block `before` must finish, in all threads, before block `after` begins; in
+// the same iteration of the common loops, or (loop not 0) in a later iteration of that loop. In the arena of p.
 typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;
 } nw_sync;
-bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagnostic when isl gave up
+bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagnostic if isl exceeded its budget
 
-// Which question it answered last: nw_judge_question, in nestwright.h.
+// Which question it answered last: nw_judge_question, in nestwright/sched.h.
 
-// Rules of the judge that the mutant tests can switch off, one bit each (poly/rules.def).
+// Rules of the judge that the mutant tests can disable, one bit each (poly/rules.def).
 int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
-// Operations of isl the judge may spend on one question; 0 restores the default.
-// Below 0: a glance, whose answer is no verdict.
-long nw_judge_budget(nw_ctx *c, long most); // returns what it was
+// Limit on isl operations for one question; 0 restores the default.
+// Below 0: a quick check whose answer is not a verdict.
+long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit

@@ -1,4 +1,4 @@
-// What part of a tensor is read inside a loop. Private to sched/.
+// The part of a tensor that is read inside a loop. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -8,7 +8,7 @@ typedef struct nw_box {
 } nw_box;
 
 // The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. Never
-// larger than the domain where that can be seen.
+// larger than the domain if that can be proven.
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
-// The same of a buffer whoever fills it, reads and writes together.
+// The same for a buffer and both its reads and writes, of any block.
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);

@@ -4,5 +4,6 @@
 
 nw_node *nw_sched_node(const nw_sched *s, int version); // NULL if there is none
 nw_node *nw_sched_head(const nw_sched *s);
-void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p); // p's count goes to the new version, now current
+// p's reference passes to the new version, now current
+void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p);
 int nw_sched_line(const nw_sched *s, nw_node ***out); // steps from the naive program to the current one; heap

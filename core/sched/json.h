@@ -22,5 +22,5 @@ struct nw_json {
 
 // NULL with the offset and the reason on failure. Whole numbers only; nothing may follow the value.
 nw_json *nw_json_parse(nw_arena *a, const char *text, size_t *at, const char **why);
-const nw_json *nw_json_get(const nw_json *map, const char *key); // NULL if it is no map or has no such key
+const nw_json *nw_json_get(const nw_json *map, const char *key); // NULL if it is not a map or has no such key
 void nw_json_string(nw_str *b, const char *s); // quoted and escaped

@@ -1,4 +1,4 @@
-// The rows of primitives.c point here. Private to sched/.
+// Functions of the rows in primitives.c. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -48,7 +48,7 @@ bool nw_apply_rfactor(void *step);
 bool nw_apply_tensorize(void *step);
 bool nw_apply_atomic(void *step);
 
-// Ways on after a refusal (suggest.c).
+// Suggestions after a refusal (suggest.c).
 void nw_suggest_split(void *step);
 void nw_suggest_tile(void *step);
 void nw_suggest_cut(void *step);
@@ -92,5 +92,5 @@ void nw_suggest_rfactor(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
 
-// inline.c: notes that a reader which gets the block's value in place of a load of it rounds in other places.
+// inline.c: notes changes of rounding in a reader that gets the block's expression instead of a load.
 void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block);

@@ -1,9 +1,9 @@
-// A schedule: a tree of programs and the steps between them. What a primitive sees of a step is here as well.
+// A schedule: a tree of programs with the steps between them; and the state of a step that a primitive sees.
 #pragma once
 #include "ir/program/program.h"
 #include "te/te.h"
 
-// What became of a loop that a step has consumed: "split", and the ids of the loops that it was split into.
+// What happened to a loop that a step replaced: "split", and the ids of the new loops.
 typedef struct nw_gone {
   int id;
   const char *how;
@@ -21,23 +21,23 @@ typedef struct nw_node {
   char *text; // s:split("i", 32)
   char *notes;
   char *name; // branch name, or NULL
-  bool unsafe; // not judged
+  bool unsafe; // the step was not judged
   bool rounds; // this step, or one before it, may change how floats are rounded
-  int ngone; // loops that this step has consumed
+  int ngone; // number of loops that this step replaced
   nw_gone *gone;
-  int nempty; // pieces proven empty: loops (and stages, id 0) that can still be named; see empty.h
+  int nempty; // pieces proven empty: loops (and stages, id 0) whose names stay valid; see empty.h
   int *empty;
   char **empty_name;
 } nw_node;
 
-// The last step that was refused, until the next step: what was said, and the program it would have made. Or, with `slip`,
-// one that was refused for its arguments: the message and its hint alone.
+// The last step if it was refused, until the next step: the refusal, and the program it would have made. With `slip`,
+// a step with invalid arguments: only the message and its hint.
 struct nw_refused {
   int refs;
   nw_arena *arena;
   nw_refusal refusal;
   const char *slip, *hint;
-  nw_program *before, *after; // counted; after is NULL when the step never made one
+  nw_program *before, *after; // counted; after is NULL if the step made no program
 };
 
 struct nw_sched {
@@ -49,12 +49,12 @@ struct nw_sched {
   nw_tensor **output; // counted
   nw_vec version; // nw_node*, by number
   int current;
-  bool unsafe; // steps are not judged now
-  nw_refused *refused; // NULL: the last step was not
-  int next_id; // no two versions give one id to different loops, so a handle never means another branch's
+  bool unsafe; // steps are currently not judged
+  nw_refused *refused; // NULL: the last step was not refused
+  int next_id; // ids are unique over all versions, so a handle never refers to a loop of another branch
 };
 
-// One step in the making. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
+// A step in progress. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
 // with nw_fail / nw_refuse (kind STRUCTURE). It never judges; the driver does.
 typedef struct nw_step {
   nw_ctx *ctx;
@@ -67,17 +67,17 @@ typedef struct nw_step {
   nw_results out;
   nw_str notes;
   nw_vec gone; // nw_gone*, in the step's scratch
-  nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
-  nw_arena *scratch; // for the length of the step
-  nw_work outer; // what was in work when it began
+  nw_vec candidate; // steps to suggest after a refusal, as nw_candidate*
+  nw_arena *scratch; // freed after the step
+  nw_work outer; // the work in progress when it began
   nw_vec empty, empty_name;
   bool rounds; // the step may change how floats are rounded
-  bool plain; // a refusal gets no picture
-  const char *idle; // the empty piece the step is about: it will do nothing
-  nw_program *denied; // counted: what the judge refused
+  bool plain; // refusals get no picture
+  const char *idle; // the empty piece that the step is applied to: it will do nothing
+  nw_program *denied; // counted: the program that the judge refused
 } nw_step;
 
-// A way on after a refusal: a step, and what has to work after it, or NULL.
+// A suggestion after a refusal: a step, and another one that must work after it, or NULL.
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;
@@ -91,25 +91,23 @@ nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by bl
 nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop or a stage
 nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 const nw_expr *nw_step_expr(const nw_step *st, int param);
-// Does an argument speak of sizes and of loops around the one the path ends in only? `what` names it in the error.
+// True if an argument uses only sizes and loops around the statement at the end of the path. `what` describes it in the error.
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-// Says of a consumed loop how it went, and into which loops, if into any: for handles to it.
+// Records how a loop was replaced, and by which loops, if any: for handles to it.
 void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
-void nw_step_rounds(nw_step *st, const char *fmt, ...)
-    NW_PRINTF(2, 3); // a note that floats may be rounded in another way
-// Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it. Alone it is
-// the same aim reached by another step; a step that only makes way names in `then` what it makes way for.
+void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a note that the rounding of floats may change
+// Suggests `primitive` with these arguments; the driver tries it on a scratch copy before showing it. Alone it reaches
+// the same aim by another step; a step that only prepares the refused step names that step in `then`.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
-                                int nargs); // not offered by itself
-nw_candidate *
-nw_step_again(nw_step *st); // the refused step, its loops by what they are and not by what they are called
-// A structural refusal: what is wrong ("it is a scan", behind "cannot compute S at j: "), why, and the loop to point at.
+                                int nargs); // a candidate that is not suggested by itself
+nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
+// A structural refusal: what is wrong ("it is a scan", after "cannot compute S at j: "), why, and the loop to mark.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

@@ -1,4 +1,4 @@
-// The road of a step, without the version it makes. Private to sched/.
+// Executing a step, without adding a version. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

@@ -1,6 +1,7 @@
-// After a primitive has edited a program: what every step does. Private to sched/.
+// Common work after a primitive has edited a program. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
-void nw_tidy(nw_step *st); // simplifies what changed under the ranges around it
-bool nw_storage_holds(nw_step *st); // every temporary exists wherever it is used; else a structural refusal
+void nw_tidy(nw_step *st); // simplifies changed expressions with the ranges around them
+// true if every temporary is allocated wherever it is used; else a structural refusal
+bool nw_storage_holds(nw_step *st);

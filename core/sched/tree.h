@@ -1,4 +1,4 @@
-// Questions about and small edits of a statement tree, shared by the primitives. Private to sched/.
+// Queries and small edits of a statement tree, shared by the primitives. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
@@ -15,10 +15,10 @@ const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at
 void nw_tree_loops(const nw_stmt *s, nw_vec *out); // at or below s, in execution order
 int nw_tree_depth(const nw_stmt *s);
 double
-nw_work_below(const nw_stmt *s); // operations of one execution, guards aside; negative when that depends on a size
-const char *nw_tree_what(const nw_stmt *s); // how a message names a statement: "loop j", "C", "the storage of P"
+nw_work_below(const nw_stmt *s); // operations of one execution, without guards; negative if that depends on a size
+const char *nw_tree_what(const nw_stmt *s); // how messages name a statement: "loop j", "C", "the storage of P"
 
-// A stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.
+// Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
 void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
@@ -27,13 +27,13 @@ int nw_path_loops(const nw_path *path, nw_stmt **out);
 int nw_path_storage(const nw_path *path, const char *buffer); // index of its innermost allocation; 0: none
 int nw_path_index(const nw_path *path, const nw_stmt *s); // -1: not on it
 const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark); // strictly above the end
-// Index on the path of the outermost loop that holds nothing but the path's end, through loops with one child only;
-// the end itself if there is none.
+// Index on the path of the outermost loop that contains only the end of the path, through loops with a single child;
+// the index of the end itself if there is none.
 int nw_path_exclusive(const nw_path *path);
 
-// Takes path.at[depth] out of the tree, and the loops and allocations that become empty with it.
+// Removes path.at[depth] from the tree, and the loops and allocations that become empty.
 void nw_detach(nw_program *p, const nw_path *path, int depth);
-// Puts the children of an allocation in its place.
+// Replaces an allocation by its children.
 void nw_splice_alloc(nw_program *p, const char *buffer);
 void nw_remove_buffer(nw_program *p, const char *buffer);
 bool nw_is_allocated(const nw_path *path, const nw_program *p,
@@ -44,9 +44,9 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p,
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond); // and-ed to its where; marks it as changed
-// Replaces the LOADs of `buffer` in the bodies below s by f's answer.
+// Replaces the LOADs of `buffer` in the bodies below s by f's result.
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1
-// Whether a reduce variable (or, reduce false, any other) of the block is bound through the loop.
+// True if a reduce variable (or, reduce false, any other) of the block is bound through the loop.
 bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);

@@ -1,12 +1,12 @@
-// What a program is made for, as one value: the record of a machine, the limits that follow from it, the features of its processor,
-// the back end that makes and runs code for it, and the model that says what that costs. A program holds a count on its target;
-// steps, passes, code generators and models ask it, and nothing else, about the machine.
+// The target of a program, as one value: the record of a machine, the limits that follow from it, the features of its CPU,
+// the back end that makes and runs code for it, and the model that predicts its time. A program holds a reference to its target;
+// steps, passes, code generators and models get all information about the machine from it.
 #pragma once
 #include "hw/machine.h"
 
 typedef struct nw_scope_limit {
   char name[24]; // global, local, shared, register, or a buffer of an accelerator
-  const char *owner; // who has so much of it: "the machine", "a thread", "a block"
+  const char *owner; // whose memory it is: "the machine", "a thread", "a block"
   int64_t bytes;
 } nw_scope_limit;
 
@@ -14,7 +14,7 @@ typedef struct nw_scope_limit {
 
 typedef struct nw_limits {
   int64_t lanes; // of a vectorized loop
-  int64_t registers; // of a core that hold vectors; of a GPU's thread
+  int64_t registers; // vector registers of a core; registers of a GPU's thread
   nw_launch_limit launch;
   int nscopes;
   nw_scope_limit scope[NW_TARGET_SCOPES];
@@ -23,23 +23,23 @@ typedef struct nw_limits {
 // A C compiler that links object files for a target.
 typedef struct nw_linker {
   const char *command; // NULL: the system's own
-  const char *package; // Debian's, that has it
-  const char *const *libraries; // that kernels call; ends with NULL
+  const char *package; // the Debian package that has it
+  const char *const *libraries; // libraries that kernels call; ends with NULL
 } nw_linker;
 
-// What makes code for a kind of machine, and runs it where such a machine is. A kernel is what run/ knows of it.
+// Makes code for a kind of machine, and runs it if such a machine is available. A kernel is run/'s own type.
 typedef struct nw_backend {
   const char *name, *doc;
-  bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits; where the machine is here also loads
-  char *(*text)(nw_kernel *k, const char *view); // of the code; NULL and no diagnostic: there is no such view
+  bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available
+  char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL and no diagnostic: there is no such view
   bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes); // heap: an object file for a linker
   nw_linker (*linker)(const nw_target *t);
   bool (*call)(nw_kernel *k); // runs it; arguments and workspaces are in place
   void (*unload)(nw_kernel *k);
-  int64_t (*bytes)(const nw_kernel *k); // of code that is loaded
+  int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
 } nw_backend;
 
-// What says how long a program takes on a kind of machine, and why.
+// Predicts the time of a program on a kind of machine, with the reasons.
 typedef struct nw_cost_model {
   const char *name, *doc;
   nw_cost *(*cost)(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
@@ -56,8 +56,8 @@ struct nw_target {
 
 nw_target *nw_target_host(nw_ctx *c); // this host, as the system describes it; borrowed
 bool nw_target_here(const nw_target *t); // code for it runs on this host
-const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL: it has none of that name
-// The features of both: those that code for it may be run with here.
+const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL: there is no scope of that name
+// The features in both: those that code for the target may use on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Back ends and models are named here when a session starts; a target that is made afterwards has them.
+// Back ends and models are registered here when a session starts; targets made afterwards have them.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);

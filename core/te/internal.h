@@ -1,17 +1,17 @@
-// What the files of this room share.
+// Declarations shared by the files of this room.
 #pragma once
 #include "te/te.h"
 
-// The user's pen: one per session, in NW_SLOT_TE.
+// State of expressions that the user is writing: one per session, in NW_SLOT_TE.
 struct nw_build {
   nw_ctx *ctx;
-  nw_teop *op; // in the making; one count
+  nw_teop *op; // the compute in progress; one count
   nw_vec reads; // nw_tensor*, in the order of nw_tensor_read; borrowed from the pool's symbols
-  nw_build *outer; // the compute around this one, if the user nests them
+  nw_build *outer; // the enclosing compute, if the user nests them
 };
 typedef struct nw_pen {
-  nw_pool *pool; // for what is written outside a compute
-  nw_build *build; // innermost compute in the making
+  nw_pool *pool; // for expressions outside a compute
+  nw_build *build; // innermost compute in progress
 } nw_pen;
 nw_pen *nw_pen_of(nw_ctx *c);
 void nw_pen_turn(nw_ctx *c); // a compute begins or ends: the pool outside may be replaced
@@ -38,7 +38,7 @@ const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char 
 // Pushes every size used in e, with its bounds and facts. Idempotent.
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e);
 
-// Where an expression is evaluated: the ranges of its variables and what the selects around it have made sure of.
+// Context of an expression: the ranges of its variables, and the conditions of the selects around it.
 // Expressions seen here live in a pool of the walk's own.
 typedef struct nw_place {
   nw_ctx *ctx;
@@ -46,10 +46,10 @@ typedef struct nw_place {
   const nw_teop *op;
   nw_ranges ranges;
   nw_vec cond; // const nw_expr *: all hold here
-  int nvars; // the variables that run, outermost first
+  int nvars; // number of loop variables, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Visits every subexpression of the bodies of op (extents of its axes too), once for each set of conditions that adds
+// Visits every subexpression of the bodies of op (and extents of its axes), once for each set of conditions that adds
 // something; f returns false to stop. The first axis starts at `from` (NULL: 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
@@ -59,27 +59,29 @@ bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env); // on
 typedef struct nw_witness {
   bool found;
   char *at; // "i = 15", heap
-  int64_t value; // of the expression asked about
+  int64_t value; // value of the expression in question
 } nw_witness;
-// Does cond hold at the place? Proven by ranges, or tried on every point where they are few. When false and a breaking
-// point was met, w says where (w->at to be freed); e is the expression whose value and variables it reports.
+// True if cond holds here: proven by ranges, or tried on every point if there are few. If it is false and a counterexample
+// was found, w has it (w->at to be freed); e is the expression whose value and variables it reports.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
-const nw_expr *nw_te_uncast(const nw_expr *e); // without the casts that keep 0 apart from other values
-const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e); // the condition that e differs from 0; a bool as it is
+const nw_expr *nw_te_uncast(const nw_expr *e); // without the casts that preserve whether the value is 0
+// the condition that e is not 0; a bool is returned unchanged
+const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
-// Every read inside its tensor and no division by zero, in all bodies of op. States are not looked at.
-bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: what e computes, if it is of indices alone
+// Checks that every read is inside its tensor and that nothing divides by zero, in all bodies of op. Reads of states are skipped.
+bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the arithmetic of e if it uses only indices
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
-// No division by zero in an expression of sizes, which are pushed; `what` says which it is: "the fact".
+// Checks that an expression of sizes, whose facts are pushed, does not divide by zero; `what` describes it: "the fact".
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
-// Is there a placeholder of op's own shape that op reads only before its own element, so that all is well from some time
-// on?
+// True if there is a placeholder of op's own shape that op reads only before its own element, so that all reads are valid except
+// at the first times.
 bool nw_te_looks_like_update(const nw_teop *op);
-bool nw_te_refuse_deferred(const nw_teop *op); // false, with what is wrong with a deferred compute outside a scan
-// The same for the updates of a scan, and that every read of a state finds an element already written.
+// false, with the error of a deferred compute that is used outside a scan
+bool nw_te_refuse_deferred(const nw_teop *op);
+// The same for the updates of a scan; also checks that every read of a state finds an element already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
-// An operation before the judge: true if it finds every access of the operation inside its tensor and after its write.
+// Checks an operation before the judge: true if every access is inside its tensor and after the write of its element.
 typedef struct nw_appeal {
   const nw_teop *op;
   bool asked, trusted;
@@ -88,11 +90,11 @@ bool nw_te_judged(nw_appeal *a);
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load,
                             int d); // it reads an element before the one being written
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w); // false
-bool nw_te_addressable(const nw_teop *op, int out); // a tensor no address space can hold is refused
+bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exceeds the address space
 // heap: "C", or "C.v1", "C.index", the operation being called C
 char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 
-// The program of one operation alone, its producers as inputs: what the judge is asked when a proof is beyond ranges.
+// The program of a single operation, with its producers as inputs: given to the judge if ranges cannot prove a condition.
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // its producers, then op
 nw_vec nw_te_sizes_of(const nw_vec *order);

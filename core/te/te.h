@@ -15,10 +15,10 @@ struct nw_axis {
 typedef struct nw_teop nw_teop;
 struct nw_teop {
   int refs;
-  nw_teop *waiting; // the next of those that are to be freed
+  nw_teop *waiting; // next in the list of operations to free
   nw_ctx *ctx;
   nw_teop_kind kind;
-  nw_pool *pool; // expressions below live here; its symbols name the tensors, axes and sizes they use
+  nw_pool *pool; // owns the expressions below; its symbols name the tensors, axes and sizes they use
   char *name;
   int naxes; // COMPUTE: one per output dimension
   const nw_expr **axis; // VAR "i@serial"
@@ -34,7 +34,7 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  bool deferred; // COMPUTE that can only be the update of a scan, which checks its reads; any other use is refused
+  bool deferred; // COMPUTE that can only be the update of a scan, which checks its reads; any other use is an error
   int nreads; // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
   nw_tensor **reads;
   // SCAN: nout states; counted. Rows below init_rows come from init, the rest from update.
@@ -62,20 +62,20 @@ typedef struct nw_te_size {
 
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
-// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*. Without what a scan absorbs (its
-// update and, where it is a plain compute, its init) and without states. Placeholders come first, in the order they were
-// made: that is the order of a kernel's inputs.
+// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*. It leaves out states and the operations
+// that become part of a scan (its update and, if it is a plain compute, its init). Placeholders come first, in the order of
+// their creation, which is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
-// Whether an expression is made of symbolic sizes and numbers alone.
+// True if an expression has only symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
-// A fact about one size as text, in its name: "M % 8 == 0".
+// A fact about one size as text that uses its name: "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
-// The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
-// program gives the i-th is nw_te_size_name(sizes, i), to be freed.
+// The symbolic sizes of a computation, in the program's order; heap vector of nw_te_size*. The program's name of the
+// i-th size is nw_te_size_name(sizes, i), to be freed.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // The naive program: one nest per operation in that order, temporaries allocated at the root.
 NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
-// What a tensor is called there; heap. By its own name if it is no part of it.
+// The name of a tensor in the program; heap. Its own name if it is not part of the program.
 char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

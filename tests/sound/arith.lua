@@ -38,13 +38,13 @@ return function(case, t)
       function(i) return nw.select(nw.lt(nw.abs(i + math.mininteger), 3), A(i), 1) end,
       function(i) return nw.cast((i + math.mininteger) // -1, "u8") end,
     } do
-      t.refused("does not fit 64 bits", nw.compute, {12}, f, "C")
+      t.refused("does not fit into 64 bits", nw.compute, {12}, f, "C")
     end
   end)
   case("A6", "products of sizes that are not known are no overflow", function()
     local M, N, K = nw.size "M", nw.size "N", nw.size "K"
     t.accepted(nw.compute, {M, N, K}, function(i, j, k) return (i * N + j) * K * 4 + k + M * N * K end, "C")
-    t.refused("does not fit 64 bits", nw.compute, {M}, function(i) return i * (1 << 40) end, "C")
+    t.refused("does not fit into 64 bits", nw.compute, {M}, function(i) return i * (1 << 40) end, "C")
   end)
   case("A4", "a clamp on the right of any", function()
     local A = nw.placeholder({8}, "f32", "A")

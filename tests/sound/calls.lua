@@ -40,7 +40,7 @@ local function window(dtype, n)
   return nw.schedule(C), {C}, {filled(dtype, {n, 4}, function(i) return i % 50 end)}
 end
 
-local ORDER = "order of its own"
+local ORDER = "may use another order"
 
 --- Layouts of a 4 by 4 tensor: what each is, the function, and whether elements share places.
 local LAYOUTS = {
@@ -206,7 +206,7 @@ return function(case, t)
     local update = nw.compute({5, 4}, function(i, x) return state(i - 1, x) * 2 end, "update")
     local S = nw.scan(first, update, state, "S")
     local s = nw.schedule(S)
-    t.refused("apart from X", s.tensorize, s, s:loops "S"[1].name, double)
+    t.refused("in a different buffer than X", s.tensorize, s, s:loops "S"[1].name, double)
     t.agree(s, {S}, {filled("f32", {5, 4})})
   end)
   case("A11", "two buffers of a call, both in diagonals", function()

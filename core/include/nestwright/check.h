@@ -1,4 +1,4 @@
-// Checks of a schedule, and refused steps told as lessons.
+// Checks of a schedule, and explanations of refused steps.
 #pragma once
 #include "nestwright/sched.h"
 
@@ -8,12 +8,12 @@ extern "C" {
 
 // Differential check of a schedule on small shapes and, for constant shapes, on its own (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
-// The last step, when it was refused, replayed on small whole numbers. False when nothing was refused.
+// Replays the last step on small integers, if it was refused. False if it was not refused.
 typedef struct nw_lesson {
-  const char *how; // the conflict as the interpreter showed it: "order", "place", "iterations", "race", "twice",
-      // "outside", "domain", "unwritten", "incomplete", "value"; NULL: not seen
-  bool visible; // there was something to see: a refusal for structure or capacity has nothing to run
-  char *text; // for people; heap
+  const char *how; // the conflict that the interpreter observed: "order", "place", "iterations", "race", "twice",
+      // "outside", "domain", "unwritten", "incomplete", "value"; NULL: none observed
+  bool visible; // false for refusals for structure or capacity, where there is nothing to run
+  char *text; // text for users; heap
 } nw_lesson;
 NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out);
 

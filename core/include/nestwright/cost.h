@@ -1,4 +1,4 @@
-// What a program costs, by the model of a machine.
+// Cost of a program, predicted by the model of a machine.
 #pragma once
 #include "nestwright/cache.h"
 #include "nestwright/machine.h"
@@ -11,29 +11,29 @@ extern "C" {
 typedef struct nw_cost_opts {
   const nw_target *target;
   const int64_t *sizes;
-  int threads; // 0 or 1: one, which does everything
-  bool conflicts; // tell conflict misses from those of capacity: takes longer
-  bool full; // every level is asked everything, not what the one before has not: often quicker
-  bool in_cache; // no caches are counted: all data is in the first one
+  int threads; // 0 or 1: a single thread does all the work
+  bool conflicts; // distinguish conflict from capacity misses: slower
+  bool full; // each level sees all accesses instead of only the misses of the level before: often faster
+  bool in_cache; // no cache simulation: all data is in the first level
 } nw_cost_opts;
 typedef struct nw_cost_total {
-  double cycles, seconds; // of all
-  const char *bound; // what the first thread is limited by most
-  double flops, instructions, spills, joules; // of all threads
-  int threads; // that have something to do: one where no loop is parallel
-  double outside_cycles; // of parallel loops
-  double team_seconds; // to begin and end parallel loops
+  double cycles, seconds; // of the whole program
+  const char *bound; // the main bottleneck of the first thread
+  double flops, instructions, spills, joules; // sums over all threads
+  int threads; // number of threads with work: 1 if no loop is parallel
+  double outside_cycles; // outside parallel loops
+  double team_seconds; // time to begin and end parallel loops
 } nw_cost_total;
 typedef struct
-    nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole; of the first thread
-  const char *name; // of a loop; NULL: the whole, or a guard
+    nw_cost_loop { // a loop or a guard of the lowered program, outermost first, for the first thread; number 0 is the whole program
+  const char *name; // of a loop; NULL: the whole program, or a guard
   int id; // of the statement
-  int depth; // loops around, itself included
-  int64_t entered, times; // how often it begins; iterations in all
-  double cycles; // with all that is inside
+  int depth; // number of enclosing loops, itself included
+  int64_t entered, times; // number of times it begins; total number of iterations
+  double cycles; // including everything inside
   const char *bound;
 } nw_cost_loop;
-typedef struct nw_cost_term { // cycles that one thing would take the first thread if all else were free
+typedef struct nw_cost_term { // time in cycles of the first thread if this were the only limit
   const char *name;
   double cycles;
 } nw_cost_term;
@@ -48,35 +48,35 @@ typedef struct nw_cost_buffer {
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
-// The caches that the cost model gives to one thread of so many: what others leave of each, shared out.
+// The share of the caches that the cost model gives one of `threads` threads, after subtracting what others use.
 NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);
 NW_API nw_cost_total nw_cost_total_of(const nw_cost *k);
-NW_API double nw_cost_share(const nw_cost *k, int thread); // cycles inside of parallel loops
+NW_API double nw_cost_share(const nw_cost *k, int thread); // cycles in parallel loops
 NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
-NW_API int nw_cost_misses(const nw_cost *k); // of the first thread, by level, then load or store
+NW_API int nw_cost_misses(const nw_cost *k); // rows of the first thread, by level, then load or store
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
-// Are a level's counts those of the reference simulator? If not, *error is a part of the misses.
+// True if a level's counts equal those of the reference simulator; otherwise *error is the relative error of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
-NW_API int nw_cost_levels(const nw_cost *k); // of caches, and memory
+NW_API int nw_cost_levels(const nw_cost *k); // number of cache levels, plus memory
 NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,
-                          double *written); // bytes out of and into it, of all threads
+                          double *written); // bytes read from and written to the level, of all threads
 NW_API int nw_cost_energies(const nw_cost *k);
 NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);
 NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 
 // ---- compiled code, followed without being run
-typedef struct nw_code_time { // all 0: code of a processor that is not known here
-  double instructions, cycles; // cycles: with all data in the first cache
-  double mispredicted; // branches
-  double waits; // of loads until what they read was in the cache
+typedef struct nw_code_time { // all 0: code for an unknown CPU
+  double instructions, cycles; // cycles: if all data is in the first cache level
+  double mispredicted; // mispredicted branches
+  double waits; // cycles of loads waiting for the cache
 } nw_code_time;
-// Of the assembly that nw_kernel_text gives; expected: about how many instructions run. False when interrupted.
+// For the assembly that nw_kernel_text returns. expected: estimated number of instructions executed. False on an interrupt.
 NW_API bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ NW_API const char *nw_dtype_name(nw_dtype t);
 NW_API bool nw_dtype_parse(const char *name, nw_dtype *out);
 NW_API int nw_dtype_bytes(nw_dtype t);
 NW_API bool nw_dtype_is_float(nw_dtype t);
-NW_API bool nw_dtype_is_int(nw_dtype t); // not bool
+NW_API bool nw_dtype_is_int(nw_dtype t); // without bool
 NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // The dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
@@ -35,8 +35,8 @@ NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
-NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: whoever keeps an expression retains its pool
-// The pool for what the user writes now: a compute in the making has its own. Everything below that returns an expression
+NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: a caller that keeps an expression must retain its pool
+// The current pool for new user expressions: a compute in progress has its own. Everything below that returns an expression
 // makes it here. Borrowed, and current only until the next nw_compute_begin, _end or _drop.
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
@@ -50,7 +50,7 @@ typedef enum nw_op {
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
-// May a user give something this name? What it names is said as "a tensor". False, and why, if the text form could not read it.
+// True if the user may give something this name. `what` describes it: "a tensor". False, with the reason, if the text form could not be parsed.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
 // Any unary or binary op with promotion of its operands (literals made by nw_literal adapt to the other operand).
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);

@@ -1,4 +1,4 @@
-// Models that rank, learned from measurements.
+// Ranking models, trained on measurements.
 #pragma once
 #include "nestwright/session.h"
 
@@ -10,25 +10,25 @@ extern "C" {
 typedef struct nw_learn_rows {
   int rows, features;
   const float *feature; // row after row
-  const float *margin; // what a row's score begins with; NULL: 0
-  const float *label; // more is better; of no matter where scores are asked for
+  const float *margin; // initial score of a row; NULL: 0
+  const float *label; // larger is better; not used for prediction
   int ngroups;
-  const int *group; // rows of each group: only those of one group are compared with each other
-  const float *weight; // of each row where labels are to be met, of each group where their order is; NULL: 1
+  const int *group; // number of rows of each group; only rows of the same group are compared
+  const float *weight; // for regression: weight of each row; for ranking: weight of each group; NULL: 1
 } nw_learn_rows;
 typedef struct nw_learn_opts {
   int rounds, depth, seed;
-  double rate; // of what each round adds
-  double columns, sample; // shares of features and rows that each tree sees
-  int forest; // trees of a round, averaged; 0: 1
-  double least; // rows of a leaf, or their weight; 0: 1
-  bool squares; // the labels are to be met; otherwise their order within each group
+  double rate; // learning rate
+  double columns, sample; // fractions of the features and rows that each tree uses
+  int forest; // trees per boosting round, averaged; 0: 1
+  double least; // least number of rows, or sum of weights, of a leaf; 0: 1
+  bool squares; // regression on the labels; otherwise ranking within each group
 } nw_learn_opts;
 typedef struct nw_learner nw_learner;
 NW_API nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o);
 NW_API void nw_learner_free(nw_learner *m);
 NW_API int nw_learner_features(const nw_learner *m);
-NW_API bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out); // a score a row
+NW_API bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out); // one score per row
 NW_API char *nw_learner_text(const nw_learner *m); // on the heap
 NW_API nw_learner *nw_learner_read(nw_ctx *c, const char *text);
 

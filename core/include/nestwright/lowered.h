@@ -7,42 +7,42 @@ extern "C" {
 #endif
 
 typedef struct nw_lowered nw_lowered;
-typedef struct nw_body_row { // a loop or a guard, in the order of the program; number 0 is the whole
-  int id; // of the statement; 0: the whole
-  const char *name, *mark; // of a loop; NULL: the whole, or a guard
-  int up; // number of the body around; -1: none
-  int depth; // loops around, itself included
-  int64_t extent; // of a loop; -1: it is no constant
-  int conditions; // a guard's own, and choices in bounds and conditions
+typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is the whole program
+  int id; // statement id; 0: the whole program
+  const char *name, *mark; // of a loop; NULL: the whole program, or a guard
+  int up; // number of the enclosing body; -1: none
+  int depth; // number of enclosing loops, itself included
+  int64_t extent; // of a loop; -1: not constant
+  int conditions; // number of conditions: the guard's own, and selects in bounds and conditions
 } nw_body_row;
 typedef struct nw_statement_row { // a store
-  int id, body; // body: number of the innermost one around
-  int first, n; // its accesses; the last of them is the store
-  int operations; // on values, each value computed once; fma is two
-  int selects; // choices between two values
-  int conditions; // masks and choices, in indices too
-  bool copies; // stores what it loads and nothing else
-  bool fills; // loads nothing
+  int id, body; // body: number of the innermost enclosing body
+  int first, n; // its accesses; the last one is the store
+  int operations; // number of operations on values; each value counts once; fma counts as two
+  int selects; // number of selects between values
+  int conditions; // number of masks and selects, including those in indices
+  bool copies; // a plain copy: stores the loaded value
+  bool fills; // has no loads
   bool updates; // loads the element that it stores
-  bool stream; // past the caches
+  bool stream; // non-temporal store
 } nw_statement_row;
 typedef struct nw_access_row { // one load or store of the program text
   const char *buffer;
-  const void *index; // equal: the same index
-  const void *spread; // equal: the same index but for the constant that is added to it
-  int64_t offset; // that constant
+  const void *index; // equal pointers: the same index
+  const void *spread; // equal pointers: the same index except for a constant offset
+  int64_t offset; // the constant offset
   int lanes;
   bool write, masked;
-  bool steady; // its lanes are `step` elements apart
+  bool steady; // adjacent lanes are always `step` elements apart
   int64_t step;
 } nw_access_row;
 typedef struct nw_stored_row { // a buffer
   const char *name, *scope;
   nw_dtype dtype;
-  bool temporary; // no argument of the kernel
-  int64_t elements; // -1: not known without the sizes
+  bool temporary; // not an argument of the kernel
+  int64_t elements; // -1: unknown without the sizes
 } nw_stored_row;
-// sizes: values of the symbolic sizes, in order; NULL: they are not known.
+// sizes: values of the symbolic sizes, in order; NULL: unknown.
 NW_API nw_lowered *nw_lowered_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_lowered_free(nw_lowered *v);
 NW_API int nw_lowered_bodies(const nw_lowered *v);
@@ -50,7 +50,7 @@ NW_API nw_body_row nw_lowered_body_at(const nw_lowered *v, int i);
 NW_API int nw_lowered_statements(const nw_lowered *v);
 NW_API nw_statement_row nw_lowered_statement_at(const nw_lowered *v, int i);
 NW_API nw_access_row nw_lowered_access_at(const nw_lowered *v, int i);
-// Elements between the places of an access in two rounds of a loop that follow each other: in most of them, where that varies.
+// Number of elements between the addresses of an access in consecutive iterations of a loop; the most frequent one if it varies.
 NW_API int64_t nw_lowered_stride(const nw_lowered *v, int access, int body);
 NW_API int nw_lowered_buffers(const nw_lowered *v);
 NW_API nw_stored_row nw_lowered_buffer_at(const nw_lowered *v, int i);

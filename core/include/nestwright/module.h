@@ -1,5 +1,5 @@
-// What the front ends and the module with LLVM call besides the public functions: exported, and part of no promise. Each is
-// declared, with NW_API, in the header of its room.
+// Functions that the front ends and the LLVM module call in addition to the public ones. They are exported but not a stable
+// interface. Each is declared, with NW_API, in the header of its room.
 #pragma once
 
 // clang-format off

@@ -1,4 +1,4 @@
-// Loop nests by themselves.
+// Loop nests without a schedule.
 #pragma once
 #include "nestwright/cache.h"
 
@@ -9,13 +9,13 @@ extern "C" {
 // ---- loop nests by themselves, from a text or from a program
 
 typedef struct nw_loopnest nw_loopnest;
-// Parameters that are not to be as written: those of a set of sizes (NULL: none), and n by name. docs/cost.md has the grammar.
+// Overrides of parameters: a set of sizes (NULL: none), and n parameters by name. docs/cost.md has the grammar.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
-// What a program touches, as a nest. NW_ELIMIT: it is not affine.
+// The memory accesses of a program as a nest. NW_ELIMIT: they are not affine.
 NW_API nw_loopnest *nw_loopnest_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_loopnest_free(nw_loopnest *n);
-NW_API char *nw_loopnest_print(const nw_loopnest *n); // heap; reads back
+NW_API char *nw_loopnest_print(const nw_loopnest *n); // heap; can be parsed again
 NW_API int nw_loopnest_params(const nw_loopnest *n);
 NW_API const char *nw_loopnest_param(const nw_loopnest *n, int i, int64_t *value);
 NW_API int nw_loopnest_arrays(const nw_loopnest *n); // in the order of their addresses
@@ -23,35 +23,35 @@ NW_API const char *nw_loopnest_array(const nw_loopnest *n, int i, uint64_t *addr
 
 typedef struct nw_count_opts {
   nw_sim_opts caches;
-  int thread, threads; // what this thread of so many does, in caches of its own; 0 threads: everything
-  bool simulate; // every access through the simulator, instead of the model
-  bool exact; // fail (NW_ELIMIT) rather than estimate
-  int64_t budget; // lines that the model may ask for; 0: as many as take a few seconds
+  int thread, threads; // simulate thread number `thread` of `threads`, with its own caches; threads = 0: all the work
+  bool simulate; // simulate every access instead of using the model
+  bool exact; // fail (NW_ELIMIT) instead of estimating
+  int64_t budget; // limit on the lines that the model requests; 0: a few seconds of work
 } nw_count_opts;
 
 typedef struct nw_counted {
-  int64_t accesses, touched; // made by the nest; lines that were asked for to count them, of all levels together
-  bool exact[NW_MAX_LEVELS]; // by level; otherwise estimated, with this error, a part of the misses
+  int64_t accesses, touched; // accesses of the nest; lines requested to count them, over all levels
+  bool exact[NW_MAX_LEVELS]; // by level; otherwise the counts are estimates with this relative error
   double error[NW_MAX_LEVELS];
 } nw_counted;
 
-// Misses by level, array and reference; the loop is the innermost around it.
+// Misses by level, array and reference; loop is the innermost loop around the reference.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
 
-// What its statements do, as they are written. Of a nest that comes from a program no operations are known.
+// Work of the statements as written. Operations are unknown for a nest that was made from a program.
 enum { NW_NEST_OPERATIONS = 64 };
 typedef struct nw_nest_operation {
-  const char *name; // of a class of operations: hw/machine.h
-  int bits; // of the numbers; 0: not known
+  const char *name; // a class of operations: hw/machine.h
+  int bits; // width of the numbers; 0: unknown
   double count;
 } nw_nest_operation;
 typedef struct nw_nest_work {
   int n;
   nw_nest_operation row[NW_NEST_OPERATIONS];
-  double calls; // of functions that are in no class
-  double statements; // that run
-  double read, written; // bytes, by the core
-  bool exact; // are these counts; of large triangles they are estimated
+  double calls; // calls of functions without a class
+  double statements; // executed statements
+  double read, written; // bytes read and written by the core
+  bool exact; // true if the counts are exact; for large triangles they are estimates
 } nw_nest_work;
 NW_API bool nw_loopnest_work(nw_ctx *c, const nw_loopnest *n, nw_nest_work *out);
 NW_API nw_trace *nw_loopnest_trace(nw_ctx *c, const nw_loopnest *n, int thread, int threads, int64_t most,

@@ -9,9 +9,9 @@ extern "C" {
 typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
 typedef struct nw_show_opts {
   nw_style style;
-  bool full; // the exact text form that parses back; otherwise the short form for people
-  int changed_since; // mark statements whose step is at least this (0: none)
-  int nmarks; // statements to point at, with a remark each
+  bool full; // the exact text form, which can be parsed; otherwise the short form for users
+  int changed_since; // mark statements that were changed by this step or a later one (0: none)
+  int nmarks; // number of statements to mark, each with a remark
   const int *mark; // ids
   const char *const *remark;
   bool only_marked; // fold subtrees without a mark
@@ -29,29 +29,29 @@ NW_API const char *nw_program_size(const nw_program *p, int i); // name
 NW_API int nw_program_buffers(const nw_program *p);
 NW_API const char *nw_program_buffer(const nw_program *p, int i); // name
 NW_API nw_dtype nw_program_buffer_dtype(const nw_program *p, int i);
-// What a program is called with: its first buffers, inputs first.
+// The parameters of a call: the program's first buffers, inputs first.
 NW_API int nw_program_parameters(const nw_program *p);
 NW_API bool nw_program_is_output(const nw_program *p, int i);
 NW_API int nw_program_rank(const nw_program *p, int i);
-NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // in sizes; heap
-// Its value, where the sizes that it is written in are among these; else false.
+NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // expression of sizes; heap
+// True if the value can be computed from the given sizes.
 NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names,
                                  const int64_t *values, int64_t *out);
-// The value of an extent or a condition in sizes, written as steps take it: "M // 16 + 1". False where a name has none.
+// Evaluates an extent or a condition of sizes, written as in steps: "M // 16 + 1". False if a name has no value.
 NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,
                           int64_t *out, bool *is_condition);
 NW_API const char *nw_program_name(const nw_program *p);
-NW_API bool nw_program_unsafe(const nw_program *p); // was a step on the way not judged?
-// The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, those around first.
+NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not checked by the judge
+// The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, outer statements first.
 typedef struct nw_outline_row {
-  const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; NULL: it has no name
+  const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; name NULL: no name
   const char *mark; // of a loop: "", "parallel", ...
-  const char *axis; // of a stage: its last axis that is no reduction, or NULL
+  const char *axis; // of a stage: its last axis that is not a reduce axis, or NULL
   int id, depth;
-  int64_t extent; // of a loop that begins at 0: its iterations, where they are constant; else -1
+  int64_t extent; // of a loop that begins at 0: its number of iterations if constant; else -1
   bool unsafe; // a step that was not judged made or changed it
-  bool stream; // of a stage: it stores past the caches
-  char *text; // for people: "i_o in 0..32  parallel"
+  bool stream; // of a stage: its stores are non-temporal
+  char *text; // text for users: "i_o in 0..32  parallel"
 } nw_outline_row;
 NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out);
 NW_API void nw_outline_free(int n, nw_outline_row *row);

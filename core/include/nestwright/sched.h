@@ -1,4 +1,4 @@
-// Schedules: steps, versions, what was refused.
+// Schedules: steps, versions, refusals.
 #pragma once
 #include "nestwright/program.h"
 #include "nestwright/te.h"
@@ -18,9 +18,9 @@ NW_API const nw_program *nw_sched_program(const nw_sched *s); // current, borrow
 NW_API const nw_program *nw_sched_version(const nw_sched *s, int version); // borrowed; NULL if there is none
 NW_API int nw_sched_current(const nw_sched *s); // version number; 0 is the naive program
 NW_API int nw_sched_parent(const nw_sched *s,
-                           int version); // the version a step was taken from; 0 for the naive program
+                           int version); // the version to which the step was applied; 0 for the naive program
 
-// An argument of a step. Loops and stages are given by name or, for loops, by id (a handle). Expressions speak of sizes.
+// An argument of a step. Loops and stages are given by name; loops also by id (a handle). Expressions may use sizes.
 typedef enum nw_arg_kind {
   NW_ARG_NONE,
   NW_ARG_LOOP,
@@ -29,8 +29,8 @@ typedef enum nw_arg_kind {
   NW_ARG_STR,
   NW_ARG_LIST,
   NW_ARG_EXPRS,
-  NW_ARG_EXPR, // an index expression in sizes and loop variables
-  NW_ARG_COND, // a condition on them
+  NW_ARG_EXPR, // an integer expression of sizes and loop variables
+  NW_ARG_COND, // a condition on sizes and loop variables
   NW_ARG_STMT, // a loop or a stage
   NW_ARG_VALUE, // a word or a whole number: name, or i when that is NULL
   NW_ARG_INTRINSIC, // by name or id
@@ -40,7 +40,7 @@ struct nw_arg {
   nw_arg_kind kind;
   const char *name; // STR, INTRINSIC, STAGE (block or buffer name), LOOP by name, STMT as either; EXPR, COND as text
   int64_t i; // INT; LOOP and STMT by id when name is NULL
-  int n; // LIST, EXPRS
+  int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
   // EXPRS: layout expressions in variables "_0", "_1", ...; EXPR, COND: one, in the user's sizes or the program's
   const nw_expr *const *expr;
@@ -48,7 +48,7 @@ struct nw_arg {
 typedef struct nw_param { // one parameter of a primitive
   const char *name;
   nw_arg_kind kind;
-  nw_arg_kind item; // LIST: of what
+  nw_arg_kind item; // LIST: kind of its items
   bool optional, option; // option: given by name in a trailing table, {tail = "cut"}
   const char *choices; // STR: "guard|cut|mask"
   const char *doc;
@@ -60,110 +60,113 @@ typedef struct nw_primitive {
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
-  const char *refused; // "cannot split $0", $n being argument n; NULL: "cannot" and the name
+  const char *refused; // refusal message: "cannot split $0", $n being argument n; NULL: "cannot" and the name
 } nw_primitive;
 NW_API int nw_primitive_count(void);
 NW_API const nw_primitive *nw_primitive_at(int i);
 NW_API const nw_primitive *nw_primitive_find(const char *name);
 
 #define NW_MAX_RESULTS 32
-typedef struct nw_results { // what a step gives back: loops (ids) or stages (names; borrowed from the new program)
+typedef struct nw_results { // results of a step: loops (ids) or stages (names; borrowed from the new program)
   int n;
   int loop[NW_MAX_RESULTS];
   const char *stage[NW_MAX_RESULTS];
 } nw_results;
-// args: one per parameter of the row, NW_ARG_NONE where left out. On failure the schedule is as it was.
+// args: one per parameter of the row, NW_ARG_NONE if omitted. On failure the schedule is unchanged.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
-// The program that the step would make, counted; else NULL and the reason, heap (why may be NULL). It is judged as a step
-// that is taken, but there is no picture, no advice and no new version: for searches. The context must be without error.
+// The program that the step would make, counted; otherwise NULL and the reason, heap (why may be NULL). It is judged like a
+// real step, but makes no picture, suggestions or version: for searches. The context must not have an error.
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
-// A legal step on the current program that changes it, drawn from all primitives, loops and sensible arguments.
+// A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
 typedef struct nw_random_step {
-  const nw_primitive *primitive; // NULL: none of the draws was legal
+  const nw_primitive *primitive; // NULL: no draw was legal
   nw_arg args[NW_MAX_PARAMS];
-  nw_program *program; // what the step makes, counted
-  char *text; // as typed; heap
-  int draws, refused; // how many were drawn, and how many of them were refused
-  struct nw_arena *arena; // of the arguments
+  nw_program *program; // the program that the step makes, counted
+  char *text; // the step as typed; heap
+  int draws, refused; // number of draws, and of refused draws
+  struct nw_arena *arena; // owns the arguments
 } nw_random_step;
-// The same seed draws the same step from the same program. NULL on an interrupt.
+// The same seed gives the same step for the same program. NULL on an interrupt.
 NW_API nw_random_step *nw_sched_random_step(nw_sched *s, uint64_t seed);
 NW_API void nw_random_step_free(nw_random_step *r);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
-// While on, steps are not judged: only what cannot be lowered at all is refused. They stay marked. Returns what it was.
+// While on, steps are not judged: only programs that cannot be lowered are refused. Such steps stay marked. Returns the previous state.
 NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
-NW_API void nw_sched_goto(nw_sched *s, int version); // ... or to one by its number; stays where there is none
-NW_API int nw_sched_named(const nw_sched *s, const char *name); // the version so named, or numbered; -1 and an error
-NW_API char *nw_sched_trace(const nw_sched *s, bool json); // pasteable Lua, or JSON
-NW_API bool nw_sched_replay(nw_sched *s, const char *json); // judged anew; the first step that fails is named
-// The question the judge answered last: 'o' by order, 'v' by value, 'm' marks only.
+NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
+NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by name or number; -1 and an error
+NW_API char *nw_sched_trace(const nw_sched *s, bool json); // as Lua code, or as JSON
+// steps are judged again; the error names the first step that fails
+NW_API bool nw_sched_replay(nw_sched *s, const char *json);
+// The last question that the judge answered: 'o' by order, 'v' by value, 'm' marks only.
 NW_API char nw_judge_question(const nw_ctx *c);
-// One version for the log: what its step did to the program, and what the program costs now.
+// A version in the log: changes of its step, and the cost of its program.
 typedef struct nw_log_entry {
   int version, parent; // parent -1: the naive program
   bool unsafe;
   const char *step, *branch, *notes; // borrowed; NULL where there is none
-  int added, removed, changed; // statements
-  double operations, input_bytes, output_bytes, temp_bytes; // of one run; below 0: not known without the sizes
-  bool exact; // else they are upper bounds: guards and uneven bounds could not be counted
-  char *formula; // operations in sizes, where the number is not known; heap, or NULL
+  int added, removed, changed; // numbers of statements
+  double operations, input_bytes, output_bytes, temp_bytes; // of one run; below 0: unknown without the sizes
+  bool exact; // otherwise they are upper bounds: guards or uneven bounds could not be counted
+  char *formula; // operations as an expression of sizes, if the number is unknown; heap, or NULL
   int nbuffers;
   const char *buffer[NW_MAX_RESULTS]; // temporaries
 } nw_log_entry;
 NW_API bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out);
-NW_API int nw_sched_versions(const nw_sched *s); // how many there are, the naive program being 0
-// Operations of one run of a version at these sizes; below 0 where they depend on data.
+NW_API int nw_sched_versions(const nw_sched *s); // number of versions, including 0, the naive program
+// Operations of one run of a version at these sizes; below 0 if they depend on data.
 NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names,
                                   const int64_t *values);
-// For the tests: reverses every word of a text that is for people, where NW_SCRAMBLE is set. Whoever reads such a text fails then.
+// For tests: reverses every word of a text for users if NW_SCRAMBLE is set. Code that parses such a text then fails.
 NW_API char *nw_as_shown(char *text);
-// Which steps made what stands on a line: 1, 2, ... of the short form, or of the lowered program. Heap text, one reason a
-// line; NULL and an error when there is no such line.
+// The steps that made a line: 1, 2, ... of the short form, or of the lowered program. Heap text, one reason per
+// line; NULL and an error if there is no such line.
 NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
-// Every primitive tried on a loop: what is legal there, and why the rest is not.
+// Every primitive tried on a loop: the legal steps, and the reasons against the others.
 typedef struct nw_move {
   const char *primitive;
-  char *step; // as typed; heap, or NULL when nothing sensible could be tried
-  char *why; // NULL: legal; heap
-  bool undecided; // it may be legal: a glance did not tell
+  char *step; // as typed; heap, or NULL if there were no sensible arguments
+  char *why; // reason of the refusal; NULL: legal; heap
+  bool undecided; // not decided by the quick check; it may be legal
 } nw_move;
-NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out); // how many; heap, nw_moves_free. -1: no such loop
+// number of moves; heap, nw_moves_free. -1: no such loop
+NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out);
 NW_API void nw_moves_free(int n, nw_move *m);
-// Every loop as a place to compute a stage at.
+// Every loop as a location for computing a stage.
 typedef struct nw_location {
   char *loop; // name; NULL: the root. heap
-  char *why; // NULL: legal; heap
-  bool current; // it is there now
-  double recompute; // instances computed over instances needed once; below 0: not known without the sizes
-  double bytes; // of the stage's storage there; below 0: not known
-  char *size; // its extents, "34*34"; heap, or NULL
+  char *why; // reason against it; NULL: legal; heap
+  bool current; // the current location
+  double recompute; // computed instances divided by needed instances; below 0: unknown without the sizes
+  double bytes; // size of the stage's storage there; below 0: unknown
+  char *size; // extents of the storage, "34*34"; heap, or NULL
 } nw_location;
 NW_API int nw_sched_locations(nw_sched *s, const char *stage, nw_location **out);
 NW_API void nw_locations_free(int n, nw_location *l);
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
-NW_API const char *nw_sched_notes(const nw_sched *s); // remarks of the last step, or ""
-NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step to here may change how floats are rounded
+NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step, or ""
+NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
 // Loops: handles are ids.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
-NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it
-NW_API char *nw_sched_loop_begin(nw_sched *s, int id); // as text, heap; NULL as above, "0" for a piece that is empty
-// The loops that stand for this one in the current version: itself, or those that steps made of it, in order.
+NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that replaced it
+// first value as text, heap; NULL as above, "0" for an empty piece
+NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
+// The loops that replace this one in the current version: itself, or those that steps made from it, in order.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
-NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as the nest has it; NULL: it is empty
+NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL: it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
-NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // what programs call it
+NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // its name in programs
 
-// The step that was refused last, with the program before it and the one it would have made. NULL: the last step was not.
+// The last step if it was refused, with the programs before and after it. NULL if the last step was not refused.
 typedef struct nw_refused nw_refused; // counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
-NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: it never made one
-NW_API const nw_refusal *nw_refused_why(const nw_refused *r); // borrowed; NULL: it was refused for its arguments
+NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: no program was made
+NW_API const nw_refusal *nw_refused_why(const nw_refused *r); // borrowed; NULL: its arguments were rejected
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// A session: diagnostics, interrupts, progress, recovery, files of its own. Every other header includes this one.
+// A session: diagnostics, interrupts, progress, recovery, its files. Every other header includes this one.
 #pragma once
 #include <setjmp.h>
 #include <stdbool.h>
@@ -18,8 +18,8 @@ typedef struct nw_expr nw_expr; // immutable, unique in its pool
 typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; counted
 typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; counted
 typedef struct nw_program nw_program; // a frozen loop nest; counted
-typedef struct nw_machine nw_machine; // what is known of a machine: hw/machine.h
-typedef struct nw_target nw_target; // what a program is made for: target/target.h; counted
+typedef struct nw_machine nw_machine; // a machine record: hw/machine.h
+typedef struct nw_target nw_target; // the target of a program: target/target.h; counted
 typedef struct nw_sched nw_sched; // a history of programs; counted
 typedef struct nw_array nw_array; // data in memory; counted
 typedef struct nw_kernel nw_kernel; // machine code; counted
@@ -27,12 +27,12 @@ typedef struct nw_kernel nw_kernel; // machine code; counted
 typedef enum nw_code {
   NW_OK,
   NW_EINVAL, // a bad argument
-  NW_ETYPE, // ill-typed
+  NW_ETYPE, // a type error
   NW_ERANGE, // out of range: index, size
-  NW_EMEMORY, // more memory than there is
-  NW_ESTALE, // a handle to something a step has consumed
+  NW_EMEMORY, // out of memory
+  NW_ESTALE, // a handle to something that a step has replaced
   NW_EREFUSED, // the judge refused a step; see refusal
-  NW_EUNDECIDED, // the judge could not decide within its budget, and refused
+  NW_EUNDECIDED, // the judge could not decide within its budget, so it refused
   NW_ELIMIT, // a limit of the target or of this library
   NW_EIO, // files
   NW_EPARSE, // the text form of a program
@@ -40,8 +40,8 @@ typedef enum nw_code {
   NW_ECRASH, // native code crashed
   NW_EINTERRUPT, // the user asked to stop
   NW_EMISMATCH, // a check found two results that differ
-  NW_ERACE, // two threads of a grid touch one element in no order
-  NW_EINTERNAL, // a fault of this library
+  NW_ERACE, // two GPU threads access the same element in no defined order
+  NW_EINTERNAL, // a bug in this library
 } nw_code;
 
 typedef enum nw_refusal_kind {
@@ -57,18 +57,18 @@ typedef enum nw_refusal_kind {
   NW_REFUSE_UNDECIDED,
 } nw_refusal_kind;
 
-// One execution of a block: where each loop around it stood, outermost first.
+// One execution of a block: the values of the enclosing loops, outermost first.
 typedef struct nw_execution {
   const char *block; // NULL: none
   bool init; // the init that a reduction block still owns
-  bool write; // it writes that element; else it reads it
+  bool write; // true: it writes the element; false: it reads it
   int n;
   const char **loop;
   int64_t *at;
 } nw_execution;
-// What goes wrong, in numbers: the sizes, one or two executions, and the element they meet at: the witness.
+// A witness of a conflict, in numbers: the sizes, one or two executions, and the element that they access.
 typedef struct nw_conflict {
-  int nsizes; // as the program has them
+  int nsizes; // as in the program
   int64_t *size;
   nw_execution source, sink;
   const char *buffer; // NULL: no element
@@ -88,7 +88,7 @@ typedef struct nw_refusal {
   const char *sink_block, *sink;
   const char *distance; // "1" or "(0, 0, 1)", or NULL
   const char *message; // "cannot run k_o in parallel"
-  bool detail; // the message is the reason alone, "it is a scan", until the step is put in front of it
+  bool detail; // the message has only the reason, "it is a scan"; the step is put before it later
   const char *why; // one sentence about the two iterations
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
   const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text
@@ -107,19 +107,19 @@ NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // forget it
 NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler and in another thread
-NW_API bool nw_stopped(nw_ctx *c); // true, and a failure, where it was interrupted
-// Hears of work that takes longer than `patience` seconds: what is done, which part of it (0..1; below 0: not known), since
-// how many seconds; `what` is NULL when it is over. NULL: nobody listens.
+NW_API bool nw_stopped(nw_ctx *c); // true, with a failure, if it was interrupted
+// Sets the receiver of progress of work longer than `patience` seconds: its description, the part done (0..1; below 0:
+// unknown) and the seconds since its begin; `what` is NULL when it is done. NULL: no receiver.
 typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
 NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double patience);
-// For work that is made of many calls, begun at `since` (seconds, monotonic clock): as above; `what` is NULL when it is over.
+// For work of many calls that began at `since` (seconds, monotonic clock): as above; `what` is NULL when it is done.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
-// Where a thread goes on when a call cannot be finished: memory for something small could not be had, or something that must
-// hold does not. Between nw_recovery_open, after which the caller does `if (setjmp(p.jump))`, and nw_recovery_close such a call does
-// not end the process but returns there a second time, with a code and a message. nw_recovery_recover then puts the session in
-// order. The session, its programs and schedules are as they were before the call; what it held on the heap is lost.
+// The place to which a thread returns if a call cannot be finished: a small allocation failed, or an internal condition
+// does not hold. Between nw_recovery_open, followed by `if (setjmp(p.jump))`, and nw_recovery_close, such a call does
+// not end the process but returns there a second time, with a code and a message. nw_recovery_recover then repairs the
+// session: it, its programs and schedules are as before the call; the memory that the call allocated is lost.
 typedef struct nw_recovery {
   jmp_buf jump;
   struct nw_recovery *outer;
@@ -130,26 +130,26 @@ typedef struct nw_recovery {
 NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
-NW_API void nw_recovery_keep(void); // what the call has made so far belongs to someone, and outlives it
-// For whoever calls something that may leave past points (a language with exceptions): the one to go back to afterwards.
+NW_API void nw_recovery_keep(void); // objects made so far by the call have an owner, and outlive it
+// For callers of code that may leave by exceptions: the recovery point to restore afterwards.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
-// For tests: the request of that number from now on, from 1, fails, and no other one; 0: none. Returns which one would have.
+// For tests: only the n-th memory request from now on (n = request, from 1) fails; 0: none. Returns the rest of the previous count.
 NW_API int64_t nw_refuse_memory(int64_t request);
-// Bytes that can still be had, by the tightest of the limits of this process and the machine.
+// Bytes that can still be allocated, by the tightest limit of this process and the machine.
 NW_API int64_t nw_memory_left(void);
-NW_API void nw_say_limit(char *out, size_t n); // which limit that is, in words
-// True if n elements of `each` bytes for `what` ("the trace") may be asked for, of whatever allocator. Else a failure, NW_EMEMORY.
+NW_API void nw_say_limit(char *out, size_t n); // which limit that is, as text
+// True if n elements of `each` bytes for `what` ("the trace") can be allocated, by any allocator. Otherwise a failure, NW_EMEMORY.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
-// $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
+// $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, created if missing. False if there is no home directory.
 NW_API bool nw_state_dir(char *out, size_t n);
-// True if a text of n bytes is UTF-8 without control characters, on one line or on several. Else a diagnostic says which byte of
-// `what` is at fault.
+// True if a text of n bytes is UTF-8 without control characters, on one line or on several. Otherwise the diagnostic names
+// the offending byte of `what`.
 NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines);
-// The text as it may be shown anywhere, a heap string: what is not UTF-8, and what a terminal would act on, as \x1b. Ends of
-// lines stay.
+// The text made safe to print, a heap string: invalid UTF-8, and characters that control a terminal, become escapes such as
+// \x1b. Line breaks are kept.
 NW_API char *nw_text_shown(const char *s, size_t n);
-// The one of some words that is nearest to a misspelt one, or NULL if none is near.
+// The word nearest to a misspelled one, or NULL if none is near.
 NW_API const char *nw_nearest(const char *word, int n, const char *const *words);
 
 #ifdef __cplusplus

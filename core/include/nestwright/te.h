@@ -6,14 +6,14 @@
 extern "C" {
 #endif
 
-// A symbolic size: an expression to use in shapes. `lo` is its least value (0 or more); facts are bool expressions in
-// sizes, e.g. M % 16 == 0, known to hold and checked when a kernel is called.
+// A symbolic size: an expression to use in shapes. `lo` is its least value (0 or more); facts are bool expressions of
+// sizes, e.g. M % 16 == 0, assumed to hold and checked when a kernel is called.
 NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
-// A placeholder that says it stands for the state of a scan: what reads it is checked by nw_scan, which knows the times. A
-// plain placeholder may do that too; what reads only its past and fails at the first times is then left to nw_scan.
+// A placeholder for the state of a scan: nw_scan, which knows the times, checks the reads of it. A plain placeholder works too:
+// nw_scan then also checks reads of the past that are out of bounds at the first times.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
 NW_API const nw_expr *nw_axis_var(const nw_axis *a); // borrowed; an index expression
@@ -21,7 +21,7 @@ NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *
 // Reductions, allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max", "argmin", "argmax".
 NW_API const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, int naxes, nw_axis *const *axes);
 
-// A compute is built in two moves, so that the caller can run user code between them: begin makes the axes, end takes
+// A compute is built in two calls, so that the caller can run user code between them: begin makes the axes, end takes
 // one body per output (an arg-reduction is one body and makes two outputs: value, index (i64)). nw_build_axes: borrowed.
 typedef struct nw_build nw_build;
 NW_API nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *const *names,

@@ -1,21 +1,21 @@
-// Expressions: immutable, interned in a pool, equal means the same pointer.
+// Expressions: immutable and interned in a pool, so that equal expressions have the same pointer.
 //
 // Constructors fold constants and put integer sums and products into a canonical order, by the rules in ir/rules.def.
-// Only rules that hold for every value are there; what needs the range of a variable is in ir/range.h.
-// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is taken not to overflow: nw_is_exact tells the two
-// apart. Floats are never reassociated.
+// These rules hold for every value; rewrites that need the range of a variable are in ir/expr/range.h.
+// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is assumed not to overflow: nw_is_exact distinguishes
+// them. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
 struct nw_expr {
   uint8_t op; // nw_op
-  bool data; // a value read from memory, or cast, is part of it: its arithmetic may wrap
+  bool data; // it contains a value read from memory, or cast: its arithmetic may wrap
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; not used for any order a user can see
-  uint32_t depth : 12, size : 20; // of the expression written out as a tree, both stop at their greatest value
+  uint32_t depth : 12, size : 20; // of the expression written out as a tree; both saturate at their greatest value
   uint64_t hash; // structural, the same in every pool
-  nw_pool *pool; // where it lives; not counted. Set when it is interned
+  nw_pool *pool; // its pool; not counted. Set when it is interned
   union {
     int64_t i; // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
     double f; // FLOAT (already rounded to the dtype)
@@ -24,7 +24,7 @@ struct nw_expr {
   const nw_expr *arg[];
 };
 
-// What the language lets a person build: deeper or larger expressions would overflow a stack, or a day, in some later walk.
+// Limits on user expressions: deeper or larger ones would overflow the stack, or take too long, in later walks.
 #define NW_MAX_EXPR_DEPTH 2000
 #define NW_MAX_EXPR_SIZE 200000
 
@@ -40,8 +40,8 @@ NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *st
 NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
-// evaluate.c: the value of an integer expression where names have these values, the last of a name first. False when it holds
-// a read, a float, a name without a value or a division by zero. nw_eval_size: also when index arithmetic leaves 64 bits.
+// evaluate.c: the value of an integer expression for given values of names; the last entry of a name counts. False if it contains
+// a read, a float, a name without a value or a division by zero. nw_eval_size: also if index arithmetic exceeds 64 bits.
 typedef struct nw_point {
   int n;
   const char *const *name;
@@ -49,11 +49,11 @@ typedef struct nw_point {
 } nw_point;
 bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
-// True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
+// True if e never wraps: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
-const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e); // nw_cast, but a half of that dtype is not rounded
+const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e); // nw_cast, but does not round a half of that dtype
 bool nw_is_rounded(
-    const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
+    const nw_expr *e); // not a half, or a value that a half can represent: a cast to its own dtype does not change it
 
 // Shorthand for index arithmetic and conditions.
 NW_API const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);
@@ -66,28 +66,28 @@ const nw_expr *nw_max(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_lt(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_le(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
-const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // a NULL side is taken as true here
+const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // a NULL side means true
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
 NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
 NW_API bool nw_is_const(const nw_expr *e, int64_t value);
 // Columns of ops.def (ops.c); the class of cost is in ir/ops.h.
 typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
-NW_API bool nw_op_has(nw_op op, char type); // a letter of `types`
+NW_API bool nw_op_has(nw_op op, char type); // true for a letter of `types`
 int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
-int nw_op_c_prec(nw_op op); // of its form in C
+int nw_op_c_prec(nw_op op); // binding strength of its form in C
 NW_API const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 const char *nw_op_function(nw_op op); // in <math.h>, or NULL
 nw_exactness nw_op_exactness(nw_op op);
-bool nw_op_is_defined(nw_op op); // is written out where it is applied
+bool nw_op_is_defined(nw_op op); // true if it is written out where it is applied
 
 const char *nw_pool_name(nw_pool *p, const char *s); // interned string
-const char *nw_dim_name(nw_pool *p, int d); // "_0", "_1", ...: what a layout calls the logical dimensions
+const char *nw_dim_name(nw_pool *p, int d); // "_0", "_1", ...: names of the logical dimensions in a layout
 size_t nw_pool_bytes(const nw_pool *p);
 
-// What a symbol of an expression stands for (te: a tensor, an axis, a size). The pool keeps a count on the object;
-// nw_import carries definitions over. NULL when the name is not defined.
+// The object behind a symbol of an expression (te: a tensor, an axis, a size). The pool holds a reference to it;
+// nw_import copies definitions. NULL if the name is not defined.
 typedef struct nw_symbol_class {
   void *(*retain)(void *object);
   void (*release)(void *object);
@@ -95,7 +95,7 @@ typedef struct nw_symbol_class {
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object);
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls);
 
-// Rebuilds e with every VAR replaced by f's answer (NULL keeps it), through the folding constructors. Works across
+// Rebuilds e with every VAR replaced by f's result (NULL keeps it), through the folding constructors. Works across
 // pools: the result is in p. nw_subst_loads does the same for LOADs (its arguments are already rebuilt).
 typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
@@ -104,7 +104,7 @@ NW_API const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expre
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 
-// Calls f on every distinct subexpression, arguments first; stops and returns false when f does.
+// Calls f on every distinct subexpression, arguments first; stops and returns false if f does.
 NW_API bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
 NW_API bool nw_uses_var(const nw_expr *e, const char *var);
 NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any

@@ -1,11 +1,11 @@
-// Inside ir: how expressions come to be. Constructors check and import their operands (make.c), then fold (fold.c):
+// Inside ir: construction of expressions. Constructors check and import their operands (make.c), then fold (fold.c):
 // constants (constant.c), integer sums and products (sum.c), divisions (divide.c), the rules of rules.def (rules.c);
-// what is left is interned (pool.c).
+// the result is interned (pool.c).
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/rewrites.h"
 
-// The node with these parts, made if it is new. Does not fold. `head` gives op, type, n and the payload.
+// The node with these parts, made if it does not exist yet. Does not fold. `head` gives op, type, n and the payload.
 NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
@@ -22,7 +22,7 @@ int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits
 NW_API bool nw_fits(nw_dtype t, int64_t v);
 double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
-// NULL when it must not be folded: division by zero, operands that are not all constants.
+// NULL if it must not be folded: division by zero, operands that are not all constants.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- sums: constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
@@ -37,10 +37,10 @@ typedef struct nw_sum {
   int n, cap;
   nw_term *term, room[12];
   int64_t constant;
-  bool wraps; // a coefficient or the constant left 64 bits: as whole numbers the sum says something else
+  bool wraps; // a coefficient or the constant exceeded 64 bits: the sum is not exact as whole numbers
 } nw_sum;
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
-void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, taken apart
+void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, split into terms
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
 const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s stays usable
 void nw_sum_free(nw_sum *s);
@@ -63,5 +63,5 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 NW_API void nw_memo_init(nw_memo *m);
-NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is, or is to be put (then NULL)
+NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is stored (NULL: not yet)
 NW_API void nw_memo_free(nw_memo *m);

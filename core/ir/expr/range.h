@@ -1,9 +1,9 @@
-// What can be said of an index expression when the ranges of its variables are known.
+// Facts about an index expression that follow from the ranges of its variables.
 #pragma once
 #include "ir/expr/expr.h"
 
 // Variable bounds, innermost last; an entry's bounds may use variables before it and symbolic sizes. Facts are
-// conditions known to hold (from nw.size: M >= 1, M % 16 == 0; from guards around the place).
+// conditions known to hold (from nw.size: M >= 1, M % 16 == 0; from enclosing guards).
 typedef struct nw_range {
   const char *var;
   const nw_expr *lo, *hi; // inclusive; NULL is unbounded
@@ -26,17 +26,17 @@ void nw_ranges_free(nw_ranges *r);
 bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *hi);
 bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo);
 bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
-// The least and greatest value of e when the variables named `over` run through their ranges, as expressions in what
-// remains (exact for affine e, otherwise a safe bound); NULL when unbounded.
+// The least and greatest value of e when the variables named `over` run through their ranges, as expressions in the
+// other variables (exact for affine e, otherwise a safe bound); NULL if unbounded.
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 // True only if cond holds for every value of the variables that satisfies the facts.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
-// What makes a condition that was disproved false: bounds of its variables, one fact where one is enough, or all of them.
-// NULL where nothing is needed for it.
+// The cause of a disproved condition: bounds of its variables, a single fact if one is sufficient, or all of them.
+// NULL if no fact is needed.
 const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
-// How e moves with var when lo <= var: 1 multiple known to divide e, used for e % m == 0.
+// True if m is proven to divide e.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
-// Simplifies e under the ranges: // and %, min, max, comparisons and selects that are decided, products collected.
+// Simplifies e under the ranges: // and %, min, max, comparisons and selects that are decided; collects products.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);

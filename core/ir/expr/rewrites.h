@@ -1,4 +1,4 @@
-// The rewrites that are written by hand, see rewrites.def.
+// Hand-written rewrites, see rewrites.def.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -9,7 +9,7 @@ typedef enum nw_rewrite_id {
   NW_REWRITE_COUNT
 } nw_rewrite_id;
 
-// NW_BY(name, e) is e, which that rewrite made; NULL: it did not apply. Builds for tests count.
+// NW_BY(name, e) is e, the result of that rewrite; NULL: it did not apply. Test builds count applications.
 #ifdef NW_MUTANTS
 const nw_expr *nw_rewritten(nw_rewrite_id by, const nw_expr *e);
 uint64_t nw_rewrite_uses(nw_rewrite_id by);

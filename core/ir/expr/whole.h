@@ -1,5 +1,5 @@
-// The one evaluator of operations, from the columns of ops.def. Numbers are computed without end (64 bits times 64 bits fit), so
-// there is one rule: the result wraps to its dtype, and whoever holds that it must not asks whether it did.
+// The evaluator of operations, made from the columns of ops.def. It computes with unbounded numbers (64 bits times 64 bits fit), so
+// there is one rule: the result wraps to its dtype, and callers that must not wrap test for it.
 #pragma once
 #include "ir/expr/fold.h"
 #include <math.h>
@@ -9,7 +9,7 @@ static inline __int128 nw_floor_quotient(__int128 a, __int128 b) {
   return b == -1 ? -a : nw_floordiv_i64((int64_t)a, (int64_t)b);
 }
 
-// The value without end of an operation on integers or bools; false where it has none.
+// The unbounded value of an operation on integers or bools; false if it has none.
 static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *out) {
   switch (op) {
 #define VALUE(e) return *out = (e), true
@@ -26,7 +26,7 @@ static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *ou
   }
 }
 
-// The same as the language has it: wrapped to t, the dtype of the result. wraps (may be NULL) is set where that changed it.
+// The value in the language: wrapped to t, the dtype of the result. wraps (may be NULL): true if wrapping changed it.
 static inline bool nw_whole_op(nw_op op, nw_dtype t, int64_t a, int64_t b, int64_t *out, bool *wraps) {
   __int128 v = 0;
   if (!nw_whole_value(op, a, b, &v)) return false;

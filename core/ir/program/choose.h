@@ -1,29 +1,29 @@
-// Which of several versions runs: a tree over the values of sizes.
+// Selects one of several versions: a decision tree over the values of sizes.
 //
-// Each version has facts, and the first whose facts all hold is meant; the last where none does. A chain of conditions takes
-// as long as it is. The tree asks by halves in which interval a size is, then for a residue, and then for what is left of a
-// version's facts at once.
+// Each version has facts; the first version whose facts all hold is selected, or the last one if none does. A chain of conditions
+// takes linear time. The tree first finds the interval of a size by bisection, then a residue, and then tests the remaining
+// facts of a version at once.
 #pragma once
 #include "ir/expr/expr.h"
 
 typedef enum nw_choice_kind {
-  NW_CHOSEN, // the answer
-  NW_BELOW, // is the size less than the number?
-  NW_RESIDUE, // the size modulo the number
-  NW_HOLDING, // does the fact hold?
+  NW_CHOSEN, // leaf: the selected version
+  NW_BELOW, // node: true if the size is less than the number
+  NW_RESIDUE, // node: the size modulo the number
+  NW_HOLDING, // node: true if the fact holds
 } nw_choice_kind;
 
 typedef struct nw_choice {
   nw_choice_kind kind;
-  int size; // which, of those that are asked about
+  int size; // index of the size
   int64_t number;
   const nw_expr *fact;
-  int next; // NW_CHOSEN: the version. Else where its answers begin in `next`: yes and no, or one for each residue
+  int next; // NW_CHOSEN: the version. Else the position of its answers in `next`: yes and no, or one for each residue
 } nw_choice;
 
 typedef struct nw_choices {
   int n, cap, nnext, capnext;
-  nw_choice *at; // at[0] is asked first
+  nw_choice *at; // at[0] is the root
   int *next;
 } nw_choices;
 
@@ -32,9 +32,9 @@ typedef struct nw_version_facts {
   const nw_expr *const *fact;
 } nw_version_facts;
 
-// Facts are in sizes alone. Those of the last case count for nothing.
+// Facts use only sizes. Those of the last case are ignored.
 void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n,
                      const nw_version_facts *version);
 void nw_choices_free(nw_choices *t);
-int nw_choices_depth(const nw_choices *t); // questions at most
+int nw_choices_depth(const nw_choices *t); // maximal number of nodes on a path
 char *nw_choices_show(const nw_choices *t, const char *const *size); // heap

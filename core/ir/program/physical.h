@@ -1,4 +1,4 @@
-// Where the elements of a buffer lie in memory: what blocks, which speak of logical indices, become in a lowered program.
+// Memory layout of a buffer: converts the logical indices of blocks to the linear indices of a lowered program.
 #pragma once
 #include "ir/program/program.h"
 
@@ -7,16 +7,16 @@ typedef struct nw_physical {
   int n; // physical dimensions
   const nw_expr **first; // subtracted from the physical index
   const nw_expr **stride;
-  const nw_expr *elements; // in sizes
+  const nw_expr *elements; // as an expression of sizes
 } nw_physical;
 
 enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 
-int nw_physical_dims(const nw_buffer *b); // of its layout, or its own
+int nw_physical_dims(const nw_buffer *b); // of its layout, or of its shape
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
-// loops: names of the loop variables around the allocation. NULL and a diagnostic when the size has no bound.
+// loops: names of the loop variables around the allocation. NULL and a diagnostic if the size has no bound.
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
                                const char *const *loops);
-// The linear index of an element, as a sum of coefficient times variable wherever the positions are.
+// The linear index of an element, as a sum of coefficients times variables if the positions are such sums.
 const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at); // by position
 const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

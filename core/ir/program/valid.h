@@ -7,11 +7,11 @@ typedef struct nw_flaw {
   char text[240];
 } nw_flaw;
 
-// False when p is sound; otherwise the first flaw, in the order of the text.
+// False if p is valid; otherwise the first flaw, in the order of the text.
 bool nw_program_flaw(const nw_program *p, nw_flaw *out);
-// Can `s` name something in the text form? Letters, digits, _ and, inside, single . / @; not and, or, not, true, ...
+// True if `s` is a valid name in the text form: letters, digits, _ and, inside, single . / @; not and, or, not, true, ...
 bool nw_name_ok(const char *s);
-// Brings the allocations into their one form, before p is frozen (alloc.c).
+// Normalizes the allocations before p is frozen (alloc.c).
 void nw_settle_allocs(nw_program *p);
-// Deep copy into an arena, ids and names as they are.
+// Deep copy into an arena, with the same ids and names.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s);

@@ -1,4 +1,4 @@
-// A program as lines of text with a meaning to each piece, and the writers that turn lines into plain text, ANSI or HTML.
+// A program as lines of text in pieces with a meaning, and the writers that turn lines into plain text, ANSI or HTML.
 #pragma once
 #include "ir/program/program.h"
 
@@ -22,7 +22,7 @@ typedef struct nw_piece {
 typedef struct nw_line {
   int indent, width; // columns, the width without the indent
   int piece, npieces; // in nw_lines.piece
-  int stmt, step; // 0 where no statement stands behind the line
+  int stmt, step; // 0 if the line belongs to no statement
   const char *remark; // or NULL
   char gutter; // ' ' unchanged, '+' and '-'; 0 in a listing without a gutter
 } nw_line;
@@ -46,7 +46,7 @@ void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); 
 
 char *nw_loop_header(const nw_program *p, const nw_stmt *s); // print.c: "for i_o in 0..32"; heap
 
-char *nw_node_text(const nw_program *p, const nw_stmt *s); // print.c: what a tree says of a statement; heap
+char *nw_node_text(const nw_program *p, const nw_stmt *s); // print.c: a statement in a tree view; heap
 char *nw_where_text(const nw_program *p, const nw_stmt *block); // "if i < 10"; heap
 
 // kinds.c: the words of the text form.

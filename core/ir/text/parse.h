@@ -24,16 +24,16 @@ typedef struct nw_token {
 typedef struct nw_parser {
   nw_ctx *ctx;
   nw_pool *pool;
-  nw_program *p; // NULL when an expression is parsed alone: then a LOAD is an error
+  nw_program *p; // NULL if a single expression is parsed: then a LOAD is an error
   const char *at, *line_start;
   int line, indent;
   nw_token tok; // the token not yet consumed
   bool failed;
   int depth, nodes; // of the expression being parsed
-  int *line_of, lines; // by id, for flaws that are seen only in the whole
+  int *line_of, lines; // by id, for flaws that are found only in the whole program
 } nw_parser;
 
-// Text comes from anywhere: what can nest or grow has a limit.
+// Input may be arbitrary, so nesting and sizes are limited.
 enum {
   NW_PARSE_BYTES = 1 << 24, // of a text
   NW_PARSE_NAME = 2000, // characters of a name
@@ -46,14 +46,15 @@ enum {
 // ---- lexer
 bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); // false: the text is too long
 void nw_next(nw_parser *ps);
-bool nw_token_is(const nw_token *t, const char *text); // this word or sign
+bool nw_token_is(const nw_token *t, const char *text); // true if it is this word or sign
 bool nw_at(const nw_parser *ps, const char *text); // the token not yet consumed is
-bool nw_follows(const nw_parser *ps, const char *text); // is the one after it?
+bool nw_follows(const nw_parser *ps, const char *text); // true if the token after it is
 bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);
 const char *nw_expect_name(nw_parser *ps, const char *what); // interned in the pool
 bool nw_end_line(nw_parser *ps); // the end of the text counts as one
-bool nw_begins(const nw_parser *ps, const char *word); // is it the word of a line, not a buffer being stored to?
+// true if it is the keyword of a line, not a buffer that is stored to
+bool nw_begins(const nw_parser *ps, const char *word);
 bool nw_accept_word(nw_parser *ps, const char *word); // the same, consumed
 bool nw_token_text(const nw_parser *ps, char *out, size_t room); // of a name that fits
 bool nw_opens_body(nw_parser *ps, int indent); // `:`, and a line indented deeper
@@ -62,7 +63,7 @@ void nw_note_line(nw_parser *ps, int id, const nw_token *at); // of a statement 
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
 void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
-    NW_PRINTF(3, 4); // NW_ELIMIT: too much of it
+    NW_PRINTF(3, 4); // NW_ELIMIT: a limit was exceeded
 
 // ---- expressions. The second form checks the type: `lanes` 0 takes any.
 const nw_expr *nw_parse_expr(nw_parser *ps);
@@ -73,7 +74,7 @@ const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); //
 bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // lo..hi, or lo..+extent
 
 // ---- parts of a program
-nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind); // a new one, of this line
+nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind); // a new statement for this line
 bool nw_parse_tables(nw_parser *ps);
 const char *nw_parse_string(nw_parser *ps); // a string token without its escapes
 bool nw_parse_tags(nw_parser *ps, nw_stmt *s); // none, or `with` and a list

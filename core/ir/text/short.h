@@ -1,12 +1,12 @@
-// A block as people read it: the body with the loops around it in place of the block's own variables.
+// A block in readable form: the body with the enclosing loops in place of the block's own variables.
 #pragma once
 #include "ir/program/program.h"
 
 typedef struct nw_short_block {
-  char *where; // the guard, simplified; NULL when there is none or it always holds
+  char *where; // the guard, simplified; NULL if there is none or it always holds
   int n;
-  char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one a target; an arg-reduction is one line
-  char *comment; // where the init happens, and the block's name when no target has it; "" if nothing
+  char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one per target; an arg-reduction is one line
+  char *comment; // where the init runs, and the block's name if no target has it; "" if nothing
 } nw_short_block;
 
 // The path ends in the block.

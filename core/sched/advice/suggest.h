@@ -1,11 +1,11 @@
-// How alternatives are offered. Private to sched/.
+// How alternatives are suggested. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 static inline nw_arg loop_arg(const nw_stmt *loop) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name};
 }
-// By what it is: for a step behind others, which may give it another name.
+// Identifies a loop by id: for a step that follows steps that may rename it.
 static inline nw_arg same_loop(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .i = loop->id}; }
 static inline nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
 static inline nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
@@ -57,11 +57,11 @@ static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
 }
 
 int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out); // the loops around its block, outermost first
-bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // does an argument mean it, or a stage inside it?
+bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to it, or to a stage inside it
 
-// For what asks that the condition of a block does not speak of these loops around it.
+// For refusals because the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Steps after which what was refused works: assumptions that a size is not as small as in the counterexample. At most two;
+// Steps after which the refused step works: assumptions that a size is not as small as in the counterexample. At most two;
 // all were tried.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);
