@@ -1,4 +1,4 @@
-// The words for combiners, loop marks, scopes and roles, and where a reduction starts from.
+// The words for combiners, loop marks, scopes and roles, and the initial values of reductions.
 #include "ir/text/lines.h"
 #include "ir/program/program.h"
 #include <math.h>
@@ -89,7 +89,7 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// Minimum and maximum start from the far end of the type: infinity for floats. Of an arg-reduction, component 1 is the index;
+// Minimum and maximum start from the opposite end of the type: infinity for floats. For an arg-reduction, component 1 is the index;
 // the components of the other reductions are alike.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;

@@ -11,7 +11,7 @@ static const struct {
 #undef NW_DTYPE
 };
 
-// The name of a dtype as the language has it: "f32".
+// The name of a dtype in the language: "f32".
 const char *nw_dtype_name(nw_dtype t) { return dtypes[t].name; }
 
 // Finds a dtype by its name.

@@ -1,4 +1,4 @@
-// What the sites of a program read and write. A read in a branch of a select happens under its condition.
+// The reads and writes of a program's sites. A read in a branch of a select happens under its condition.
 #include "poly/internal.h"
 
 typedef struct gather {
@@ -45,7 +45,7 @@ static bool seen(const gather *g, const nw_expr *load) {
 
 static void reads(gather *g, const nw_expr *e);
 
-// Beyond the deepest nesting that is kept, a condition is taken to say nothing.
+// Beyond the maximal depth, a condition is assumed to give no information.
 static void reads_under(gather *g, const nw_expr *cond, bool want, const nw_expr *e) {
   int saved = g->nconds;
   if (g->nconds < NW_MAX_DEPTH) g->cond[g->nconds++] = (nw_guarded){cond, want};

@@ -1,7 +1,7 @@
 // From isl back to expressions: a piecewise affine function of sizes and loops, as an index expression.
 //
-// isl's AST generator writes the function; here its tree is read. Parameters are told apart by position: whoever asks
-// gives the expression that each of them stands for.
+// isl's AST generator writes the function; here its tree is read. Parameters are identified by position: the caller
+// gives the expression for each of them.
 #include "poly/internal.h"
 #include <isl/ast_build.h>
 #include <isl/id.h>
@@ -36,7 +36,7 @@ static const nw_expr *number(const back *b, isl_ast_expr *e) {
   return n;
 }
 
-// The op for two integers; NW_OP_COUNT for what is something else.
+// The op for two integers; NW_OP_COUNT for anything else.
 static nw_op binary(enum isl_ast_expr_op_type t) {
   switch (t) {
   case isl_ast_expr_op_add: return NW_OP_ADD;
@@ -107,7 +107,7 @@ static isl_pw_aff *plainly_named(isl_pw_aff *a) {
   return a;
 }
 
-// Takes a, a function of parameters alone. NULL when isl's form of it has no counterpart here.
+// Takes a, a function of parameters only. NULL if isl's form of it cannot be expressed here.
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param) {
   back b = {pool, n, param};
   a = plainly_named(isl_pw_aff_coalesce(a));

@@ -1,4 +1,4 @@
-// Does every block of the new program compute what a block of the old one computed, from the same values?
+// Checks that every block of the new program computes what a block of the old one computed, from the same values.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -11,8 +11,8 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-// The next block of `before`, from *at on, that the block may do the work of: of its origin, and the same part of it; an
-// init that was just split off does that of its reduction.
+// The next block of `before`, from *at on, whose work the block may do: same origin, and the same part of it; a
+// new separate init does that of its reduction.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -33,7 +33,7 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-// What an expression is in the instances that the block had before.
+// An expression in terms of the instances that the block had before.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
   nw_ranges r;
   nw_ranges_of(&r, c->after->p, NULL);
@@ -47,7 +47,7 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
-// Instances that were not there before compute elements of a temporary that nobody read; so it is the old ones that have to find
+// New instances compute elements of a temporary that were not read before; so only the old instances must find
 // the same values.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
@@ -61,8 +61,8 @@ static bool only_temporaries(const compare *c, const nw_stmt *block) {
   return true;
 }
 
-// Of a temporary more elements may be computed than before, or fewer: those that are read are asked about where they are
-// read. A reduction has the contributions it had.
+// A temporary may have more or fewer computed elements than before: those that are read are checked at the
+// reads. A reduction has the contributions it had.
 static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
   if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
   return b->kind == NW_SPATIAL && only_temporaries(c, is);
@@ -109,7 +109,7 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// Pieces of one origin may read the same values in different places, so that any of them will do.
+// Pieces of one origin may read the same values in different places, so any of them is sufficient.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {
@@ -133,7 +133,7 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   return at == is->block.nvars;
 }
 
-// Does the block make the whole of what some block of its origin made, from parts? *part: the block that makes them.
+// True if the block computes a stage of the old program from parts. *part: the block of the parts.
 static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
@@ -147,7 +147,7 @@ static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part
   return false;
 }
 
-// Is the block known by what is made of its results?
+// True if the block is identified by the uses of its results.
 static bool is_part(const compare *c, const nw_stmt *block) {
   const nw_stmt *part = NULL;
   for (int i = 0; i < c->after->nsites; i++)
@@ -174,7 +174,7 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
   return NW_HOLDS;
 }
 
-// What an output holds at every index, as a normal form.
+// The value of an output at every index, as a normal form.
 static const nw_expr *output_form(nw_normal n, const nw_buffer *b) {
   const nw_expr *index[NW_MAX_DEPTH];
   const nw_stmt *rounded;

@@ -1,7 +1,7 @@
-// Every access is inside what is stored of its buffer.
+// Checks that every access is inside the stored part of its buffer.
 #include "poly/internal.h"
 
-// What is stored in dimension d: the whole logical extent, or the box of the allocation.
+// The stored range of dimension d: the whole logical extent, or the box of the allocation.
 static const nw_expr *stored_from(const nw_family *f, const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.min[d] : nw_index(f->pool, 0);
 }
@@ -45,7 +45,7 @@ static isl_set *outside(const nw_model *m, const nw_use *a) {
   return bad;
 }
 
-// A buffer stored whole, read or written by declared instances only: their elements tell, whatever the loops are.
+// For a buffer that is stored whole and accessed by declared instances only, it is sufficient to check their elements.
 static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'B');
@@ -113,7 +113,7 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
                      bad);
 }
 
-// Blocks before the inits they own: a person looks for the block.
+// Blocks come before the inits they own: users look for the block.
 nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int init = 0; init < 2; init++)

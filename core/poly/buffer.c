@@ -1,8 +1,8 @@
-// Does every read find the value it is meant to? For a buffer whose elements hold one value each: what is read was
-// written before; a reduction that is read had its init first and then every contribution, once. And outputs are full.
+// Checks that every read finds the right value, for a buffer whose elements hold one value each: a read element was
+// written before; a reduction that is read had its init first and then every contribution, once; outputs are complete.
 #include "poly/internal.h"
 
-// Is the buffer allocated in one place, outside of every loop?
+// True if the buffer is allocated in one place, outside every loop.
 bool nw_exists_once(const nw_model *m, const nw_buffer *b) {
   nw_uses u = nw_uses_of(m, b);
   for (int i = 0; i < u.n; i++)
@@ -45,7 +45,7 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// Reads that have no write of their element before them, whichever that is: others may write the same value again later.
+// Reads before every write of their element: several writes may write the same value.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {
@@ -56,7 +56,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Of the pairs in which r comes before w, those whose read no other write serves.
+// Of the pairs in which r comes before w, those whose read is served by no other write.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
@@ -66,7 +66,7 @@ static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **b
   return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
-// Is the buffer filled by a reduction? An init alone makes one: its updates may be missing.
+// True if the buffer is filled by a reduction. An init alone makes one: its updates may be missing.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->update || is_init(f->write[i])) return true;
@@ -111,7 +111,7 @@ static nw_answer check_cover(const nw_fate *f, nw_use *r, nw_write_class of, boo
 static bool any_write(const nw_use *w) { return w != NULL; }
 static bool not_update(const nw_use *w) { return !w->update; }
 
-// What is read at r: written at all; as a reduction, started from its init and complete.
+// Checks the element read at r: it is written; a reduction is initialized and complete.
 static nw_answer check_read(const nw_fate *f, nw_use *r) {
   nw_ctx *c = f->m->p->ctx;
   bool updates = has_updates(f);
@@ -123,7 +123,7 @@ static nw_answer check_read(const nw_fate *f, nw_use *r) {
   return answer;
 }
 
-// An update reads its element too, even where nobody reads the result.
+// An update reads its element too, even if nothing reads the result.
 static nw_answer check_starts(const nw_fate *f) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
@@ -155,7 +155,7 @@ static nw_answer many_values(const nw_fate *f) {
   return answer;
 }
 
-// Is what is read there, and complete, and are the outputs full?
+// Checks that reads find their elements, complete, and that the outputs are complete.
 static nw_answer check_values(const nw_fate *f) {
   nw_answer answer = check_starts(f);
   if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
@@ -174,7 +174,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   return answer;
 }
 
-// Of the first program of a computation it is not asked that elements hold one value.
+// For the first program of a computation, elements need not hold one value.
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {

@@ -1,7 +1,7 @@
 // Conditions as isl sets.
 //
-// nw_space_cond(cond, true) holds every point where the condition may be true, nw_space_cond(cond, false) every point where
-// it may be false. The two are disjoint when the condition is exact: comparisons of integers, put together by logic.
+// nw_space_cond(cond, true) has every point where the condition may be true, nw_space_cond(cond, false) every point where
+// it may be false. The two are disjoint if the condition is exact: comparisons of integers, combined by logic.
 #include "ir/expr/apart.h"
 #include "poly/internal.h"
 

@@ -1,10 +1,10 @@
-// isl's context of a session: its budget, its interrupt, its failures; and the rules that the mutant tests switch off.
+// isl's context of a session: its budget, its interrupt, its failures; and the rules that the mutant tests disable.
 #include "poly/internal.h"
 #include <gmp.h>
 #include <isl/options.h>
 #include <stdlib.h>
 
-// Less than a second of isl's work, and twice that where a question is asked again from nothing (nw_proofs_from_nothing). It is
+// Less than a second of isl's work, and twice that if a question is asked again from nothing (nw_proofs_from_nothing). It is
 // counted in isl's own operations, so that a verdict never depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
@@ -18,7 +18,7 @@ int nw_judge_rules(void) { return NW_RULE_COUNT; }
 
 const char *nw_judge_rule_name(int i) { return i >= 0 && i < NW_RULE_COUNT ? rule_name[i] : NULL; }
 
-// The environment may name a rule to switch off, in builds made for that test only.
+// The environment may name a rule to disable, in builds made for that test only.
 static void read_mutant(nw_ctx *c) {
 #ifdef NW_MUTANTS
   const char *name = getenv("NW_MUTANT");
@@ -29,7 +29,7 @@ static void read_mutant(nw_ctx *c) {
 #endif
 }
 
-// Programs may outlive the session; what they hold of isl keeps the context alive.
+// Programs may outlive the session; their isl objects keep the context alive.
 static void close_session(void *data) {
   nw_proofs *s = data;
   s->ctx = NULL;
@@ -39,8 +39,8 @@ static void close_session(void *data) {
 // Runs in a signal handler: isl only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
-// What a call that was given up has left of isl is in no known state: it is left alone, and so is all that was proved with it.
-// The session begins anew, with the usual budget.
+// After an abandoned call the state of isl's objects is unknown: they are not used again, nor is anything proven with them.
+// The session continues with a new context and the usual budget.
 static void abandon(void *data) {
   nw_slot *slot = &((nw_proofs *)data)->ctx->slot[NW_SLOT_POLY];
   slot->interrupt = NULL;
@@ -100,14 +100,14 @@ char nw_judge_question(const nw_ctx *c) {
 
 // ---- what a verdict may cost
 //
-// A verdict must not depend on what was asked before, so what is remembered of earlier questions (facts, models, the maps of
-// accesses) is charged what it took to find. A question that stays well below the budget with all charges would have been
-// answered the same with nothing remembered. Any other one is asked again, with nothing remembered, and that answer counts.
-// isl also keeps with its own objects what it found of them, which is charged to nobody: hence "well below", a half. (Seen in
+// A verdict must not depend on earlier questions, so the stored results of earlier questions (facts, models, the maps of
+// accesses) are charged their original cost. A question that stays well below the budget with all charges would have been
+// answered the same without stored results. Any other question is asked again without them, and that answer counts.
+// isl also caches results in its own objects, which are not charged: hence "well below", a half. (Observed in
 // 1,000 random schedules: a thousandth of large questions, 1,400 operations in small ones.)
-// A glance decides nothing: it may use what is remembered for nothing.
+// A quick check decides nothing: it uses stored results free of charge.
 
-// Exported by isl, in none of its headers.
+// Exported by isl, but not declared in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
 void isl_blk_clear_cache(isl_ctx *ctx);
 
@@ -118,8 +118,8 @@ static void count_anew(nw_proofs *s) {
   if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // 0 would be no limit
 }
 
-// Operations of isl since the question began. isl does not tell them, only whether they have reached a limit, and to ask
-// counts as one where they have not: so that looking costs nothing, its count is begun anew each time.
+// Operations of isl since the question began. isl does not report them, only whether they have reached a limit, and each
+// test counts as an operation if they have not: so the count is restarted after each test.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -139,7 +139,7 @@ static long operations(nw_proofs *s) {
   return s->done;
 }
 
-// The most loops around a statement, a fused one counted as what it was fused from.
+// The greatest number of loops around a statement; a fused loop counts as its original loops.
 static int depth_of(const nw_stmt *s) {
   int most = 0, own = s->kind != NW_LOOP ? 0 : s->loop.nfused ? s->loop.nfused : 1;
   for (int i = 0; i < s->nkids; i++) {
@@ -155,18 +155,18 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// A question is made of one or two about each block: a program of very many blocks has so much more to prove.
+// A question consists of one or two for each block: a program with many blocks needs proportionally more.
 enum { MANY_BLOCKS = 64 };
 
-// An operation is one on a row of a tableau, which has a column for each dimension: with many loops, fewer of them take as
-// long. Measured: 0.3 us with 3 loops, 2 us with 16, 4.5 us with 23.
+// One operation works on a row of a tableau, which has a column for each dimension: with many loops, fewer operations take the
+// same time. Measured: 0.3 us with 3 loops, 2 us with 16, 4.5 us with 23.
 static long limit_for(const nw_proofs *s, const nw_program *p) {
   double depth = depth_of(p->root);
   double budget = (double)s->budget * (1 + blocks_of(p->root) / MANY_BLOCKS);
   return (long)(budget / (1 + depth * depth / 20)) + 1;
 }
 
-// The flag of an interrupt that came before is looked at after isl's own is cleared: none is lost between the two.
+// The flag of an earlier interrupt is read after isl's own is cleared: none is lost in between.
 bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   s->before = s->asked ? s->before + (double)operations(s) : 0;
   s->asked++;
@@ -176,13 +176,13 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   s->limit = limit_for(s, p);
   s->done = 0;
   if (!NW_MUTATED(memory_for_free))
-    isl_blk_clear_cache(s->isl); // memory that isl still has from an earlier question would cost no operation
+    isl_blk_clear_cache(s->isl); // memory that isl kept from an earlier question would cost no operation
   count_anew(s);
   return !nw_stopped(s->ctx);
 }
 
-// isl finds out which quotients a projected set stands for by parametric integer programming. Its tableaux grow as it goes,
-// so that the time it takes grows with the square of its operations: it gets a share of them only. Measured on a fused loop
+// isl finds the quotients of a projected set by parametric integer programming. Its tableaux grow during the work,
+// so that the time grows with the square of its operations: it gets only a share of them. Measured on a fused loop
 // that was split three times: 130,000 operations take 0.6 s, 2,000,000 take 62 s. Proofs that succeed take 25,000 at most.
 enum { SHARE_OF_QUOTIENTS = 16 };
 
@@ -240,7 +240,7 @@ void nw_price_charge(nw_proofs *s, nw_price *price) {
   s->charged += price->cost;
 }
 
-// Work from nothing takes at least the operations that it took with something remembered, so a question that reached its limit
+// Work without stored results takes at least as many operations as with them, so a question that reached its limit
 // would reach it again.
 bool nw_proofs_from_nothing(nw_proofs *s) {
   if (s->charged == 0 || s->glance || NW_MUTATED(facts_for_free)) return false;

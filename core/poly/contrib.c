@@ -1,4 +1,4 @@
-// Reductions that are read have every contribution, each once; outputs have every element.
+// Checks that reductions that are read have every contribution, each once, and that outputs have every element.
 #include "poly/internal.h"
 
 // ---- once
@@ -31,7 +31,7 @@ isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
 }
 
-// A contribution that comes again is no fault where the reduction was started anew in between.
+// A repeated contribution is no error if the reduction was initialized again in between.
 static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
   nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) answer = nw_whole_epochs(f);
@@ -46,7 +46,7 @@ static nw_answer once_within(const nw_fate *f, nw_use *u) {
   return answer == NW_FAILS ? once_or_anew(f, u, u, different(nw_same_contribution(f->m, u, u), u)) : answer;
 }
 
-// Two blocks that do parts of one reduction.
+// True if two blocks compute parts of one reduction.
 static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return NW_HOLDS;
   int fact = nw_fact_of(f->m->f, '2', a->number, b->number, nw_common_loops(a->site, b->site), 0);
@@ -57,7 +57,7 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   return once_or_anew(f, a, b, bad);
 }
 
-// Taking the same contribution again changes nothing.
+// Repeating a contribution changes nothing.
 static bool idempotent(nw_combiner c) { return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX; }
 
 nw_answer nw_contributed_once(const nw_fate *f) {
@@ -98,7 +98,7 @@ static isl_set *wanted(const nw_fate *f, nw_use *r) {
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
 
-// One reduction among those that fill the buffer: the init that stands for it, and an update of it.
+// One of the reductions that fill the buffer: the init that represents it, and an update of it.
 typedef struct reduction {
   const nw_fate *f;
   const nw_stmt *alloc;
@@ -127,7 +127,7 @@ static isl_set *started(const reduction *d, int dims) {
   return set;
 }
 
-// Elements of these that some contribution of the reduction is missing from.
+// The elements that lack some contribution of the reduction.
 static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
   if (!d->update) return elements;
   const nw_site *s = d->update->site;
@@ -181,7 +181,7 @@ static nw_answer complete(const reduction *d, nw_use *r) {
   return answer;
 }
 
-// What is read at r (NULL: of an output, at the end) has every contribution of each reduction that starts its element.
+// Checks that the elements read at r (NULL: of an output, at the end) have every contribution of each reduction that starts them.
 nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
   nw_answer answer = NW_HOLDS;
   if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return answer;

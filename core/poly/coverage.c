@@ -1,11 +1,12 @@
-// Is every element that is read written at all? Asked of the declared instances when all of them are executed, since their
-// answer outlives any change of the loops; else of the executions.
+// Checks that every element that is read is written at all. Uses the declared instances if all of them are executed, since this
+// result stays valid when the loops change; else the executions.
 #include "poly/internal.h"
 
-// A write that only may happen serves nobody.
+// A write that only may happen proves nothing.
 static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
 
-// Every instance that writes the buffer is executed, and the buffer exists once: then the declared instances tell all.
+// True if every instance that writes the buffer is executed, and the buffer exists once: then the declared instances are
+// sufficient.
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of) {
   nw_answer answer = f->nested ? NW_FAILS : NW_HOLDS;
   bool once;
@@ -25,7 +26,7 @@ isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of) {
   return set;
 }
 
-// Elements that may be read and are never written, as far as declared instances go.
+// Elements that may be read and are never written, according to the declared instances.
 static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write_class of) {
   nw_key k = {0};
   nw_key_add(&k, 'C');
@@ -52,7 +53,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   return set;
 }
 
-// Executions of r that read an element no write of the class ever touches.
+// Executions of r that read an element that no write of the class ever writes.
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);

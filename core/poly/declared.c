@@ -1,5 +1,5 @@
-// The instances that a block declares, and the elements they touch, whatever loops execute them. What holds for all of
-// them need not be asked again when loops change.
+// The declared instances of a block, and their elements, independent of the loops that execute them. Facts about all of
+// them need not be proven again when loops change.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, is
   return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
-// Is the box told by these variables and the sizes alone? Else nw_declared holds more than is declared.
+// True if the box depends only on these variables and the sizes. Else nw_declared has more than is declared.
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
   nw_space v;
   nw_space_init(&v, f);
@@ -45,7 +45,7 @@ isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars) {
   return box;
 }
 
-// Is the index affine in the block's variables?
+// True if the index is affine in the block's variables.
 bool nw_index_exact(const nw_use *a) {
   nw_space v;
   nw_space_init(&v, a->site->view.f);
@@ -94,7 +94,7 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
   return box;
 }
 
-// What nw_declared_elements depends on.
+// The inputs of nw_declared_elements.
 void nw_key_declared(nw_key *k, const nw_use *a) {
   nw_key_add(k, '[');
   for (int i = 0; i < a->site->nvars; i++) {

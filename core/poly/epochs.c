@@ -1,9 +1,9 @@
-// Reductions that are done more than once. From an init of an element to the next is an *epoch*; each must hold every
-// contribution once, so that whichever is the last leaves the value that one alone would have left.
+// Reductions that run more than once. From an init of an element to the next is an *epoch*; each must have every
+// contribution once, so that the last epoch leaves the same value as a single one.
 //
-// An init that a block still owns stands, in the model, beside the first update. Lowering may do it earlier, before the
-// outermost reduce loop: an update counts as done before such an init only where it is in an earlier round of the loops
-// around that one. Then both places give the same epochs.
+// An init that a block still owns is, in the model, next to the first update. Lowering may run it earlier, before the
+// outermost reduce loop: an update counts as before such an init only if it is in an earlier iteration of the loops
+// around that loop. Then both positions give the same epochs.
 #include "poly/internal.h"
 
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
@@ -14,7 +14,7 @@ static int outermost_reduce(const nw_site *s) {
   return i;
 }
 
-// Pairs of a and an init n of its element, a's first wherever the init is done.
+// Pairs of a and an init n of its element, a's first for both possible positions of the init.
 static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   isl_map *pairs = nw_meet(m, a, n);
   int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);
@@ -39,7 +39,7 @@ static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map 
   return none;
 }
 
-// Nothing is contributed a second time without an init in between.
+// Checks that nothing is contributed a second time without an init in between.
 static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return isl_bool_true;
   isl_map *again = nw_before(nw_same_contribution(f->m, a, b), a, b);
@@ -51,7 +51,7 @@ static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   return yes;
 }
 
-// Every update has an init before it.
+// Checks that every update has an init before it.
 static isl_bool started(const nw_fate *f, nw_use *u) {
   isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(f->m, u))), *some = isl_set_empty(isl_set_get_space(all));
   for (int i = 0; i < f->nwrites; i++) {
@@ -70,7 +70,7 @@ static bool same_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// After the init every contribution comes.
+// Checks that every contribution comes after the init.
 static isl_bool whole(const nw_fate *f, nw_use *n) {
   isl_map *need = NULL, *come = NULL;
   for (int i = 0; i < f->nwrites; i++) {

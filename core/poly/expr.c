@@ -1,8 +1,8 @@
 // Index expressions as isl's piecewise affine functions over the variables of a place.
 //
-// What is not affine (a load, a product of variables, a division by a variable) becomes a dimension of its own, the same
-// one wherever the same expression stands, bounded by what its type and operator say; whoever uses the result projects
-// it out, and so takes it to have any value. A fused loop has the dimensions it was fused from: its variable is read
+// A non-affine expression (a load, a product of variables, a division by a variable) becomes a dimension of its own, the same
+// one wherever the same expression occurs, bounded by its type and operator; the user of the result projects
+// it out, and so assumes that it can have any value. A fused loop has its original dimensions: its variable is read
 // only through // and % by products of their extents, so that symbolic extents stay affine.
 #include "poly/internal.h"
 
@@ -39,7 +39,7 @@ int nw_space_first(const nw_space *v, const char *name) {
 
 // ---- digits of a fused variable
 
-// Where the product of the extents from..to, taken from the right, is `by`: the digit it starts at; -1 if nowhere.
+// If the product of the extents from..to, taken from the right, is `by`: the digit at which it starts; -1 if there is none.
 static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
   for (int i = to; i >= from; i--) {
@@ -49,7 +49,7 @@ static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const 
   return -1;
 }
 
-// Is e made of the digits from..to (to excluded) of one fused variable?
+// True if e consists of the digits from..to (to excluded) of one fused variable.
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to) {
   if (e->op == NW_OP_VAR) {
     *of = find_var(v, e->name);
@@ -65,7 +65,7 @@ bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int
   return true;
 }
 
-// A leading digit that has one value says nothing.
+// A leading digit with a single value carries no information.
 static int first_digit(const nw_dim *d, int from, int to) {
   while (from < to - 1 && d->n > 1 && nw_is_const(d->fused[from], 1)) from++;
   return from;
@@ -84,7 +84,7 @@ static bool digits_affine(const nw_dim *d, int from, int to) {
 
 static bool affine_node(const nw_space *v, const nw_expr *e);
 
-// i*e with i of few values and e affine: as many pieces as i has values.
+// i*e with few values of i and e affine: one piece for each value of i.
 static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
   for (int side = 0; side < 2; side++) {
     const nw_dim *d = e->arg[side]->op == NW_OP_VAR ? find_var(v, e->arg[side]->name) : NULL;
@@ -108,10 +108,10 @@ static bool widening(const nw_expr *e) {
          (nw_dtype_bytes(to) == nw_dtype_bytes(from) && sign == nw_dtype_is_signed(to));
 }
 
-// Narrow integers and data wrap, so their arithmetic is affine only as far as it is known not to.
+// Narrow integers and data wrap, so their arithmetic is affine only if it provably does not.
 static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
-// Can isl take this node, given its operands?
+// True if isl can represent this node, given its operands.
 static bool affine_node(const nw_space *v, const nw_expr *e) {
   int64_t c;
   const nw_expr *few, *size;
@@ -283,7 +283,7 @@ static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-// x % m with m affine lies in 0..m wherever m is positive.
+// x % m with m affine is in 0..m wherever m is positive.
 static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
   isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
   isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
@@ -320,7 +320,7 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
   return isl_pw_aff_list_add(value, nw_space_aff(v, e));
 }
 
-// All in one, where each is of one piece: what most are, and much quicker than one by one. Else NULL.
+// All values at once, if each has one piece: the usual case, and much faster than one by one. Else NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
@@ -333,7 +333,7 @@ static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   return plain ? isl_map_from_multi_aff(isl_multi_aff_from_aff_list(isl_space_copy(space), plain)) : NULL;
 }
 
-// The points come last: to intersect with them for each value costs ten times as much.
+// The points are added last: intersecting with them for each value costs ten times as much.
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
   isl_space *space = isl_space_from_domain(nw_family_space(v->f, v->ndims + v->opaque.n));
   space = isl_space_add_dims(space, isl_dim_out, (unsigned)isl_pw_aff_list_size(value));

@@ -1,4 +1,4 @@
-// What the programs of one schedule share: the space of their sizes, what is known of them, and what was proved.
+// Shared by the programs of one schedule: the space of their sizes, the facts about them, and proven facts.
 #include "poly/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
-// Least values and facts. What is opaque in them says nothing.
+// Least values and facts. Their opaque parts give no information.
 static isl_set *known_of_sizes(nw_family *f) {
   nw_space v;
   nw_space_init(&v, f);
@@ -149,7 +149,7 @@ static int product_new(nw_family *f, const nw_expr *e) {
   return (int)at;
 }
 
-// A product of sizes, and what else is not affine in them, becomes a parameter of its own: M*N is the same everywhere.
+// Each product of sizes, and each other non-affine expression of sizes, becomes a parameter: M*N is the same everywhere.
 static int product_position(nw_family *f, const nw_expr *e) {
   for (int i = 0; i < f->product.n; i++)
     if (f->product.at[i] == e) return f->nsizes + i;
@@ -229,7 +229,7 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   return verdict_key_of(f, word, NW_COUNT(word))->number;
 }
 
-// Whether this is what is known. If nothing is, whoever asks goes on to prove it, and the price of that is counted from here.
+// True if this fact is known. If not, the caller proves it next, and its cost is counted from here.
 static bool is_known(nw_family *f, int number, char as) {
   nw_price *price = &f->verdicts.price[number];
   if (f->verdicts.verdict[number] == as) return nw_price_charge(f->s, price), true;

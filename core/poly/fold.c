@@ -1,5 +1,5 @@
-// Folded storage: a layout may give one place to several elements, if they are not needed at once. Every read must find
-// its element where it was put: what is written to that place in between is put there by another write of the element.
+// Folded storage: a layout may give several elements the same position if they are not needed at the same time. Every read
+// must find its element: if its position is overwritten in between, the element must be written again.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elemen
   return isl_map_apply_range(to_elements, isl_map_flat_product(same, nw_layout_map(m, a->buffer)));
 }
 
-// Executions that touch one place.
+// Executions that access the same position.
 isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
   if (nw_own_places(m, a->buffer) == NW_HOLDS) return nw_meet(m, a, b);
   isl_map *from = to_places(m, a, isl_map_copy(nw_use_map(m, a)));
@@ -65,14 +65,14 @@ isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
 
 // ---- who is in the way
 
-// execution of w -> event of r after it whose place w gives to another element
+// execution of w -> later event of r whose position w assigns to another element
 static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
   isl_map *to = to_places(m, r, nw_events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
   isl_map *clash = isl_map_apply_range(from, isl_map_reverse(to));
   return nw_before(isl_map_subtract(clash, nw_meet_events(m, w, nw_events(m, r))), w, r);
 }
 
-// Of these pairs, those between which no execution of `again` puts the element back.
+// The pairs between which no execution of `again` writes the element again.
 static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
   isl_map *between = nw_before(nw_collide(m, w, again), w, again);
   isl_map *served = nw_before(nw_meet_events(m, again, nw_events(m, r)), again, r);
@@ -108,7 +108,7 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// An init that a block still owns is done before the reduction's loops. That is when it seems to be done, unless loops
+// An init that a block still owns runs before the reduction's loops. This is the time at which it appears to run, unless loops
 // along the output are among them.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
@@ -149,7 +149,7 @@ static int fact_of(const nw_fate *f) {
   return fact;
 }
 
-// An update reads its element as well.
+// An update also reads its element.
 nw_answer nw_check_fold(const nw_fate *f) {
   if (!NW_RULE(f->m->p->ctx, storage_fold)) return NW_HOLDS;
   nw_answer answer = nw_own_places(f->m, f->buffer);

@@ -1,4 +1,4 @@
-// Loops bound to a grid: how they nest, how many threads a launch has, and where storage may live.
+// Loops bound to a grid: their nesting, the number of threads of a launch, and the location of storage.
 #include "poly/internal.h"
 
 typedef struct grid {
@@ -9,7 +9,7 @@ typedef struct grid {
 
 static const char *tag_of(const nw_stmt *loop) { return nw_loop_kind_name(loop->loop.mark); }
 
-// What is wrong, as a message; and why, as a sentence.
+// The fault as a message, and the reason as a sentence.
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) NW_PRINTF(4, 5);
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) {
   nw_str why = {0};
@@ -74,7 +74,7 @@ static bool same_for_all(grid *g, const nw_path *path) {
 typedef struct widening {
   const nw_program *p;
   nw_launch *out;
-  const nw_stmt *loop; // the loop that does not fit in
+  const nw_stmt *loop; // the loop that exceeds the limit
 } widening;
 
 // The extent without the variables of the loops around.
@@ -126,7 +126,7 @@ static bool within_limits(grid *g, const nw_launch *l) {
     const char *tag = nw_loop_kind_name((nw_loop_kind)(NW_BLOCK_X + d));
     bool known = nw_const_upper(&r, l->extent[d], &n);
     if (d < 3 && !known)
-      continue; // how many blocks may depend on sizes; the launch itself fails when they are too many
+      continue; // the number of blocks may depend on sizes; the launch itself fails if there are too many
     if (!known) {
       g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, NULL, NULL,
                           "the extent of %s has no constant bound, and a block has at most %lld threads", tag,

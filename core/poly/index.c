@@ -1,4 +1,4 @@
-// Where to look: the accesses of a buffer, and the sites that do one piece of work, without a walk over the whole program.
+// Index of a program: the accesses of a buffer, and the sites that do one piece of work, without walking the whole program.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ nw_sites nw_sites_like(const nw_model *m, const nw_site *s) {
   return (nw_sites){n, m->by_work + lo};
 }
 
-// Sites stand in the order of the text, so those below one loop are neighbours.
+// Sites are in the order of the text, so those below one loop are adjacent.
 nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop) {
   int first = 0, n = 0;
   while (first < m->nsites && nw_site_level(m->site[first], loop) < 0) first++;

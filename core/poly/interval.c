@@ -1,7 +1,7 @@
-// The rounds of a loop in which every condition below it holds, whatever the loops inside do.
+// The iterations of a loop in which every condition below it holds, for all iterations of inner loops.
 //
 // Conditions are the conjuncts of a block's guard, those of a select in its body, and the sides of a clamp: max(i - 1, 0)
-// is i - 1 where 0 <= i - 1. Only those that speak of the loop count: the others are the business of other loops.
+// is i - 1 where 0 <= i - 1. Only those that use the loop's variable count.
 #include "poly/internal.h"
 #include <isl/constraint.h>
 
@@ -10,11 +10,11 @@ typedef struct asked {
   const nw_stmt *loop;
   int level; // of the loop, in every site below it
   nw_pool *pool;
-  isl_set *range; // (loops around, the loop): its rounds
+  isl_set *range; // (enclosing loops, the loop): its iterations
   isl_set *bad; // ... in which some condition may fail
   isl_set *
-      some; // sizes, and rounds of the loops around, for which all loops inside have rounds: elsewhere nothing is asked
-  isl_set *taken; // rounds in which some guarded block runs
+      some; // sizes, and iterations of the enclosing loops, for which all inner loops have iterations: others are not checked
+  isl_set *taken; // iterations in which some guarded block runs
   bool branches;
   int n; // conditions
 } asked;
@@ -48,7 +48,7 @@ typedef struct seeing {
   nw_vec *out;
 } seeing;
 
-// Of the two sides of a clamp, one speaks of the loop.
+// True if one side of a clamp uses the loop's variable.
 static void clamp(const seeing *s, const nw_expr *e) {
   bool first = speaks(s->x, e->arg[0]), second = speaks(s->x, e->arg[1]);
   if (e->type.dtype != NW_INDEX || first == second) return;
@@ -80,7 +80,7 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- where they may fail
 
-// The rounds of all loops around the block, but for what its guards take away because of the loop asked about.
+// The iterations of all loops around the block, except what its guards exclude because of the loop in question.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
@@ -89,7 +89,7 @@ static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   return set;
 }
 
-// A guarded block that runs in other rounds than those before it is another branch.
+// A guarded block that runs in other iterations than those before it is another branch.
 static void note_branch(asked *x, const nw_site *s, const nw_space *v, isl_set *runs, int keep) {
   bool guarded = false;
   for (int i = 0; i < s->nwhere; i++) {
@@ -131,7 +131,7 @@ static void add_site(asked *x, const nw_site *s) {
 
 // ---- the interval
 
-// The loops around become parameters, behind the sizes and the products of them that are known by now.
+// The enclosing loops become parameters, after the sizes and the known products of sizes.
 static isl_set *of_loop_alone(const asked *x, isl_set *set, int outer) {
   set = isl_set_align_params(set, isl_space_copy(x->m->f->params));
   unsigned params = (unsigned)isl_set_dim(set, isl_dim_param);
@@ -158,7 +158,7 @@ static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
   return n;
 }
 
-// Is every round between two good ones good?
+// True if every iteration between two good ones is good.
 static isl_bool in_one_piece(isl_set *good) {
   isl_space *space = isl_set_get_space(good);
   isl_set *after = isl_set_apply(isl_set_copy(good), isl_map_lex_le(isl_space_copy(space))),
@@ -169,7 +169,7 @@ static isl_bool in_one_piece(isl_set *good) {
   return yes;
 }
 
-// The loops around and the loop asked about.
+// The enclosing loops and the loop in question.
 static nw_space outer_view(const asked *x, const nw_site *s, int loops) {
   nw_space v;
   nw_space_init(&v, x->m->f);
@@ -195,7 +195,7 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
   return set;
 }
 
-// lo..hi as they stand, for any sizes and any round of the loops around: are these rounds of the loop, and all good?
+// True if lo..hi, for any sizes and any iteration of the enclosing loops, are iterations of the loop, and all good.
 static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
@@ -210,7 +210,7 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
   return yes;
 }
 
-// A bound of the one dimension as a constraint gives it; NULL where it gives none.
+// The bound of the one dimension from a constraint; NULL if it has none.
 static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
   isl_bool it = isl_constraint_is_equality(c) == isl_bool_true ? isl_bool_false
                 : least                                        ? isl_constraint_is_lower_bound(c, isl_dim_set, 0)
@@ -223,7 +223,7 @@ static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
 
 enum { FEW = 3 }; // pieces whose hull is cheap
 
-// The set as nothing but its constraints; NULL where it is more.
+// The set as a list of constraints; NULL if it is not convex.
 static isl_basic_set *one_piece(isl_set *alone) {
   if (isl_set_n_basic_set(alone) > FEW) return NULL;
   isl_basic_set *b = isl_set_convex_hull(isl_set_copy(alone));
@@ -235,7 +235,7 @@ static isl_basic_set *one_piece(isl_set *alone) {
   return NULL;
 }
 
-// The greatest of the lower bounds, or the least of the upper ones: shorter than cases. NULL where these are not all.
+// The greatest of the lower bounds, or the least of the upper ones: shorter than cases. NULL if these are not all.
 static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
@@ -264,7 +264,7 @@ static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, is
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
-// NW_FAILS: there is no such round, or they are apart.
+// NW_FAILS: there is no such iteration, or they are not consecutive.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
   isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
@@ -279,7 +279,8 @@ static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set_free(good);
   isl_set_free(alone);
   isl_set_free(around);
-  bool lost = whole == isl_bool_true && !(out->lo && out->hi); // there are such rounds, and no saying which
+  // there are such iterations, but their range is not known
+  bool lost = whole == isl_bool_true && !(out->lo && out->hi);
   if (none < 0 || whole < 0 || lost) return nw_proofs_lost(x->m->f->s);
   out->apart = none == isl_bool_false && !whole;
   return out->lo && out->hi ? NW_HOLDS : NW_FAILS;
@@ -291,7 +292,7 @@ static int level_of(const asked *x, const nw_site *s) {
   return k;
 }
 
-// *s: a block in the loop; NULL: there is nothing to ask. False, with a diagnostic, where proofs cannot begin.
+// *s: a block in the loop; NULL: nothing to check. False, with a diagnostic, if proofs cannot begin.
 static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
   const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx), p) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
@@ -328,7 +329,7 @@ static bool holding_once(const nw_program *p, const nw_stmt *loop, nw_interval *
 
 typedef bool (*ask_once)(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
-// Once more with nothing remembered, where what is remembered might have mattered.
+// Repeats the question without stored results if these might have mattered.
 static bool ask_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out, ask_once once) {
   bool ok = once(p, loop, out);
   if (nw_stopped(p->ctx) || !nw_proofs_from_nothing(nw_proofs_of(p->ctx))) return ok;
@@ -343,7 +344,7 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 
 // ---- the rounds of a reduction that contribute
 
-// Of a site below the loop, the rounds in which some instance may contribute; all of them where nothing is asked.
+// For a site below the loop, the iterations in which some instance may contribute; all of them if this is not analysed.
 static isl_set *contributing(asked *x, const nw_site *s) {
   const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);

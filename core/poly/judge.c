@@ -1,4 +1,4 @@
-// The verdict: which question a step asks, and everything that is always asked.
+// The verdict: selects the question for a step, and the checks that are always made.
 #include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// A call is a mark on its nest: which code does the same.
+// A call is a mark on its nest: it names code that does the same.
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
@@ -75,7 +75,7 @@ static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
          same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
 }
 
-// Every buffer of the one is in the other, holds the same, and lies the same.
+// True if every buffer of one program is in the other, with the same contents and layout.
 static bool same_buffers(const nw_program *a, const nw_program *b) {
   for (int i = 0; i < a->nbuffers; i++) {
     const nw_buffer *other = nw_find_buffer(b, a->buffer[i]->name);
@@ -106,7 +106,7 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
-// What can be judged at all: loops, bindings and written indices that are affine, buffers where they are used.
+// Checks that the program can be judged: loops, bindings and written indices are affine, buffers are allocated where they are used.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -140,7 +140,7 @@ static nw_answer both_once(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_each_once(after) : answer;
 }
 
-// A buffer whose elements change value cannot be judged by order unless it exists once: instances say nothing of copies.
+// A buffer whose elements change value cannot be judged by order unless it exists once: instances do not identify copies.
 static nw_answer orderly_storage(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++)
@@ -178,7 +178,7 @@ static nw_answer ask(const nw_model *before, const nw_model *after) {
   return order == NW_HOLDS ? by_order(before, after) : by_value(before, after);
 }
 
-// Of sizes that cannot be, anything could be proved.
+// Contradictory facts about sizes would prove anything.
 static nw_answer check_facts(const nw_model *m) {
   if (!NW_RULE(m->p->ctx, facts_agree)) return NW_HOLDS;
   isl_bool none = isl_set_is_empty(m->f->context);
@@ -220,7 +220,7 @@ void nw_judge_forget(const nw_program *p) {
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
-// Asks a question of one or two programs (before may be NULL), once more where what is remembered might have mattered.
+// Asks a question about one or two programs (before may be NULL); repeats it if stored results might have mattered.
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
@@ -255,8 +255,8 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after) {
   return holds;
 }
 
-// What holds even of a step nobody judges: it can be lowered, its storage and marks are what the machine has, and what a
-// person said of it is honoured.
+// Checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target, and the
+// properties that the user has set are kept.
 static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;

@@ -1,5 +1,5 @@
-// Parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations touch one element,
-// unless both only read.
+// Checks that parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations access one
+// element, unless both only read.
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
@@ -57,7 +57,7 @@ static bool depends_on(const nw_stmt *inner, const char *var) {
   return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
 }
 
-// Threads may update one element side by side; the lanes of a vector are one thread, and write it once.
+// Threads may update one element concurrently; the lanes of a vector are one thread, and write it once.
 static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt *vector) {
   nw_ctx *c = m->p->ctx;
   const char *name = s->block.name;
@@ -122,7 +122,7 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
   return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
 }
 
-// Two elements in one place.
+// Two elements at the same location.
 static const char *folded_form(const nw_use *a, const nw_use *b) {
   return !a->write  ? "{e} is read at {s}, and {f} is written to the same location at {t} %s"
          : b->write ? "{e} is written at {s}, and {f} is written to the same location at {t} %s"
@@ -146,7 +146,7 @@ static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
   return NW_RULE(m->p->ctx, atomic_all) ? first && second : first || second;
 }
 
-// An init that a block owns is done before its reduction's loops where it lifts (lift.c): so before loop `level` as well, if
+// An init that a block owns runs before its reduction's loops if it is lifted (lift.c): so also before loop `level`, if
 // that is one of them or inside one.
 static bool init_before(const nw_model *m, const nw_use *init, int level) {
   const nw_site *s = init->site;
@@ -157,7 +157,7 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// May the threads of the loop meet here? Atomic updates lose none, whatever their order.
+// True if the threads of the loop may access the same element here. Atomic updates lose none, in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
@@ -171,7 +171,7 @@ static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
   return reduction ? NW_RULE(c, vector_reduction) : NW_RULE(c, vector_carried);
 }
 
-// Pairs that agree on the loops outside and meet in different iterations of loop `level`, a's first.
+// Pairs that agree on the outer loops and access the same element in different iterations of loop `level`, a's first.
 static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
   isl_map *pairs = nw_collide(m, a, b);
   for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
@@ -221,7 +221,7 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
                  t->part[0]->loop.var->name, a->buffer->name);
 }
 
-// First what two updates of one reduction do to each other: that is what a person needs to hear.
+// First the conflicts between two updates of one reduction: they are the most informative for users.
 static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_site *s, nw_site *t,
                              bool updates) {
   int level = nw_site_level(s, at);
@@ -233,7 +233,7 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
   return answer;
 }
 
-// One lane alone may be left by a guard; a vector has no place for it to write to.
+// A guard may select a single lane; a vector cannot write it.
 static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
   int level = nw_site_level(s, at);
   if (!NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
@@ -247,8 +247,8 @@ static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_st
   return NW_HOLDS;
 }
 
-// `at` is the loop itself, or the one that it was put together into with others: what that does not carry, none of its parts
-// does.
+// `at` is the loop itself, or the loop into which it was merged: a dependence that this one does not carry, none of its parts
+// carries.
 static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stmt *at) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, at);
@@ -295,7 +295,7 @@ static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
   return answer;
 }
 
-// A mark that an unsafe step has put there before is not asked about again: it says so itself.
+// A mark from an earlier unsafe step is not checked again: it is shown as unsafe.
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
   if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;
@@ -317,7 +317,7 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 
 // ---- loops that were put together (whole.c)
 
-// Iterations of the loop that stand in another order than its numbers may touch nothing in common, not even as updates.
+// Iterations of the loop that run in another order than their numbers may not access common elements, not even as updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, t->loop);

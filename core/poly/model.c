@@ -1,5 +1,5 @@
 // The sites of a program: for each block, and each init that a block still owns, the set of its executions and the
-// instance that every execution stands for.
+// instance of each execution.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 #include <assert.h>
@@ -37,7 +37,7 @@ static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr 
 
 static isl_pw_aff *zero(const nw_space *v) { return nw_space_aff(v, nw_index(v->f->pool, 0)); }
 
-// Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.
+// A loop never runs below its begin, so an extent of max(n, 0) is equivalent to n.
 static const nw_expr *plain_extent(const nw_expr *e) {
   if (e->op != NW_OP_MAX) return e;
   return nw_is_const(e->arg[0], 0) ? e->arg[1] : nw_is_const(e->arg[1], 0) ? e->arg[0] : e;
@@ -68,7 +68,7 @@ isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   return set;
 }
 
-// The reduce loop stands still at its first iteration, whether it has one or not.
+// The reduce loop is fixed at its first iteration, even if it has none.
 static isl_set *at_begin(const nw_site *s, int i, isl_set *set) {
   const nw_stmt *l = s->loop[i];
   if (!l->loop.nfused)
@@ -108,8 +108,8 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// Where a reduce loop has no iteration, the init is still done, if it is lifted (lift.c). A reduction over nothing rests on
-// that. In a piece of another reduction it is only a write that may happen: nothing may rest on it, or be undone by it.
+// If a reduce loop has no iterations, the init still runs if it is lifted (lift.c). Empty reductions need that. In a piece of
+// another reduction it is only a possible write: no proof may rely on it or be invalidated by it.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -132,7 +132,7 @@ static bool may_lack_updates(const nw_model *m, const nw_site *s) {
   return false;
 }
 
-// The sizes for which the reduction is declared to be over nothing.
+// The sizes for which the reduction is declared to be empty.
 static isl_set *declared_empty(const nw_site *s) {
   isl_set *set = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n));
   for (int i = 0; i < s->block->block.nvars; i++) {
@@ -143,7 +143,7 @@ static isl_set *declared_empty(const nw_site *s) {
   return set;
 }
 
-// Notes whether the init is more than the plain product of its loops' bounds and guards.
+// Records whether the init is more than the plain product of its loops' bounds and guards.
 static isl_set *with_empty(const nw_model *m, nw_site *s, isl_set *set) {
   isl_set *more = isl_set_intersect(empty_reduction(m, s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);
@@ -229,15 +229,15 @@ static isl_map *instances(const nw_site *s, nw_arena *arena) {
   return nw_space_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
 }
 
-// What a site executes, and for which instances.
+// The executions of a site, and their instances.
 static void make_sets(nw_model *m, nw_site *s) {
   isl_set *wide = executions(m, s);
   s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
   s->instance = instances(s, m->arena);
 }
 
-// A site that some program of the schedule has had has its sets from there. An init that may lack its updates depends on more
-// than its number says.
+// A site with the same content reuses its sets from another program of the schedule. An init that may lack its updates depends
+// on more than its number.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
@@ -301,7 +301,7 @@ static void forget_if_empty(nw_model *m, nw_site *s) {
   m->nsites--;
 }
 
-// A block, before it the init it owns, and before that the init that may be done where a loop of a piece has no iteration.
+// A block, before it the init it owns, and before that the init that may run if a loop of a piece has no iterations.
 static void add_block(build *b, const nw_stmt *block) {
   if (block->block.has_init) {
     const nw_site *init = add_site(b, block, true, false);
@@ -333,7 +333,7 @@ static int count_blocks(const nw_stmt *s) {
   return n;
 }
 
-// A model is kept in its program. When isl gave up in the middle, nothing is kept.
+// A model is kept in its program. If isl failed in between, nothing is kept.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   if (p->model && nw_family_abandoned(((nw_model *)p->model)->f)) {
     ((nw_program *)p)->model = NULL;

@@ -1,10 +1,10 @@
-// Contributions that add nothing: of select(condition, x, 0) in a sum, those where the condition fails. A sum without them
-// is the same, so that rounds which make no others may be left out.
+// Contributions that add nothing: in a sum of select(condition, x, 0), those where the condition fails. The sum is the same
+// without them, so iterations with only such contributions can be removed.
 #include "poly/internal.h"
 #include <math.h>
 
-// What leaves every value of the dtype as it is, found here from what the combiners do: the steps that put such numbers into
-// a program have a table of their own.
+// Values that leave every value of the dtype unchanged, derived here from the combiners; the steps that insert such numbers
+// use a table of their own.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
   bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
   int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);
@@ -45,7 +45,7 @@ static bool told_by_element(const nw_use *u) {
   return nw_index_is_vars(u->site->block, u->n, (const nw_expr *const *)u->index);
 }
 
-// Nothing, where a condition or an index is not affine: points are to be in the set only if they certainly are.
+// Empty if a condition or an index is not affine: only certain points may be in the set.
 static isl_set *failing(nw_family *f, const nw_use *u, const nw_expr *cond) {
   const nw_site *s = u->site;
   nw_space v;

@@ -1,4 +1,4 @@
-// What a block computes, in terms of the computation's own blocks: copies and blocks that are gone are seen through.
+// The value that a block computes, in terms of the computation's own blocks: copies and removed blocks are expanded.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return NULL;
 }
 
-// Is each index a variable of its own, and every variable of the block (of an update: every spatial one) an index?
+// True if each index is a distinct variable, and every variable of the block (of an update: every spatial one) is an index.
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) {
   int vars = 0;
   for (int i = 0; i < block->block.nvars; i++) {
@@ -31,7 +31,7 @@ static bool spread(const nw_stmt *b, const nw_block_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
-// The blocks that write a buffer, as sites that are no owned inits; returns their number.
+// The blocks that write a buffer, as sites that are not owned inits; returns their number.
 static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
   nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;
@@ -57,7 +57,7 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// The one block whose body stands for what the buffer holds, when the other program does not know its origin.
+// The one block whose body defines the buffer's values, if the other program does not have its origin.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
@@ -114,8 +114,8 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   return nw_normal_form(n, value);
 }
 
-// Terminates because a program's values come from its inputs: a buffer that is copied into itself is no program of ours,
-// and runs into the depth that is allowed.
+// Terminates because a program's values come from its inputs: a buffer that is copied into itself cannot occur,
+// and would reach the depth limit.
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
   if (n->depth > NW_MAX_DEPTH) return e;
   n->depth++;

@@ -1,7 +1,7 @@
-// The question by order: the same instances, each once in both programs, and no dependence turned round.
+// The question by order: the same instances, each once in both programs, and no dependence reversed.
 //
 // Where every element holds one value, the dependences are plain: a read after its write, an update after its init
-// (buffer.c). Other buffers are asked here: two instances that touch one element keep the order they had.
+// (buffer.c). Other buffers are checked here: two instances that access one element keep their order.
 #include "poly/internal.h"
 
 // ---- the same blocks
@@ -34,7 +34,7 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   return true;
 }
 
-// Same work, and the same body. An init that is owned and one that is a block are the same work.
+// Same work, and the same body. An owned init and a separate init are the same work.
 static bool same_body(const nw_site *a, const nw_site *b) {
   if (a->init != b->init) return same_init(a, b);
   if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;
@@ -58,7 +58,7 @@ bool nw_same_blocks(const nw_model *before, const nw_model *after) {
   return before->f == after->f && all_found(before, after) && all_found(after, before);
 }
 
-// Every declared instance of every block, exactly once.
+// Checks that every declared instance of every block is executed exactly once.
 nw_answer nw_each_once(const nw_model *m) {
   nw_ctx *c = m->p->ctx;
   for (int i = 0; i < m->nsites; i++) {
@@ -79,14 +79,14 @@ static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
-// The access that does in model m what `a` does: same work, same position in the body.
+// The access in model m that corresponds to `a`: same work, same position in the body.
 static nw_use *same_access(const nw_site *in, const nw_use *a) {
   int at = (int)(a - a->site->use);
   if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
   return &in->use[at];
 }
 
-// Pairs of instances of a and b that touch one element in the old program, a's first.
+// Pairs of instances of a and b that access one element in the old program, a's first.
 static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
   isl_map *all = NULL;
   nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
@@ -100,7 +100,7 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
   return all;
 }
 
-// Pairs that touch one element, a's first in the old program and not in the new one; NULL: they never meet.
+// Pairs that access one element, a's first in the old program and not in the new one; NULL: they never access the same element.
 static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   isl_map *must = depends(before, a, b);
   if (!must) return NULL;
@@ -147,7 +147,7 @@ static int end_of_site(const nw_uses *u, int at) {
   return at;
 }
 
-// Where elements change value, the place of an init that a block still owns is not known well enough: it is done before the
+// If elements change value, the time of an init that a block still owns is not known well enough: it runs before the
 // reduction's loops, which may be earlier than the first update.
 static bool owns_init(const nw_uses *u) {
   for (int i = 0; i < u->n; i++)

@@ -1,4 +1,4 @@
-// Two accesses of one buffer: the pairs of executions that touch one element, and their order.
+// Two accesses of one buffer: the pairs of executions that access the same element, and their order.
 #include "poly/internal.h"
 
 bool nw_may_meet(const nw_use *a, const nw_use *b) {
@@ -24,7 +24,7 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events) {
   return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(events));
 }
 
-// Which comes first when all common loops agree: -1 for a. Within one execution reads come before writes; one access
+// The first access if all common loops agree: -1 for a. Within one execution reads come before writes; an access
 // and itself have no order, and need none.
 static int textual(const nw_use *a, const nw_use *b) {
   if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
@@ -56,7 +56,7 @@ isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return good;
 }
 
-// The same question, level by level, stopping as soon as no pairs are left or one is out of order.
+// The same question, level by level, stopping when no pairs are left or one is out of order.
 static isl_bool ordered(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_bool fine = isl_bool_true;
   int n = common_dims(a, b);

@@ -1,12 +1,12 @@
-// A reduction taken in parts. A block that combines partial results of one reduction stands for the whole of it when the
-// parts start from nothing, are combined as they were made, and hold each contribution of the whole exactly once:
+// A reduction in parts. A block that combines partial results of one reduction is equivalent to the whole if the
+// parts start from the neutral element, are combined with the same combiner, and have each contribution of the whole exactly once:
 //
 //   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
 //
-// Written into one another the two blocks have a term in the variables (i, r, s). It is the whole's at k = 4*s + r, found
-// by comparing the two, where r and s satisfy the condition under which the part adds more than the neutral element. That
-// (i, r, s) -> (i, k) reaches every k once is a question for isl. That each part is complete when it is read is asked of
-// its buffer, as of every reduction (buffer.c).
+// Substituting one block into the other gives a term in the variables (i, r, s). It equals the whole's term at k = 4*s + r, found
+// by comparing the two, where r and s satisfy the condition under which the part adds more than the neutral element. isl decides
+// whether (i, r, s) -> (i, k) reaches every k once. That each part is complete when it is read is checked for
+// its buffer, as for every reduction (buffer.c).
 #include "poly/internal.h"
 
 typedef struct whole {
@@ -23,7 +23,7 @@ typedef struct whole {
 
 static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
 
-// The block that alone fills the temporary.
+// The only block that fills the temporary.
 static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(m->p, buffer);
   const nw_stmt *found = NULL;
@@ -59,7 +59,7 @@ static bool find_part(whole *w) {
   return w->part->block.ntargets == is->block.ntargets;
 }
 
-// The element is told by the part's spatial variables alone, the same way in every target.
+// The element depends only on the part's spatial variables, in the same way in every target.
 static bool spread(const nw_stmt *part) {
   const nw_block_target *first = &part->block.target[0];
   for (int t = 0; t < part->block.ntargets; t++) {
@@ -83,7 +83,7 @@ static bool starts_from_nothing(const whole *w) {
 }
 
 static bool combined_alike(const whole *w) {
-  if (!is_reduction(w->part)) { // one contribution a part
+  if (!is_reduction(w->part)) { // one contribution per part
     for (int i = 0; i < w->part->block.nvars; i++)
       if (w->part->block.var[i].kind == NW_REDUCE) return false;
     return true;
@@ -153,7 +153,7 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// a == b with one unknown in a, and that once: what it must be. Bodies that differ may have data where the other has an index.
+// a == b with one unknown that occurs once in a: its value. Bodies that differ may have data where the other has an index.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
@@ -185,8 +185,8 @@ static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
   return NULL;
 }
 
-// A body without its reduce variable says nothing of it. Then it is what the old program's loops bound it to, with the
-// variables that are called as those loops were. Any choice will do: whether it reaches every instance once is asked later.
+// A body that does not use its reduce variable does not determine it. Then the binding in the old program's loops is used, with the
+// variables of the same names. Any choice is valid: whether it reaches every instance once is checked later.
 static void choose(whole *w) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -216,7 +216,7 @@ static bool all_solved(const whole *w) {
   return true;
 }
 
-// Finds the unknowns from bodies that must agree; each round may make another index readable.
+// Finds the unknowns from bodies that must be equal; each iteration may make another index known.
 static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
@@ -291,7 +291,7 @@ static isl_set *box_of(const variables *x, const nw_space *v) {
   return set;
 }
 
-// (spatial, reduce of the reader, reduce of the part) -> (spatial, reduce of the whole); NULL where isl cannot have it.
+// (spatial, reduce of the reader, reduce of the part) -> (spatial, reduce of the whole); NULL if isl cannot represent it.
 static isl_map *contributions(const whole *w) {
   variables x = {0};
   nw_space v;

@@ -1,7 +1,7 @@
-// The loops and the variables of a site that have to do with one another.
+// Groups of dependent loops and variables of a site.
 //
-// Where bindings, bounds and guards fall apart into groups that share no loop, the instances are the product of what the
-// groups bind: i = 32*i_o + i_i has nothing to do with j. A question about each small group is far cheaper than one about
+// If bindings, bounds and guards form groups that share no loop, the instances are the product of the groups'
+// instances: i = 32*i_o + i_i is independent of j. A question about each small group is far cheaper than one about
 // all loops together.
 #include "poly/internal.h"
 
@@ -28,7 +28,7 @@ static void conjuncts(const nw_expr *e, nw_vec *out) {
   conjuncts(e->arg[1], out);
 }
 
-// What must hold besides the loops' bounds; an init stands at the first value of every reduce variable.
+// The conditions besides the loops' bounds; an init is at the first value of every reduce variable.
 nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
   for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
@@ -98,7 +98,7 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   return part_conditions(s, loops, v, set);
 }
 
-// A step changes few loops, and so few parts: what was proved of a part in one program of a schedule holds in all others.
+// A step changes few loops, and so few parts: a fact proven for a part in one program of a schedule holds in all others.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
   if (s->pieces || s->maybe || !s->exact) return 0;
   uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
@@ -120,7 +120,7 @@ int nw_part_number(const nw_site *s, int from, nw_part part) {
   return number;
 }
 
-// Keeps the variables of the part behind the loops before `from`.
+// Keeps the variables of the part after the loops before `from`.
 static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   isl_map *map = isl_map_copy(s->instance);
   for (int i = s->nvars - 1; i >= 0; i--)

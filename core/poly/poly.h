@@ -19,7 +19,8 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after);
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
 // True if every access is inside its buffer: then machine code of p cannot corrupt memory, even if its results are wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Checks that an unsafe program has no access outside its buffers: code must not write anywhere else, and a model has no cache line there.
+// Checks that an unsafe program has no access outside its buffers: code must not write anywhere else, and a model has no cache
+// line there.
 // `what` describes the use of the program in the error: "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 

@@ -1,11 +1,11 @@
-// A prefetch changes no value, so nothing is asked of its addresses. But it must do something: the buffer exists where it
-// stands, and the loop it stands in uses it. No code can be made where the buffer does not exist, or for lanes that
-// prefetch: both are refused in steps that nobody judges, too.
+// A prefetch changes no value, so its addresses are not checked. But it must be useful: the buffer exists at its
+// position, and the enclosing loop uses it. No code can be generated if the buffer does not exist, or for lanes that
+// prefetch: both are refused in unsafe steps, too.
 #include "poly/internal.h"
 
 typedef struct look {
   const nw_model *m;
-  bool structure; // asked only whether it can be lowered
+  bool structure; // checks only whether it can be lowered
   const char *buffer;
   nw_answer answer;
 } look;

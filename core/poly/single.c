@@ -1,5 +1,5 @@
-// Does each element of a buffer hold one value all its life? Then a read's value is known from its index alone, and what
-// is left to ask is whether it was written by then.
+// True if each element of a buffer holds one value all the time. Then the value of a read depends on its index alone, and
+// only the order of the write and the read remains to be checked.
 #include "poly/internal.h"
 
 static bool same_index(const nw_use *a, const nw_use *b) {
@@ -13,7 +13,7 @@ static bool one_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// One write per origin; false when the blocks of one origin do not agree on where their values go, or one writes twice.
+// One write per origin; false if the blocks of one origin write to different positions, or one writes twice.
 static bool writes_of(const nw_uses *u, nw_use **out, int *n) {
   const nw_site *last = NULL;
   *n = 0;

@@ -1,4 +1,4 @@
-// What the target and the layouts ask: local buffers fit on the stack, shared ones in a block, and a layout stays inside
+// Requirements of the target and of layouts: local buffers fit on the stack, shared ones in a block, and a layout stays inside
 // its own extents.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
@@ -8,8 +8,8 @@
 
 enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
-// Elements a layout or aligned strides take in memory, at most; NO_CONSTANT when no constant bounds them; NO_PLACE, and a
-// diagnostic, when nothing does.
+// Maximal number of elements of a layout or aligned strides in memory; NO_CONSTANT if no constant bounds them; NO_PLACE, and a
+// diagnostic, if they have no bound at all.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;
@@ -20,7 +20,7 @@ static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *all
   return !place ? NO_PLACE : nw_const_upper(r, place->elements, &n) ? n : NO_CONSTANT;
 }
 
-// Bytes of an allocation, at most; -1 when no constant bounds it.
+// Maximal number of bytes of an allocation; -1 if no constant bounds it.
 static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *alloc) {
   const nw_program *p = m->seen;
   const nw_buffer *b = nw_find_buffer(p, alloc->alloc.buffer);
@@ -101,7 +101,7 @@ static bool no_such_scope(load *l, const nw_stmt *alloc) {
   return false;
 }
 
-// Every virtual thread around has a copy of its own.
+// Every enclosing virtual thread has its own copy.
 static int64_t copies_of(const nw_path *path) {
   int64_t copies = 1, n;
   for (int i = 0; i < path->n; i++)

@@ -1,5 +1,5 @@
-// Streaming stores: the processor has them for whole vectors at aligned addresses only. So a stage that streams is
-// vectorized, its lanes lie side by side, no lane is masked, and the first lies at a multiple of the vector.
+// Non-temporal stores: CPUs have them only for whole vectors at aligned addresses. So a stage that streams must be
+// vectorized, its lanes must be adjacent, no lane may be masked, and the first must be aligned to the vector.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 
@@ -55,7 +55,7 @@ static bool is_whole(stream *s) {
   return true;
 }
 
-// Elements of a vector, or of one 64-byte piece of a longer one; 0 where the processor has no such store.
+// Elements of a vector, or of one 64-byte piece of a longer one; 0 if the CPU has no such store.
 static int64_t piece(const stream *s) {
   int64_t lanes, each = nw_dtype_bytes(s->buffer->dtype);
   if (!nw_is_int(s->vector->loop.extent, &lanes)) return 0;

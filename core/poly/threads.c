@@ -1,23 +1,24 @@
-// What the blocks and threads of one launch do to one another.
+// Conflicts between the blocks and threads of one launch.
 //
-// Blocks run in any order, and nothing orders them: two of them may not touch one element, unless both only read. The
-// threads of a block run freely between barriers. A barrier can stand at a *joint*: in front of or behind a statement
-// that all threads of the block reach alike, so that only loops around it whose bounds are the same for all threads, and
-// thread loops in which no thread of the launch is missing. What two threads do to one element is in order when a joint
-// lies between the two: they are in different rounds of a loop around joints, or in different statements side by side at
-// a joint. And since barriers put the earlier round first whatever the thread, it must be first in the program too.
+// Blocks run in any order: two of them may not access one element, unless both only read. The
+// threads of a block run freely between barriers. A barrier can be placed at a *joint*: before or after a statement
+// that all threads of the block reach together, so that the loops around it have the same bounds for all threads, and
+// no thread of the launch is missing in its thread loops. Two threads' accesses of one element are ordered if a joint
+// is between them: they are in different iterations of a loop around joints, or in different adjacent statements at
+// a joint. Since barriers run the earlier iteration first for all threads, it must also be first in the program.
 //
-// Here storage is what it is on a device: a buffer allocated inside a serial loop is the same memory in every round.
+// Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
 
 typedef struct place { // of a site
   nw_path path; // to the block
   int launch; // position on the path; -1: not on a grid
   int host; // loops outside the launch
-  bool unsafe; // inside a loop that was bound by a step nobody judged
-  isl_map *indexed; // execution -> (execution, index in the grid along the dimensions in `along`); NULL until asked for
+  bool unsafe; // inside a loop that an unsafe step has bound
+  // execution -> (execution, index in the grid along the dimensions in `along`); NULL until first used
+  isl_map *indexed;
   unsigned along; // a bit for each
-  int alike; // statements of the path, from the launch on, that all threads reach alike: up to this position
+  int alike; // statements of the path, from the launch on, that all threads reach together: up to this position
 } place;
 
 typedef struct check {
@@ -32,7 +33,7 @@ typedef struct duo { // two accesses of one launch
   nw_use *a, *b;
   place *pa, *pb;
   int loops, stmts; // common to both
-  unsigned along; // dimensions of the grid whose index stands behind each execution of a pair, a bit for each
+  unsigned along; // dimensions of the grid whose index follows each execution of a pair, a bit for each
 } duo;
 
 // ---- joints
@@ -53,7 +54,7 @@ static bool all_threads(const nw_program *p, const nw_launch *l, const nw_stmt *
   return all;
 }
 
-// Do all threads that reach this statement reach what is inside it, equally often?
+// True if all threads that reach this statement execute its body the same number of times.
 static bool lets_all_in(const nw_program *p, const nw_launch *l, const place *at, int i) {
   const nw_stmt *s = at->path.at[i];
   if (s->kind == NW_GUARD) return !uses_thread(s->guard.cond, at, i);
@@ -148,14 +149,14 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// The loop that both are inside, where its variable tells the index, so that it need not be affine; else -1.
+// The common loop whose variable determines the index, so that the index need not be affine; else -1.
 static int shared_loop(const duo *d, int dim) {
   for (int i = d->pa->host; i < d->loops; i++)
     if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
   return -1;
 }
 
-// Dimensions whose index must be computed: something is bound to them, and no one loop tells it.
+// Dimensions whose index must be computed: a loop is bound to them, and no single loop determines it.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -165,7 +166,7 @@ static unsigned computed_dims(const duo *d) {
   return along;
 }
 
-// Nothing to compare where nothing is bound to the dimension.
+// Nothing to compare if no loop is bound to the dimension.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
@@ -205,8 +206,8 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
   return isl_map_copy(at->indexed);
 }
 
-// Executions that touch one place. A layout gives each element of one round of the allocation a place of its own; what it
-// puts there in another round may be anything.
+// Executions that access the same location. A layout gives each element of one iteration of the allocation its own location; in
+// other iterations the location may hold any element.
 static isl_map *meet_in_place(const duo *d, int host) {
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
@@ -216,7 +217,7 @@ static isl_map *meet_in_place(const duo *d, int host) {
   return isl_map_union(other, nw_meet(d->m, d->a, d->b));
 }
 
-// Pairs of executions in one launch that touch one place, or one element, each with its index behind it.
+// Pairs of executions in one launch that access the same location, or element, each followed by its index.
 static isl_map *pairs_of(const duo *d, bool logical) {
   int host = d->pa->host;
   isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
@@ -237,7 +238,7 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
-// Of the pairs, those that differ in one dimension of the grid, and not in the others from..to.
+// The pairs that differ in one dimension of the grid, and not in the others from..to.
 static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
   isl_map *out = unlike(pairs, index_range(d, dim));
   for (int other = from; other < to; other++)
@@ -250,8 +251,8 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Takes pairs, of which those that stand in this order in the program are told, along one dimension when there are such;
-// NW_HOLDS when there are none: then the same accesses the other way round have them.
+// Takes pairs. Reports those that are in this order in the program, along one dimension if there are such;
+// NW_HOLDS if there are none: then the same accesses in the opposite order have them.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -270,7 +271,7 @@ static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char
   return none == isl_bool_true ? NW_HOLDS : nw_proofs_lost(d->m->f->s);
 }
 
-// Nothing is told where only the places of barriers are asked for.
+// Nothing is reported if only the positions of barriers are needed.
 static bool rule_on(const duo *d, bool blocks) {
   nw_ctx *c = d->m->p->ctx;
   if (d->c->syncs) return false;
@@ -305,8 +306,8 @@ static isl_map *threads_apart(const duo *d, isl_map *pairs) {
 
 // ---- between threads
 
-// Of pairs that a joint orders (in loop `level`, or behind all of them), those that stand the other way round in the
-// program: a thread loop around puts the second first.
+// Of the pairs that a joint orders (in loop `level`, or after all of them), those that have the opposite order in the
+// program: an enclosing thread loop runs the second first.
 static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
@@ -327,7 +328,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Takes pairs, which a joint orders.
+// Takes pairs that a joint orders.
 static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt *loop) {
   isl_bool none = isl_map_is_empty(pairs);
   nw_answer answer = none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
@@ -343,7 +344,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
 
 static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
 
-// Are the two in different statements side by side at a joint, a's first?
+// True if the two are in different adjacent statements at a joint, a's first.
 static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
 
 static nw_answer check_apart(const duo *d, isl_map *apart) {
@@ -370,7 +371,7 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Local storage is a thread's own: no barrier helps.
+// Local storage belongs to one thread: barriers do not help.
 static nw_answer check_local(const duo *d) {
   if (d->c->syncs || !NW_RULE(d->m->p->ctx, thread_local)) return NW_HOLDS;
   isl_map *pairs = pairs_of(d, true);
@@ -450,7 +451,7 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// What shares a place in one thread's order is not known to keep apart in another's.
+// Elements that share storage in one thread's order may conflict in another thread's.
 static nw_answer check_places(const check *c, int i) {
   const nw_site *s = c->m->site[i];
   for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {
@@ -463,7 +464,7 @@ static nw_answer check_places(const check *c, int i) {
   return NW_HOLDS;
 }
 
-// First what two updates of one reduction do to each other: that is what a person needs to hear.
+// First the conflicts between two updates of one reduction: they are the most informative for users.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
   nw_answer answer = NW_HOLDS;
   if (!nw_find_bound(m->p->root)) return answer;
@@ -477,7 +478,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
   return answer;
 }
 
-// The model goes at once: p will be edited.
+// The model is freed at once: p will be edited.
 bool nw_syncs(const nw_program *p, nw_vec *out) {
   NW_MUST(!p->model);
   nw_proofs *s = nw_proofs_of(p->ctx);

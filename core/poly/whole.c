@@ -1,13 +1,13 @@
-// Loops that a fused loop was split into, put together again.
+// Merges loops that were made by splitting a fused loop.
 //
-// A loop f fused from extents M and N that are not numbers binds i = f // N and j = f % N, which isl has as the two
-// dimensions that f was fused from. Once f is split, i is (8*f_o + f_i) // N, which isl cannot have. But the split changed
+// A loop f fused from symbolic extents M and N binds i = f // N and j = f % N, which isl represents by the two
+// original dimensions. Once f is split, i is (8*f_o + f_i) // N, which isl cannot represent. But the split changed
 // nothing: where e = 8*f_o + f_i is 0, 1, ... M*N - 1 as the loops run, each number once and in that order, one loop over e
-// does the same. The judge looks at the program with that loop. docs/fused.md has the theorem, and what has to hold where
-// the loops run in another order.
+// does the same. The judge examines the program with that loop. docs/fused.md has the theorem, and the conditions for
+// loops that run in another order.
 #include "poly/whole.h"
 
-// Does some block bind a quotient or a remainder by sizes, so that there may be something to put together?
+// True if some block binds a quotient or a remainder by sizes, so that there may be loops to merge.
 static bool is_candidate(const nw_program *p) {
   nw_dividing x = {0};
   nw_walk_from(p->root, nw_divides_nothing, &x);
@@ -54,7 +54,7 @@ typedef struct making {
   nw_whole *w;
   nw_program *p; // counted; frozen
   nw_family *f;
-  nw_vec id; // of the loops that may be put together
+  nw_vec id; // ids of the loops that may be merged
   bool lost;
 } making;
 
@@ -80,7 +80,7 @@ static void shift_all(making *x) {
   }
 }
 
-// Puts one loop together, the outermost that can be; false where there is none.
+// Merges one set of loops, the outermost possible; false if there is none.
 static bool merge_one(making *x) {
   bool done = false;
   x->id.n = 0;
@@ -96,7 +96,7 @@ static bool merge_one(making *x) {
   return done;
 }
 
-// The parts as the person's program has them, and the loops as the last program does.
+// The parts as in the user's program, and the loops as in the last program.
 static void find_loops(making *x, const nw_program *seen) {
   for (int i = 0; i < x->w->n; i++) {
     nw_together *t = &x->w->loop[i];

@@ -1,5 +1,5 @@
-// Loops whose iterations are numbered 0, 1, ... by an affine expression: which they are, what is asked of them, and whether the
-// numbers are all there, each once, and in order. See docs/fused.md.
+// Loops whose iterations are numbered 0, 1, ... by an affine expression: finds them and their conditions, and checks that the
+// numbers are complete, unique and in order. See docs/fused.md.
 #include "poly/whole.h"
 
 static bool is_size(const nw_program *p, const char *name) {
@@ -26,7 +26,7 @@ static bool see_only(void *env, const nw_expr *e) {
   return o->ok;
 }
 
-// Does e speak of parts and sizes, and of nothing else?
+// True if e uses only parts and sizes.
 static bool of_parts(const nw_merging *x, const nw_expr *e) {
   only o = {x, true};
   if (!nw_uses_part(x, e)) return false;
@@ -34,7 +34,7 @@ static bool of_parts(const nw_merging *x, const nw_expr *e) {
   return o.ok;
 }
 
-// The parts are loops one inside the other; others may stand between them, whose bounds are not theirs.
+// The parts are nested loops; others may be between them if their bounds do not use the parts.
 static bool find_loops(nw_merging *x, nw_stmt *outer) {
   const nw_expr *rest = x->e;
   for (nw_stmt *s = outer;; s = s->kid[0]) {
@@ -103,13 +103,13 @@ bool nw_find_parts(nw_merging *x, nw_stmt *outer) {
 
 // ---- is the number each of 0..end once, in this order?
 
-// The sizes for which e, in sizes alone, is a multiple.
+// The sizes for which e, an expression of sizes, is a multiple.
 static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   isl_pw_aff *rest = isl_pw_aff_mod_val(nw_space_aff(v, e), isl_val_int_from_si(v->f->s->isl, of));
   return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
-// A product of sizes is one number to isl: what it is a multiple of, because one of them is, has to be said.
+// isl treats a product of sizes as one number: that it is a multiple of a factor's divisors must be stated.
 static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
   nw_ranges r;
   int64_t n;
@@ -147,7 +147,7 @@ static isl_set *points(const nw_merging *x, const nw_space *v) {
   return divisible(x, v, set);
 }
 
-// Pairs of points, the first before the second, with numbers that are not so.
+// Pairs of points, the first before the second, whose numbers are not ascending.
 static isl_bool in_order(isl_map *number) {
   isl_set *all = isl_map_domain(isl_map_copy(number));
   isl_map *later = isl_set_lex_lt_set(isl_set_copy(all), all);
@@ -158,7 +158,7 @@ static isl_bool in_order(isl_map *number) {
   return none;
 }
 
-// A question that isl gave up is no answer: the whole question is lost then.
+// If isl failed on a question, there is no answer: the whole question is lost.
 static bool yes(nw_merging *x, isl_bool holds) {
   if (holds < 0) x->lost = true;
   return holds == isl_bool_true;
@@ -197,7 +197,7 @@ static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *c
   return cond->op == NW_OP_LT ? end : nw_add(pool, end, nw_index(pool, 1));
 }
 
-// What the number may stay below: what a condition says, what a loop runs to, or the whole of which it takes a part.
+// Upper bounds of the number: from a condition, from the extent of a loop, or from the whole of which it is a part.
 static const nw_expr *end_at(const nw_merging *x, int i) {
   nw_pool *pool = x->p->pool;
   if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);

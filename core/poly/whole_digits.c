@@ -1,4 +1,4 @@
-// A number that is divided by products of sizes: what it is, and the extents of its digits. Each division puts a cut between
+// A number that is divided by products of sizes: the number, and the extents of its digits. Each division separates
 // two of them. See docs/fused.md.
 #include "poly/whole.h"
 
@@ -63,7 +63,7 @@ static bool multiply_all(product *x, const product *by) {
   return true;
 }
 
-// x / by where that is whole; false where it is not, as far as can be seen.
+// x / by if that is an integer; false if this is not provable.
 static bool divide(const product *x, const product *by, product *out) {
   *out = *x;
   if (x->number % by->number) return false;
@@ -103,7 +103,7 @@ static bool add_cut(cuts *x, const product *cut) {
   return true;
 }
 
-// The weight of what a chain of divisions leaves: x // N of weight w weighs w*N, x % N what x does.
+// The weight of the result of a chain of divisions: x // N of weight w has weight w*N, x % N that of x.
 static bool cut_by(cuts *x, const nw_expr *e, product *weight) {
   if (!is_division(e)) return *weight = (product){.number = 1}, true;
   product by = {.number = 1};

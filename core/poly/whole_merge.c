@@ -1,4 +1,4 @@
-// Loops that are put together: one loop takes their place, and its variable that of their number. See docs/fused.md.
+// Merging loops: one loop replaces them, and its variable is their number. See docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 
@@ -12,7 +12,7 @@ static bool has(const nw_vec *v, const nw_expr *e) {
 
 typedef struct rest {
   const nw_merging *x;
-  const char *name; // the part that the number tells when the others are known,
+  const char *name; // the part that is determined by the number and the other parts,
   const nw_expr *by; // and what it is
   bool ok;
 } rest;
@@ -26,8 +26,8 @@ static void flatten(const nw_expr *e, nw_vec *out) {
   flatten(e->arg[1], out);
 }
 
-// What is left of an expression when the number stands for the parts. NULL: conditions of the parts alone, which are what
-// the range of the number says.
+// The rest of an expression after the number replaces the parts. NULL: a condition on the parts alone, which follows from
+// the range of the number.
 static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   nw_pool *pool = r->x->p->pool;
   if (e->type.dtype != NW_BOOL) return nw_subst(pool, e, r->name, r->by);
@@ -62,7 +62,7 @@ static bool drop_true(void *env, nw_stmt *s) {
   return true;
 }
 
-// The innermost part that is the number less what the others add to it.
+// The innermost part equals the number minus the terms of the others.
 static bool solve(const nw_merging *x, const nw_expr *number, rest *r) {
   nw_pool *pool = x->p->pool;
   for (int i = x->nchain - 1; i >= 0; i--) {
@@ -136,7 +136,7 @@ static const nw_expr *search_in(void *env, const nw_expr *e) {
   return e;
 }
 
-// The loop `outer` and the parts inside it become one loop of x->p; false where they are no such loops.
+// The loop `outer` and the parts inside it become one loop of x->p; false if they are not such loops.
 static bool merge(nw_merging *x, int outer) {
   nw_path path;
   nw_find(x->p, outer, &path);
@@ -162,7 +162,7 @@ nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together 
     nw_program_release(x.p);
     x.p = NULL;
   } else if (!(x.p = nw_program_freeze(x.p))) {
-    x.lost = true; // the fault is said
+    x.lost = true; // the error is already reported
   } else if (!keeps_inits(&x, p)) {
     nw_program_release(x.p);
     x.p = NULL;

@@ -1,4 +1,4 @@
-// The smallest executions that fail, as a refusal: the smallest sizes first, then the first source, then its first sink.
+// The smallest failing executions, as a refusal: the smallest sizes first, then the first source, then its first sink.
 #include "poly/internal.h"
 #include <isl/ilp.h>
 #include <isl/point.h>
@@ -22,8 +22,8 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Takes set. With its least value of the dimension, where that can be had: of a set in several pieces isl may name a value
-// that no point has, and a product of sizes of which nothing is known has no least one.
+// Takes set. Fixes the dimension at its least value if isl can find it: for a set in several pieces isl may return a value
+// that no point has, and a product of unknown sizes has no least value.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
   if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
@@ -33,8 +33,8 @@ static isl_set *with_least(isl_set *set, unsigned d) {
   return isl_set_lexmin(set);
 }
 
-// Takes set. The least point, one dimension after the other: an integer programme each. isl_set_lexmin would answer for
-// all at once, and is a thousand times slower on nests that are fused and split by odd factors.
+// Takes set. The least point, one dimension after the other: an integer program each. isl_set_lexmin would find all
+// at once, but is a thousand times slower on nests that are fused and split by odd factors.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
   for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
@@ -162,7 +162,7 @@ static nw_execution execution(const place *at, bool write) {
   return e;
 }
 
-// Left out where the index is not known from the loops: read from data.
+// Left out if the index depends on data instead of the loops.
 static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
   bool known = true;
   w->ndim = a->n;
@@ -214,7 +214,7 @@ static const char *word(const words *w, char key) {
   }
 }
 
-// Fills {x} in; says for which sizes, when there are some.
+// Replaces {x}; adds the sizes, if there are some.
 static char *fill(const point *p, const char *form, const words *w) {
   nw_str s = {0};
   for (; *form; form++) {
@@ -234,7 +234,7 @@ static char *fill(const point *p, const char *form, const words *w) {
 
 // ---- the refusal
 
-// The first common loop in which the two iterations differ; -1 when they differ in none.
+// The first common loop in which the two iterations differ; -1 if they differ in none.
 static int carrying(const place *a, const place *b, int common) {
   for (int i = 0; i < common; i++)
     for (int d = a->site->dim[i]; d < a->site->dim[i + 1]; d++)
@@ -242,7 +242,7 @@ static int carrying(const place *a, const place *b, int common) {
   return -1;
 }
 
-// How many loops need to be named: those inside the carrying loop at 0 on both sides say nothing.
+// Number of loops to print: those inside the carrying loop that are at 0 on both sides are omitted.
 static int telling(const place *a, const place *b, int level) {
   int n = a->site->nloops;
   if (a->site != b->site || level < 0) return n;
@@ -267,13 +267,13 @@ static const char *distance(const place *a, const place *b, int common, const nw
   return common ? text : NULL;
 }
 
-// The names of the loops stand with the iteration that is told first.
+// The loops are named only for the first iteration.
 static bool tells_sink_first(const char *form) {
   const char *source = strstr(form, "{s}"), *sink = strstr(form, "{t}");
   return sink && (!source || sink < source);
 }
 
-// An element whose index is data is told as the access names it; it is no single element.
+// An element whose index is data is printed as in the access; it is not a single element.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
   if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
@@ -349,7 +349,7 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
   return NW_FAILS;
 }
 
-// A refusal that needs no iterations.
+// A refusal without iterations.
 nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt,
                   ...) {
   nw_str why = {0};

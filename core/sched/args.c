@@ -69,7 +69,7 @@ static const nw_stmt *call_of(const nw_program *p, int id) {
   return nw_find(p, id, &path) ? nw_call_around(&path) : NULL;
 }
 
-// How many steps it is back to where the loop was in no call.
+// Number of steps to undo until the loop is not in a call.
 static int steps_since_call(const nw_sched *s, int id) {
   int n = 0;
   for (const nw_node *node = nw_sched_head(s); node && call_of(node->program, id); n++)
@@ -77,7 +77,7 @@ static int steps_since_call(const nw_sched *s, int id) {
   return n;
 }
 
-// A loop of a nest that an intrinsic does is not there any more for what runs.
+// A loop of a nest that was replaced by a call no longer exists for later steps.
 static bool out_of_calls(nw_step *st, const nw_arg *a) {
   const nw_stmt *call = call_of(st->before, (int)a->i);
   if (!call) return true;
@@ -107,7 +107,7 @@ static bool resolve_stage(nw_step *st, nw_arg *a) {
   return true;
 }
 
-// A name that is a loop's means the loop, any other a stage.
+// A name of a loop means the loop, any other name a stage.
 static bool resolve_stmt(nw_step *st, nw_arg *a) {
   bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);
@@ -209,7 +209,7 @@ static void show_function(nw_str *b, const nw_arg *a) {
   nw_str_add(b, " end");
 }
 
-// A number is written plainly, anything else as text.
+// A number is written as such, anything else as text.
 static void show_written(nw_str *b, const nw_arg *a) {
   if (!a->expr) return show_string(b, a->name);
   char *e = nw_expr_show(a->expr[0]);
@@ -261,7 +261,7 @@ static void show_options(nw_str *b, const nw_primitive *row, const nw_arg *args)
   nw_str_add(b, "}");
 }
 
-// Where all positional parameters are lists of one length, these are written out as arguments of their own:
+// If all positional parameters are lists of the same length, their entries are written as separate arguments:
 // s:reorder("i", "j"), s:tile("i", "j", 32, 32).
 static bool flat(const nw_primitive *row, const nw_arg *args) {
   int n = -1;

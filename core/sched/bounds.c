@@ -1,8 +1,9 @@
-// Bounds of loops that depend on one another, for another order of the loops: Fourier and Motzkin's elimination.
+// New bounds for interdependent loops in another order: Fourier-Motzkin elimination.
 //
-// The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order is bounded by
-// those that speak of it; what they say of the others is put together without it, and so on outwards. That a loop is bounded by
-// its own inequalities keeps the set of points exactly as it was: an outer loop that runs too far finds nothing inside.
+// The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its bounds
+// from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other loops, and so
+// on outwards. Since a loop keeps its own inequalities, the set of points does not change: where an outer loop runs too far,
+// the inner ones are empty.
 #include "sched/bounds.h"
 #include "ir/expr/apart.h"
 #include "ir/expr/fold.h"
@@ -42,8 +43,8 @@ static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_a
 
 // ---- one condition e >= 0, with min, max and // taken apart
 
-// A part of a sum that has to be taken apart. A quotient of sizes is better gone, too: divisions inside divisions are hard on
-// every proof that follows.
+// A part of a sum that must be split off. Quotients of sizes are split off too: nested divisions slow down
+// all later proofs.
 static bool is_knot(void *env, const nw_expr *e) {
   return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
@@ -78,7 +79,7 @@ static bool add_condition(bounds_system *x, const nw_expr *e) {
          add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[1]));
 }
 
-// Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.
+// A loop never runs below its begin, so an extent of max(n, 0) is equivalent to n.
 static const nw_expr *plain_extent(const nw_expr *extent) {
   if (extent->op != NW_OP_MAX) return extent;
   return nw_is_const(extent->arg[0], 0) ? extent->arg[1] : nw_is_const(extent->arg[1], 0) ? extent->arg[0] : extent;
@@ -134,7 +135,7 @@ static row *joined(bounds_system *x, const row *low, const row *high, int v) {
   return r;
 }
 
-// Takes the rows that speak of variable v out into `own`, and adds what they say without it.
+// Moves the rows that contain variable v into `own`, and adds their combinations without it.
 static bool eliminate(bounds_system *x, int v, nw_vec *own) {
   nw_vec all = x->row;
   x->row = (nw_vec){0};
@@ -162,7 +163,7 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// a*v + e >= 0: from ceil(-e/a) on; e - b*v >= 0: to floor(e/b) and no further.
+// a*v + e >= 0: v is at least ceil(-e/a); e - b*v >= 0: v is at most floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
   nw_pool *pool = x->pool;
   int64_t a = r->coef[v];
@@ -218,7 +219,7 @@ static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
   return true;
 }
 
-// From the inside out the rows of each loop; then from the outside in its bounds, in what is known of the loops outside.
+// Finds the rows of each loop from the inside out; then its bounds from the outside in, using the outer loops.
 static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
   nw_vec *own = NW_NEW_N(x->st->scratch, nw_vec, n);
   bool ok = true;

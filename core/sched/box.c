@@ -1,4 +1,4 @@
-// What part of a tensor is read, or used at all, inside a loop.
+// The part of a tensor that is read, or used at all, inside a loop.
 #include "sched/box.h"
 #include "sched/tree.h"
 
@@ -7,19 +7,19 @@ typedef struct reads {
   const nw_stmt *block; // the producer; or NULL, and
   const char *buffer; // any use of this one
   const nw_path *outside;
-  nw_ranges *ranges; // at the reader
+  nw_ranges *ranges; // ranges at the reader
   int nover;
   const char **over; // loops of the reader that are inside
   const nw_stmt *reader;
   const nw_expr **lo, **hi; // per dimension; NULL: nothing read yet
-  bool *all; // the whole dimension
+  bool *all; // covers the whole dimension
 } reads;
 
 static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// The lesser (or greater) of two bounds; one of the two where that can be proven.
+// The lesser (or greater) of two bounds; simplified to one of them if that can be proven.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
@@ -75,7 +75,7 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
-// Has an extent that the loops outside change no greatest value, so that there is no room for it?
+// True if an extent has no maximum over the outer loops, so that no fixed storage is enough.
 static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *extent) {
   const char *loop[NW_MAX_DEPTH];
   int n = 0;
@@ -86,13 +86,13 @@ static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *exte
   return varies && !nw_upper_over(r, extent, n, loop);
 }
 
-// Is the box known to be as long as the dimension, or longer, as where a guard keeps a tile inside?
+// True if the box is known to be at least as long as the dimension, for example because a guard keeps a tile inside.
 static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *shape) {
   return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
 }
 
-// Cut to the domain at either end where the box is known to reach it; a constant extent where there is a constant bound. It
-// is never larger than the tensor: a bound that is would put the box around all of it, which is the whole dimension then.
+// Clamps the box to the domain where it may exceed it, and makes the extent constant if it has a constant bound. A box
+// is never larger than the tensor: a larger bound is replaced by the whole dimension.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));

@@ -1,4 +1,4 @@
-// Counting executions. Loops that share a guard or a bound are gone through together; the others multiply.
+// Counts executions. Loops that share a guard or a bound are enumerated together; the others multiply.
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -11,10 +11,10 @@ typedef struct nest {
   const nw_stmt *loop[NW_MAX_DEPTH];
   int nconds;
   const nw_expr *cond[2 * NW_MAX_DEPTH];
-  int group[NW_MAX_DEPTH]; // loops counted together have one number
+  int group[NW_MAX_DEPTH]; // loops that are counted together have the same number
   const char *name[NW_MAX_DEPTH];
   int64_t at[NW_MAX_DEPTH];
-  nw_point here; // all of them by name
+  nw_point here; // all variables by name
   int points;
   bool vague; // some condition depends on more than loops
 } nest;
@@ -80,7 +80,7 @@ static bool holds(nest *x, int group) {
   return true;
 }
 
-// Points of the group from loop i on; below 0: too many, or not constant.
+// Number of points of the group from loop i on; below 0: too many, or not constant.
 static double points(nest *x, int group, int i) {
   int64_t begin, extent;
   while (i < x->nloops && x->group[i] != group) i++;
@@ -106,7 +106,7 @@ static bool alone(const nest *x, int group) {
   return loops == 1;
 }
 
-// The loops of a group as if nothing were guarded; below 0: not constant.
+// Number of points of a group without guards; below 0: not constant.
 static double product(const nest *x, int group) {
   double n = 1;
   int64_t extent;
@@ -188,7 +188,7 @@ double nw_count_instances(const nw_stmt *block) {
   return n;
 }
 
-// Of what is data: where an element lies, and whether it is inside, is none of it.
+// Counts only arithmetic on data, not address computations and bounds checks.
 static bool is_counted(const nw_expr *e) {
   if (e->op == NW_OP_CAST || e->op == NW_OP_SELECT) return false;
   return e->arg[0]->type.dtype != NW_INDEX && e->arg[0]->type.dtype != NW_BOOL;

@@ -1,6 +1,6 @@
-// Divisions in what a step is told: a divisor that could be zero is refused where it is written.
+// Divisions in the arguments of a step: a divisor that could be zero is an error.
 //
-// What is known there are the sizes, the facts about them, and the loops and conditions around the loop or stage of the step.
+// Known facts are the sizes, the facts about them, and the loops and conditions around the loop or stage of the step.
 #include "sched/args.h"
 #include "sched/tree.h"
 #include <stdlib.h>

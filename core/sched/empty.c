@@ -1,4 +1,4 @@
-// Pieces of a loop that were proven empty, and what steps on them give.
+// Pieces of a loop that were proven empty, and the results of steps on them.
 #include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/primitives/pieces.h"
@@ -88,7 +88,7 @@ int nw_empty_named(nw_step *st, int id, const char *name) {
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
 
-// i_o, i_i; of more than two factors i_0, i_1, ... as a split names them.
+// i_o, i_i; for more than two factors i_0, i_1, ... as in a split.
 static void give_split(nw_step *st) {
   const char *name = st->resolved[0].name;
   int n = 2;

@@ -1,4 +1,4 @@
-// Expressions as arguments of a step: read from text or taken from the user, in the sizes and loops of the program.
+// Expressions as arguments of a step: parsed or given by the user, in terms of the program's sizes and loops.
 #include "sched/args.h"
 #include "sched/empty.h"
 
@@ -15,7 +15,7 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// What the user calls M is the symbol M@3, and the program's M.
+// The user's size M is the symbol M@3; in the program it is M.
 static const nw_expr *program_var(void *env, const nw_expr *v) {
   reading *r = env;
   const nw_program *p = r->st->before;
@@ -30,7 +30,7 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
                  name ? (int)strcspn(name, "@") : 0, name ? name : "");
 }
 
-// A size that another one of the same name is not.
+// An unknown size, possibly with the same name as a size of the program.
 static const nw_expr *fail_unknown(const reading *r, const char *name) {
   char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
   if (strchr(name, '@') && is_size(r->st->before, plain))
@@ -39,7 +39,7 @@ static const nw_expr *fail_unknown(const reading *r, const char *name) {
   return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
 }
 
-// Text that does not read is an error of this argument.
+// A text that cannot be parsed is an error of this argument.
 static const nw_expr *parsed(const reading *r, const char *text) {
   const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
   if (e) return e;

@@ -1,4 +1,4 @@
-// The tree of versions: made, walked, named.
+// The tree of versions: adding, moving and naming versions.
 #include "sched/history.h"
 #include "poly/poly.h"
 #include "sched/advice/refused.h"
@@ -19,7 +19,7 @@ static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
   return node;
 }
 
-// Takes over the count on the node's program. Nothing after it may fail.
+// Takes the reference to the node's program. Nothing after it may fail.
 static void add_node(nw_sched *s, nw_node *node) {
   nw_vec_push(&s->version, node);
   nw_arena_keep(node->program->arena);
@@ -187,7 +187,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   return true;
 }
 
-// Versions on the way down from the naive program, so that redo leads back here.
+// Makes the versions on the path from the naive program the redo path.
 void nw_sched_goto(nw_sched *s, int version) {
   if (!s || !nw_sched_node(s, version)) return;
   s->current = version;
@@ -206,7 +206,7 @@ static bool is_number(const char *s) {
   return n > 0 && n < 10 && !s[n];
 }
 
-// A version without a name is known by its number, "3".
+// A version without a name is identified by its number, "3".
 int nw_sched_named(const nw_sched *s, const char *name) {
   if (!s || !name) return -1;
   nw_node *node = named(s, name);

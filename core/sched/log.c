@@ -12,7 +12,7 @@ typedef struct change {
   int missing, differ;
 } change;
 
-// What the statement at the end of a path stands in.
+// The statement that contains the end of a path.
 static int parent_of(const nw_path *path) {
   for (int i = path->n - 2; i >= 0; i--)
     if (path->at[i]->id) return path->at[i]->id;
@@ -31,7 +31,7 @@ static bool see_change(void *env, const nw_path *path) {
   return true;
 }
 
-// Changed is also what stands in something else now.
+// A statement that moved into another one also counts as changed.
 static void count_changes(nw_log_entry *e, const nw_program *before, const nw_program *after) {
   change came = {.other = before}, gone = {.other = after};
   nw_walk(after, see_change, &came);
@@ -46,7 +46,7 @@ static void count_changes(nw_log_entry *e, const nw_program *before, const nw_pr
 typedef struct cost {
   nw_log_entry *e;
   const nw_program *p;
-  const nw_expr *formula; // NULL: not known even in sizes
+  const nw_expr *formula; // NULL: unknown even as an expression of sizes
 } cost;
 
 static void add(double *sum, double n) { *sum = *sum < 0 || n < 0 ? -1 : *sum + n; }
@@ -69,7 +69,7 @@ static bool see_block(void *env, const nw_path *path) {
   return true;
 }
 
-// What they are in sizes, or NULL.
+// Their values as expressions of sizes, or NULL.
 static const nw_expr *count_cost(nw_log_entry *e, const nw_program *p) {
   cost c = {.e = e, .p = p, .formula = nw_index(p->pool, 0)};
   e->exact = true;

@@ -1,4 +1,5 @@
-// unroll, vectorize, parallel, bind: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
+// unroll, vectorize, parallel, bind: how a loop runs. The judge checks values; this file checks requirements of the marks
+// themselves.
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -15,7 +16,7 @@ static bool unmarked(nw_step *st, const nw_stmt *loop) {
                         nw_loop_kind_name(loop->loop.mark));
 }
 
-// One mark inside another of a kind it cannot stand in, or around it.
+// Checks that a mark is not inside, or around, another mark with which it cannot be combined.
 static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_loop_kind other, const char *why) {
   const nw_stmt *outside = nw_path_marked(path, other), *inside = nw_tree_marked(loop, other);
   const nw_stmt *with = outside ? outside : inside;
@@ -148,10 +149,10 @@ bool nw_apply_vectorize(void *step) {
 
 // ---- parallel
 
-// Operations a nanosecond of one core that does little else, and microseconds a team costs where nobody could measure.
+// Operations per nanosecond of one core, and microseconds for starting threads if it was not measured.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
-// Said with this machine's numbers where they can be had, and else as what it is, an assumption. Much work is not worth a measurement.
+// Uses this machine's numbers if available, and otherwise says that they are assumed. Not measured if there is much work.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;
@@ -191,7 +192,7 @@ static nw_loop_kind tag_of(const char *name) {
   return (nw_loop_kind)k;
 }
 
-// How nests of one launch and their threads go together is the judge's.
+// The judge checks how the nests and threads of one launch work together.
 bool nw_apply_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);

@@ -1,4 +1,4 @@
-// Loops and stages by name and by id, and what to say when one is gone.
+// Loops and stages by name and by id, and errors for those that no longer exist.
 #include "ir/text/lines.h"
 #include "sched/empty.h"
 #include "sched/history.h"
@@ -69,7 +69,7 @@ static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, cons
 
 // ---- loops a step has consumed
 
-// The step that consumed the loop, and what it says; NULL for none.
+// The step that replaced the loop, and its record; NULL for none.
 static const nw_node *find_gone(const nw_sched *s, int id, const nw_gone **out) {
   for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
     for (int i = 0; i < node->ngone; i++)
@@ -82,7 +82,7 @@ static const char *name_in(const nw_program *p, int id) {
   return nw_find(p, id, &path) && path.at[path.n - 1]->kind == NW_LOOP ? path.at[path.n - 1]->loop.var->name : NULL;
 }
 
-// A consumed loop by the name it had, the latest first.
+// Finds a replaced loop by its former name, the latest first.
 static int id_of_gone(const nw_sched *s, const char *name) {
   for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
     const nw_program *before = nw_sched_node(s, node->parent)->program;
@@ -94,7 +94,7 @@ static int id_of_gone(const nw_sched *s, const char *name) {
   return 0;
 }
 
-// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that it went into.
+// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that replaced it.
 static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
   const nw_gone *g;
   const nw_node *node = find_gone(s, id, &g);
@@ -110,7 +110,7 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
     if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
-// The version that has this loop, when the current one does not descend from it.
+// The version that has this loop, if the current one does not descend from it.
 static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
   for (int i = 0; i < s->version.n; i++) {
     *name = name_in(nw_sched_node(s, i)->program, id);
@@ -250,7 +250,7 @@ static bool see_writer(void *env, nw_stmt *s) {
   return true;
 }
 
-// By name; by what it writes, the block that is no init, and among copies the original: its id is the least.
+// Finds a stage by name; by its buffer, the block that is not an init, and among copies the original, which has the least id.
 
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);

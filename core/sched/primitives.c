@@ -1,7 +1,7 @@
 // The table of primitives. Lua methods, help, completion, traces, JSON and replay are all driven by these rows.
 //
-// Parameters come in the order they are typed; those marked `option` are given by name in a trailing table. The last
-// entry is what a refusal says, "$n" being argument n; without one it is "cannot" and the name.
+// Parameters are in the order in which they are typed; those marked `option` are given by name in a trailing table. The last
+// entry is the message of a refusal, "$n" being argument n; by default it is "cannot" and the name.
 #include "sched/primitives.h"
 
 #define LOOP(n, d)                                                                                                     \
@@ -133,7 +133,7 @@ static const nw_primitive rows[] = {
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
      nw_apply_assume,
      NULL,
-     NULL}, // what is never true is no version worth making, either
+     NULL}, // a fact that is never true is not useful as a version either
     {"join",
      "Joins two consecutive loops that have the same body; undoes a cut.",
      "s:join(\"i.head\", \"i.rest\")",

@@ -1,4 +1,4 @@
-// Where a step changes how floats are rounded: a sum in another order, or a product that is rounded once with a sum.
+// Detects changes of rounding: a sum in another order, or a product that is rounded together with a sum.
 #include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "poly/poly.h"
@@ -31,7 +31,7 @@ static int index_of(int id, int n, const int *ids) {
   return -1;
 }
 
-// Two loops of the sum that have changed places.
+// Two loops of the sum whose order has changed.
 static bool swapped(int n, const int *old, int m, const int *now) {
   for (int i = 0, last = -1; i < n; i++) {
     int at = index_of(old[i], m, now);
@@ -47,7 +47,7 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
   return n == m;
 }
 
-// True if e grows with each round of the first of these loops, whatever the others do. The outermost loop is given first.
+// True if e increases with each iteration of the first of these loops, for any values of the others. The outermost loop is first.
 static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *const *loop) {
   nw_pool *pool = r->pool;
   const nw_expr *first = loop[0]->loop.var, *low = e, *high = e, *one = nw_index(pool, 1);
@@ -61,8 +61,8 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition: the loops bind one variable of the reduction
-// each, in order. The judge can prove this too, but takes seconds for it where the sizes are symbolic.
+// True if the terms of every element are added in the order of the definition: each loop binds one variable of the reduction,
+// in order. The judge can prove this too, but needs seconds if the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -100,11 +100,11 @@ typedef struct sums {
   const nw_step *st;
   const nw_program *p;
   nw_blocks was, is; // before the step, and after it
-  bool *met; // which of them the program that the step made has, as far as it was looked at
-  bool other, swapped; // a sum has other loops than before, or other blocks; two of its loops or blocks changed places
+  bool *met; // which of them were found in the new program so far
+  bool other, swapped; // a sum has other loops or blocks than before; two of its loops or blocks changed their order
 } sums;
 
-// True if a piece of the same sum, which came after this one before the step, has been met already.
+// True if a piece of the same sum that came after this one before the step was already found.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -129,7 +129,7 @@ static bool see_sum(void *env, const nw_path *path) {
   return true;
 }
 
-enum { NOTE_BUDGET = 500000 }; // operations of isl. A question that needs more counts as a change
+enum { NOTE_BUDGET = 500000 }; // isl operations. A question that needs more counts as a change
 
 static void note_sums(nw_step *st, const nw_program *p) {
   sums x = {.st = st,
@@ -191,9 +191,9 @@ static int fmas(const nw_program *p, const nw_path *path) {
 typedef struct products {
   const nw_step *st;
   const nw_program *p;
-  const nw_stmt *block; // the one that is looked for in the program before
-  int n; // of its fma
-  bool like, unlike; // blocks of its origin that had as many, and others
+  const nw_stmt *block; // the block to find in the program before
+  int n; // number of its fma
+  bool like, unlike; // blocks of its origin with the same number, and others
 } products;
 
 static bool see_before(void *env, const nw_path *path) {
@@ -204,7 +204,7 @@ static bool see_before(void *env, const nw_path *path) {
   return true;
 }
 
-// Of every block: what is assumed of the sizes may settle a condition anywhere.
+// Checks every block: an assumption about the sizes may decide a condition anywhere.
 static bool see_product(void *env, const nw_path *path) {
   products *x = env;
   nw_path was;

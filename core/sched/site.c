@@ -1,4 +1,4 @@
-// Where in a loop a nest goes, and the storage around it and what reads it.
+// The position of a nest in a loop, and the storage around the nest and its readers.
 #include "sched/site.h"
 #include "sched/tree.h"
 

@@ -15,7 +15,8 @@ nw_spot nw_spot_at(nw_stmt *in, int n); // n == count: after the last statement
 // the latest (before the first that reads what it writes).
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
-// The position given by the option `param` (0: there is none), else `fallback`; false and an error if the loop has no such position.
+// The position given by the option `param` (0: there is none), else `fallback`; false and an error if the loop has no such
+// position.
 bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out);
 
 bool nw_feeds(const nw_stmt *s, const nw_stmt *block); // true if anything below s writes what the block reads

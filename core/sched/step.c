@@ -1,4 +1,4 @@
-// What a primitive is given, and the road of every step: resolve, clone, edit, tidy, freeze, judge, append.
+// The state of a step for primitives, and the stages of every step: resolve, clone, edit, tidy, freeze, judge, append.
 #include "sched/step.h"
 #include "poly/poly.h"
 #include "sched/args.h"
@@ -156,7 +156,7 @@ nw_candidate *nw_step_again(nw_step *st) {
 
 // ---- the road
 
-// The programs before and after, for a test in which a step breaks what must hold.
+// The programs before and after, printed if a test step breaks an invariant.
 static void print_step(FILE *out, const void *of) {
   const nw_step *st = of;
   fprintf(out, "in the step %s of\n", st->primitive->name);
@@ -184,7 +184,7 @@ void nw_step_end(nw_step *st) {
   nw_arena_free(st->scratch);
 }
 
-// One step adds at most this many levels: the loops of a fresh nest, and an allocation.
+// Maximal number of levels that one step adds: the loops of a new nest, and an allocation.
 enum { HEADROOM = 24 };
 
 static bool fits(nw_step *st) {
@@ -199,7 +199,7 @@ static bool fits(nw_step *st) {
 static nw_program *edited(nw_step *st) {
   if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
-  st->p->step = st->sched->version.n; // the number the new version will have
+  st->p->step = st->sched->version.n; // the number of the new version
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (st->primitive->apply(st) && nw_storage_holds(st)) {
     nw_tidy(st);
@@ -220,7 +220,7 @@ bool nw_sched_unsafe(nw_sched *s, bool on) {
   return was;
 }
 
-// A step on a piece that was proven empty leaves the program as it is.
+// A step on a piece that was proven empty does not change the program.
 nw_program *nw_step_make(nw_step *st) {
   if (!nw_args_resolve(st)) return NULL;
   if (st->idle) {

@@ -1,4 +1,4 @@
-// After a primitive has edited a program: bindings and guards simplified where they stand.
+// Cleanup after a primitive has edited a program: simplifies bindings and guards in their context.
 #include "sched/tidy.h"
 #include "sched/tree.h"
 
@@ -20,7 +20,7 @@ static void tidy_block(const nw_ranges *r, nw_stmt *s) {
   if (s->block.where) s->block.where = needed(r, s->block.where);
 }
 
-// A prefetch is a box as well.
+// The box of a prefetch is simplified too.
 static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   for (int i = 0; i < s->alloc.n; i++) {
     s->alloc.min[i] = nw_simplify(r, s->alloc.min[i]);

@@ -1,4 +1,4 @@
-// The trace: a schedule as text that can be pasted or replayed.
+// The trace: a schedule as text for pasting or replay.
 #include "sched/history.h"
 #include "sched/json.h"
 #include <stdlib.h>
@@ -168,8 +168,8 @@ static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   return true;
 }
 
-// The failure of a step, with its number and text before the message. The ways on from there are none from where the schedule
-// stands, which is where it stood before.
+// The failure of a step, with its number and text before the message. Suggestions are dropped: they apply to the state in which the
+// step failed, not to the schedule, which is unchanged.
 static void name_step(replay *r, const nw_arg *args) {
   nw_diag *d = &r->s->ctx->diag;
   nw_refusal *refusal = nw_refusal_edit(r->s->ctx);
@@ -201,7 +201,7 @@ static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
   return steps;
 }
 
-// Where a step is given up in the middle, the schedule still goes back to where it stood.
+// If a step is abandoned, the schedule still returns to its previous version.
 static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
   nw_recovery recovery;
   nw_recovery_open(&recovery);
@@ -219,7 +219,7 @@ static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
   return ok;
 }
 
-// A trace begins at the naive program: the replayed line is a branch of its own. On failure the schedule stands where it did.
+// A trace begins at the naive program: the replayed steps form a new branch. On failure the schedule is unchanged.
 bool nw_sched_replay(nw_sched *s, const char *json) {
   if (!s || !json || nw_error(s->ctx)) return false;
   replay r = {.s = s, .a = nw_arena_scratch()};

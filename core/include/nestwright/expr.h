@@ -50,7 +50,8 @@ typedef enum nw_op {
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
-// True if the user may give something this name. `what` describes it: "a tensor". False, with the reason, if the text form could not be parsed.
+// True if the user may give something this name. `what` describes it: "a tensor". False, with the reason, if the text form
+// could not be parsed.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
 // Any unary or binary op with promotion of its operands (literals made by nw_literal adapt to the other operand).
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);

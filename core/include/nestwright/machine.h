@@ -15,7 +15,8 @@ NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // Writes at most `most` samples and returns their number; 0: failure.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
-// Measures this machine in about two seconds; calls `found` for each figure with the path of its field in the record (hw/machine.h).
+// Measures this machine in about two seconds; calls `found` for each figure with the path of its field in the record
+// (hw/machine.h).
 typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
 NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
 // An energy counter of a package ("package-0") or of its memory ("dram").

@@ -14,7 +14,8 @@ typedef struct nw_build_opts {
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
-// Combines kernels of the same computation: a call runs the first whose facts hold. The last one must not assume more than the others.
+// Combines kernels of the same computation: a call runs the first whose facts hold. The last one must not assume more than the
+// others.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
                                          nw_array *const *args); // time to find the version; < 0: failure

@@ -91,7 +91,8 @@ NW_API nw_random_step *nw_sched_random_step(nw_sched *s, uint64_t seed);
 NW_API void nw_random_step_free(nw_random_step *r);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
-// While on, steps are not judged: only programs that cannot be lowered are refused. Such steps stay marked. Returns the previous state.
+// While on, steps are not judged: only programs that cannot be lowered are refused. Such steps stay marked. Returns the
+// previous state.
 NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version

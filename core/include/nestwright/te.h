@@ -31,7 +31,8 @@ NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies
                           nw_tensor **outputs); // count; 0 = failed
 NW_API void nw_build_drop(nw_build *b); // instead of end
 // A recurrence over dimension 0: state[t] for t < rows of init comes from init, the rest from update, whose body reads
-// `state` (nw_scan_state, or a placeholder, of the full shape) at earlier times, or at the same time at elements already written. n states.
+// `state` (nw_scan_state, or a placeholder, of the full shape) at earlier times, or at the same time at elements already
+// written. n states.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 

@@ -1,4 +1,4 @@
-// Sums with a minimum or maximum in them, taken apart.
+// Splits sums that contain a minimum or maximum.
 #include "ir/expr/apart.h"
 
 static bool is_sum(const nw_expr *e) {

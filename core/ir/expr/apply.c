@@ -1,7 +1,7 @@
 // What the user writes: any op on operands of any dtype. Types are checked here, and operands promoted, before a typed
 // constructor sees them. docs/language.md, "Types and promotion", states these rules.
 //
-// A constant of type i64 or f64 is a literal: it takes the dtype of the operands that are none. Constants of other
+// A constant of type i64 or f64 is a literal: it gets the dtype of the operands that are not literals. Constants of other
 // dtypes were given theirs on purpose and promote like everything else.
 #include "ir/expr/fold.h"
 
@@ -18,7 +18,7 @@ typedef struct operands {
   int n;
   const nw_expr *at[MAX_OPERANDS];
   bool literal[MAX_OPERANDS],
-      constant[MAX_OPERANDS]; // as they are written: to bring them into the pool simplifies them
+      constant[MAX_OPERANDS]; // as written: importing them into the pool simplifies them
 } operands;
 
 static bool any_float_literal(const operands *o) {
@@ -33,7 +33,7 @@ static bool any_literal(const operands *o) {
   return false;
 }
 
-// The dtype all operands that are no literals promote to; false if there is none such.
+// The dtype to which all operands that are not literals promote; false if there are none.
 static bool typed_operands(const operands *o, nw_dtype *t) {
   bool found = false;
   for (int i = 0; i < o->n; i++) {
@@ -45,7 +45,7 @@ static bool typed_operands(const operands *o, nw_dtype *t) {
   return found;
 }
 
-// The dtype the operands meet in. Literals alone stay literals.
+// The common dtype of the operands. Literals alone stay literals.
 static nw_dtype meet(const operands *o) {
   nw_dtype t = NW_INDEX;
   if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
@@ -86,8 +86,8 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
-// What is made of an operand that is no constant has its dtype whatever it simplifies to: B(i)*0 of i64 would be taken for a
-// literal, so it stays as it is written until the program is made.
+// An expression of a non-constant operand keeps its dtype, whatever it simplifies to: B(i)*0 of i64 would be taken for a
+// literal, so it is not simplified until the program is made.
 static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
   const nw_expr *e = nw_make(o->pool, op, type, n, at);
   bool constant = true;
@@ -129,7 +129,7 @@ static const nw_expr *apply_numeric(operands *o) {
   return finish(o, t == NW_BOOL ? NW_I32 : t);
 }
 
-// Operations defined on floats only compute integers and bools in f32, however wide they are.
+// Operations defined only on floats compute integers and bools in f32, whatever their width.
 static const nw_expr *apply_float(operands *o) {
   nw_dtype t;
   bool typed = typed_operands(o, &t);
@@ -186,7 +186,7 @@ static const nw_expr *defined(nw_pool *p, nw_op op, const nw_expr *const *args) 
   }
 }
 
-// Applies an op of the language to operands of any dtype: promotes them, or fails saying what is wrong.
+// Applies an op of the language to operands of any dtype: promotes them, or fails with the reason.
 const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
   operands o;
   if (!read_operands(&o, p, op, n, args)) return NULL;
@@ -199,7 +199,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));
 }
 
-// Lazy choice: only the branch taken is evaluated. The branches promote as operands of + do, but bools stay bools.
+// Lazy choice: only the branch taken is evaluated. The branches promote like operands of +, but bools stay bools.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

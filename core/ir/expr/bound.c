@@ -8,7 +8,7 @@
 
 #define MAX_STEPS 600
 #define MAX_DEPTH 40
-#define MAX_FACTS 3 // facts used on one way down
+#define MAX_FACTS 3 // maximal number of facts on one path of the search
 
 typedef struct goal {
   nw_sum sum;
@@ -26,7 +26,7 @@ static bool lower(search *q, goal *g, int depth, int64_t *out);
 
 // ---------------------------------------------------------------- which atom goes next
 
-// The innermost; at the same depth what is not a variable, since taking x // c apart shows x.
+// The innermost; at the same depth an atom that is not a variable, since splitting x // c gives x.
 static int pick(const search *q, const nw_sum *s) {
   int best = 0, best_rank = -1000;
   for (int i = 0; i < s->n; i++) {
@@ -151,7 +151,7 @@ static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int6
   return better(quotient_by_multiples(q, g, t, c, scale, depth, &other), &other, found, out);
 }
 
-// x % c is between 0 and c - 1, and at most x when x is not negative.
+// x % c is between 0 and c - 1, and at most x if x is not negative.
 static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   const nw_expr *x = v->atom->arg[0];
@@ -168,8 +168,8 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Multiplied by a symbolic divisor d >= 1: d*(x // d) lies between x - d + 1 and x. A goal >= 0 stays one if d - 1 is added,
-// since the goal's value is an integer. Other bounds are not asked of symbolic divisors, except that a quotient of x >= 0
+// Multiplied by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. A goal >= 0 stays one if d - 1 is added,
+// since the goal's value is an integer. Other bounds are not used for symbolic divisors, except that a quotient of x >= 0
 // is not negative.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
@@ -209,7 +209,7 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Either of a and b bounds the term, or only both together do.
+// Either a or b bounds the term, or only both together.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -222,7 +222,7 @@ static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *
   return fb;
 }
 
-// The term with one branch of its select in its place, where the select's condition holds.
+// The term with one branch of its select, where the select's condition holds.
 static bool lower_branch(search *q, goal *g, int t, const nw_expr *cond, const nw_expr *e, int depth, int64_t *out) {
   nw_ranges r = *q->r;
   search inner = *q;
@@ -303,7 +303,7 @@ static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 
-// An index made of a narrower integer lies in that dtype's range.
+// An index computed from a narrower integer is in that dtype's range.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_dtype from = (nw_dtype)v->atom->arg[0]->type.dtype;

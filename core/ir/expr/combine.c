@@ -1,4 +1,4 @@
-// How a reduction takes in one more contribution.
+// How a reduction combines one more contribution.
 #include "ir/program/program.h"
 
 static const nw_op combiner_op[] = {
@@ -27,10 +27,9 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
   bool early = NW_MUTATED(halves_compared_bf16) && old[0]->type.dtype == NW_BF16;
   const nw_expr *rounded[] = {early ? term[0] : nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
-  if (!NW_MUTATED(halves_compared))
-    term = rounded; // as it will be stored, or a tie would depend on what was stored before
+  if (!NW_MUTATED(halves_compared)) term = rounded; // the rounded value; otherwise a tie would depend on earlier stores
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
-  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
+  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not an empty partial result
   const nw_expr *lower =
       nw_and(p, ties(p, term[0], old[0]),
              nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
@@ -56,7 +55,7 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// Does the loop run along the reduction? One that stands for an element as well only moves where the reduction begins.
+// True if the loop runs only along the reduction. A loop that also selects the element only changes where the reduction begins.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

@@ -1,5 +1,5 @@
-// Arithmetic on constants, with the semantics the running program has: integers wrap, floats round to their dtype,
-// division floors, min and max pass NaN on, casts to integers saturate.
+// Arithmetic on constants, with the semantics of the running program: integers wrap, floats round to their dtype,
+// division floors, min and max propagate NaN, casts to integers saturate.
 #include "base/half.h"
 #include "ir/expr/whole.h"
 
@@ -72,7 +72,7 @@ static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   }
 }
 
-// Halves compute in f32: a result that f32 can hold and a half cannot is rounded where it is stored, not here.
+// Halves compute in f32: a result that f32 can represent and a half cannot is rounded when it is stored, not here.
 static bool rounds_later(nw_dtype t, double f) {
   if (t != NW_F16 && t != NW_BF16) return false;
   float single = (float)f;

@@ -1,4 +1,4 @@
-// Floor division, modulo and comparison of index expressions, seen as sums. Index arithmetic is taken not to overflow;
+// Floor division, modulo and comparison of index expressions, treated as sums. Index arithmetic is assumed not to overflow;
 // nothing here holds for integers that wrap.
 #include "ir/expr/fold.h"
 
@@ -69,7 +69,7 @@ static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t
   return op == NW_OP_FLOORDIV ? quotient(r, q, c, g) : remainder_of(r, c, g);
 }
 
-// What is left of a product when one factor d is taken out; NULL if d is no factor.
+// The rest of a product without one factor d; NULL if d is not a factor.
 static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr *d) {
   if (e == d) return nw_index(p, 1);
   if (e->op != NW_OP_MUL) return NULL;
@@ -100,8 +100,8 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
 // The constant of a dividend is brought into 0..c - 1, which must not leave the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
-// What is whole numbers as it stands may wrap once its terms are put together in another way: max(x, 12) - 15 is, and
-// max(x, 12) + 9 is not. So the result is asked too.
+// An exact expression may wrap if its terms are combined in another way: max(x, 12) - 15 is exact, and
+// max(x, 12) + 9 is not. So the result is checked too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;
@@ -183,7 +183,7 @@ static const nw_expr *compare_sum(nw_sum *s, nw_op op, bool force) {
   return compare_parts(s, op);
 }
 
-// Rewrites a comparison only if terms cancel, constants meet on one side, or a common factor goes.
+// Rewrites a comparison only if terms cancel, constants are combined, or a common factor is removed.
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   bool ca, cb;

@@ -1,4 +1,4 @@
-// Integer expressions on numbers: sizes when a kernel is called, small cases that are tried point by point.
+// Evaluates integer expressions: with sizes when a kernel is called, and with small values in exhaustive tests.
 #include "ir/expr/whole.h"
 
 static bool variable(const nw_point *at, const char *name, int64_t *out) {

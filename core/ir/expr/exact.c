@@ -1,15 +1,15 @@
-// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor with so many
-// elements does not exist. Data arithmetic wraps. Whoever reasons about an expression as about whole numbers, so that x*2 // 2
-// is x, asks here first.
+// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor with that many
+// elements cannot exist. Data arithmetic wraps. Rewrites that treat an expression as exact integers, such as x*2 // 2
+// to x, check it here first.
 //
-// A value read from data has any value of its type; what is computed from it is a whole number only where its range, found
+// A value read from data can be any value of its type; an expression of it is exact only if its range, derived
 // from the types alone, fits. The ranges of loops and sizes are not known here: each is below 2^47, as addresses are, and
-// index arithmetic as a whole below 2^62. That is not said of a variable times a large constant: no address is computed so, and
-// a constant factor of data may have come to stand there.
+// index arithmetic as a whole below 2^62. This does not apply to a variable times a large constant: addresses have no such
+// products, and the constant may be a factor that came from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)
-#define LARGEST 200 // operations; a larger expression of data is taken to wrap
+#define LARGEST 200 // operations; a larger expression of data is assumed to wrap
 #define INDEX ((__int128)1 << 62)
 #define LARGE_FACTOR (INT64_C(1) << 31)
 
@@ -65,14 +65,14 @@ static bool arithmetic(nw_op op, span a, span b, span *out) {
   }
 }
 
-// Whether e is the whole number that its arithmetic says; *out holds it then.
+// True if e is exact; *out is then its range.
 static bool exact(const nw_expr *e, span *out) {
   span a = {0}, b = {0}, type = of_dtype((nw_dtype)e->type.dtype);
   *out = type;
   switch (e->op) {
   case NW_OP_INT: *out = (span){e->i, e->i}; return true;
   case NW_OP_VAR: *out = e->type.dtype == NW_INDEX ? (span){-VARIABLE, VARIABLE} : type; return true;
-  case NW_OP_CAST: // whatever was computed before: its value is one of its type
+  case NW_OP_CAST: // independent of the operand: the value is one of its type
     if (nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) || e->arg[0]->type.dtype == NW_BOOL) {
       a = of_dtype((nw_dtype)e->arg[0]->type.dtype);
       if (a.lo >= type.lo && a.hi <= type.hi) *out = a;

@@ -1,4 +1,4 @@
-// What is known besides ranges, in the form the search for bounds uses; and where in the ranges an expression stands.
+// Facts besides ranges, in the form that the search for bounds uses; and the position of an expression in the ranges.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ int nw_range_place(const nw_ranges *r, const nw_expr *e) {
   return p.max;
 }
 
-// The greatest multiple that the facts say a term is of.
+// The greatest known divisor of a term, according to the facts.
 int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t) {
   int64_t k = t->coef == INT64_MIN ? 1 : t->coef;
   for (int i = 0; i < r->nfact; i++) {

@@ -1,4 +1,4 @@
-// Folding: what a constructor does with well-typed operands before it interns a node.
+// Folding: the simplifications of a constructor for well-typed operands, before it interns a node.
 #include "ir/expr/fold.h"
 
 static bool is_logic(nw_op op) { return op == NW_OP_AND || op == NW_OP_OR; }
@@ -27,7 +27,7 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
   nw_sum_init(&s, p, (nw_dtype)args[0]->type.dtype);
   nw_sum_add(&s, op == NW_OP_NEG ? -1 : 1, args[0]);
   if (n == 2) nw_sum_add(&s, op == NW_OP_SUB ? -1 : 1, args[1]);
-  // Index arithmetic is taken as whole numbers, so a number that does not fit must not come to stand in it.
+  // Index arithmetic is exact, so a number that does not fit must not become part of it.
   bool stays = s.wraps && nw_is_index(args[0]);
   const nw_expr *e = stays ? nw_raw(p, op, args[0]->type, n, args) : nw_sum_expr(&s);
   nw_sum_free(&s);
@@ -83,7 +83,7 @@ static bool all_broadcast(int n, const nw_expr *const *args) {
   return n > 0;
 }
 
-// The same value in every lane is computed once. Not so for math functions: a vector form may round differently.
+// A value that is the same in every lane is computed once. Except for math functions: a vector form may round differently.
 static const nw_expr *fold_broadcast(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   if (nw_op_has(op, 'M') || op == NW_OP_LOAD || op == NW_OP_REDUCE || op == NW_OP_RAMP || op == NW_OP_BROADCAST ||
       n > 3 || !all_broadcast(n, args))
@@ -115,7 +115,7 @@ static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw
 
 // ---------------------------------------------------------------- all of it
 
-// Operands of a commutative op stand in order. Not those of floats: people find their product as they wrote it.
+// Operands of a commutative op are sorted. Except floats: users find their product as they wrote it.
 static bool out_of_order(nw_op op, const nw_expr *const *a) {
   if (!nw_op_has(op, 'K') || is_logic(op) || nw_dtype_is_float((nw_dtype)a[0]->type.dtype)) return false;
   return nw_compare(a[0], a[1]) > 0;

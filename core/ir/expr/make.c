@@ -42,7 +42,7 @@ static bool same_type(const nw_expr *a, const nw_expr *b) {
   return a->type.dtype == b->type.dtype && a->type.lanes == b->type.lanes;
 }
 
-// What the assertions of nw_make hold the operands of an op to.
+// Preconditions of nw_make on the operands of an op.
 static __attribute__((unused)) bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
   if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
@@ -116,7 +116,7 @@ const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes) {
   return nw_intern(p, &head, &e);
 }
 
-// True when going through `mid` on the way from `from` loses nothing whatever the value.
+// True if converting from `from` to `mid` preserves every value.
 static bool widens(nw_dtype from, nw_dtype mid) {
   if (from == NW_BOOL) return true;
   if (nw_dtype_is_float(from) || nw_dtype_is_float(mid))
@@ -125,7 +125,7 @@ static bool widens(nw_dtype from, nw_dtype mid) {
   return nw_dtype_promote(from, mid) == mid;
 }
 
-// Halves are computed in f32 and rounded by a store or a cast, so an operation on them may have a value between two halves.
+// Halves are computed in f32 and rounded by a store or a cast, so an intermediate value may lie between two halves.
 bool nw_is_rounded(const nw_expr *e) {
   if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
   if (e->op == NW_OP_CAST) return true;
@@ -149,7 +149,7 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }
 
-// e converted: integers wrap, a float becomes an integer by cutting its fraction and saturating (NaN gives 0), floats
+// e converted: integers wrap, a float becomes an integer by truncation and saturation (NaN gives 0), floats
 // round to nearest even.
 const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e) {
   return e ? nw_make(p, NW_OP_CAST, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e) : NULL;

@@ -66,8 +66,8 @@ static bool safe_anywhere(void *env, const nw_expr *e) {
   return e->arg[1]->op == NW_OP_INT ? e->arg[1]->i != 0 : is_positive(o, e->arg[1]);
 }
 
-// Both branches are evaluated in a bound, so neither may divide by what only the condition keeps from being 0,
-// nor read what may be outside.
+// Both branches are evaluated in a bound, so neither may contain a divisor that is nonzero only under the condition,
+// nor a read that may be outside.
 static const nw_expr *bound_select(const over *o, const nw_expr *e, int sign) {
   const nw_expr *a = bound(o, e->arg[1], sign), *b = bound(o, e->arg[2], sign);
   if (!nw_visit(a, safe_anywhere, (void *)o) || !nw_visit(b, safe_anywhere, (void *)o) || !a || !b) return NULL;

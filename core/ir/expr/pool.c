@@ -1,4 +1,4 @@
-// The intern table: expressions, names, and what names stand for.
+// The intern table: expressions, names, and the objects behind names.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void release_symbols(nw_pool *p) {
   }
 }
 
-// With the last count go all expressions, and the pool's counts on what their symbols stand for.
+// The last release frees all expressions, and the pool's references to the objects of its symbols.
 void nw_pool_release(nw_pool *p) {
   if (!p || --p->refs > 0) return;
   release_symbols(p);
@@ -102,7 +102,7 @@ static uint64_t interned_hash(const char *name) {
 // The one copy of a name in this pool.
 const char *nw_pool_name(nw_pool *p, const char *s) { return intern_name(p, s)->text; }
 
-// Says what a name stands for; the pool keeps a count on the object. Defining it again with the same object does nothing.
+// Defines a name; the pool holds a reference to the object. Defining it again with the same object does nothing.
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object) {
   name_entry *e = intern_name(p, name);
   if (e->object == object) return;
@@ -119,7 +119,7 @@ const char *nw_dim_name(nw_pool *p, int d) {
   return nw_pool_name(p, name);
 }
 
-// What a name stands for, or NULL.
+// The object behind a name, or NULL.
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls) {
   name_entry *e = *name_slot(p, name, nw_hash_bytes(name, strlen(name)));
   if (cls) *cls = e ? e->cls : NULL;

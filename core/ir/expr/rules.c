@@ -1,7 +1,7 @@
-// rules.def at work. The rows are read once, by a parser for the little language they are written in, into patterns:
+// Applies rules.def. The rows are read once, by a parser for their small language, into patterns:
 // trees in one array. Matching a node tries the rules for its op.
 //
-// The kind of a rule is asked of the innermost operands, the ones called x: for "not x < y" that of x, not of x < y.
+// The kind of a rule is tested on the innermost operands x: for "not x < y" on x, not on x < y.
 #include "ir/expr/fold.h"
 #include <ctype.h>
 #include <pthread.h>
@@ -221,7 +221,7 @@ static bool is_kind(const char *kind, const nw_expr *x) {
   }
 }
 
-// Builds what a pattern stands for; its integers get the dtype t.
+// Builds the expression of a pattern; its integers get the dtype t.
 static const nw_expr *instantiate(const match *m, const pattern *p, nw_type t) {
   const nw_expr *a[3];
   int n = 0;

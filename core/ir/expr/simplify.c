@@ -5,7 +5,7 @@
 
 typedef struct simplifier {
   nw_ranges r; // its own copy of the facts
-  nw_memo *memo; // valid for the facts now known
+  nw_memo *memo; // valid for the current facts
 } simplifier;
 
 static const nw_expr *simplify(simplifier *s, const nw_expr *e);
@@ -80,7 +80,7 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
-// Known multiples of c go out, and if the quotient of the rest is one constant, so does the rest.
+// Known multiples of c are split off, and if the quotient of the rest is constant, so is the rest.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
   nw_sum all, multiple, rest;
@@ -137,7 +137,7 @@ static bool is_linear(const nw_expr *e) {
   return e->type.dtype == NW_INDEX && (e->op == NW_OP_RAMP || e->op == NW_OP_BROADCAST);
 }
 
-// What holds in the first and in the last lane of a linear comparison holds in between.
+// If a linear comparison holds in the first and in the last lane, it holds in between.
 static const nw_expr *compare_lanes(simplifier *s, const nw_expr *e) {
   nw_op op = (nw_op)e->op;
   if ((op != NW_OP_LT && op != NW_OP_LE) || !is_linear(e->arg[0]) || !is_linear(e->arg[1])) return e;
@@ -166,16 +166,16 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   return NW_BY(select_under, nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b}));
 }
 
-// Can the evaluation of e go wrong where its value does not matter? A load may be outside, a divisor 0.
+// True if evaluating e may fail where its value does not matter: a load may be outside, a divisor 0.
 static bool cannot_fail(void *env, const nw_expr *e) {
   (void)env;
   bool divides = (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !NW_MUTATED(logic_guards_divisors);
   return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
 }
 
-// The value of the right side of `and` matters only where the left holds, that of `or` where it does not. But both sides are
-// evaluated: a load or a quotient on the right is evaluated also where it does not matter, so what is known there does not
-// hold for it.
+// The value of the right side of `and` matters only if the left is true, that of `or` only if it is false. But both sides are
+// evaluated, also where the right one does not matter: so a load or a quotient on the right may not use
+// the left condition.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
   const nw_expr *a = simplify(s, e->arg[0]);
@@ -203,8 +203,8 @@ static const nw_expr *with_args(nw_pool *p, const nw_expr *e, const nw_expr *con
   return nw_intern(p, &head, args);
 }
 
-// True if constants stand for all operands, and the whole number that they make does not fit. Folding wraps, so such a number
-// must not come to stand in index arithmetic: e may be a bound, which no iteration evaluates.
+// True if all operands are constants, and their exact result does not fit. Folding wraps, so such a number
+// must not become part of index arithmetic: e may be a bound that no iteration evaluates.
 static bool leaves_index(const nw_expr *e, const nw_expr *const *args) {
   if (!nw_is_index(e) || e->n != 2) return false;
   int64_t a, b, r;
@@ -226,7 +226,7 @@ static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
   return e;
 }
 
-// The number that the facts say e is; NULL: they do not. A fact `M % 8 == 3` makes M % 8 a 3.
+// The number that the facts give for e; NULL: none. A fact `M % 8 == 3` gives 3 for M % 8.
 static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   if (fact->op == NW_OP_AND) {
     const nw_expr *left = number_of(fact->arg[0], e);
@@ -236,7 +236,7 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   return is ? fact->arg[1] : NULL;
 }
 
-// In the place of data a number makes index arithmetic of what wrapped, so it must be as small as an index is.
+// Replacing data by a number turns wrapping arithmetic into index arithmetic, so the number must be as small as an index.
 static bool fits_index(const nw_expr *number) { return llabs(number->i / 2) < INT64_C(1) << 46; }
 
 static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {
@@ -261,7 +261,7 @@ static const nw_expr *simplify(simplifier *s, const nw_expr *e) {
   return out;
 }
 
-// Simplifies e where its variables are in their ranges and the facts hold.
+// Simplifies e for variables in their ranges and facts that hold.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e) {
   if (!e) return NULL;
   simplifier s = {.r = *r};

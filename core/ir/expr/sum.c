@@ -37,7 +37,7 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// a + b and a*b in the sum's ring; notes what does not fit 64 bits, or could not be negated.
+// a + b and a*b in the sum's ring; records whether a result exceeds 64 bits, or could not be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
   s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;
@@ -148,7 +148,7 @@ void nw_sum_drop_zeros(nw_sum *s) {
   s->n = n;
 }
 
-// The term c*(x // c), which with x % c makes x; NULL if the sum has none. c may be symbolic.
+// The term c*(x // c), which with x % c gives x; NULL if the sum has none. c may be symbolic.
 static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   const nw_expr *x = rem->atom->arg[0], *c = rem->atom->arg[1];
   for (int i = 0; i < s->n; i++) {
@@ -198,7 +198,7 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// What the sum is written to begin with, so that it need not begin with a minus: the first positive term, else a
+// The first term when the sum is written, chosen so that it need not begin with a minus: the first positive term, else a
 // positive constant (-1), else the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
@@ -224,8 +224,8 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 // ---------------------------------------------------------------- products
 
-// Takes out of a sum what divides all its coefficients, and a sign, so that (2*i + 2)*j and 2*(i + 1)*j are one
-// product: the first term of what is left is positive.
+// Takes the common factor of all coefficients, and a sign, out of a sum, so that (2*i + 2)*j and 2*(i + 1)*j are the same
+// product: the first remaining term is positive.
 static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);

@@ -1,25 +1,25 @@
-// Unification of a nest with the description of an intrinsic: loops, block, body, and where its tiles lie.
+// Unification of a nest with the description of an intrinsic: loops, block, body, and the positions of its tiles.
 //
-// The body decides which accesses correspond; then a pairing of the loops is looked for under which every tile is a
-// window of its buffer: affine, with one and the same place and strides in all of its accesses. What is compared are
-// physical positions, so layouts count.
+// The body determines which accesses correspond; then a pairing of the loops is searched under which every tile is a
+// window of its buffer: affine, with the same position and strides in all of its accesses. Physical positions are
+// compared, so layouts count.
 #include "ir/program/intrinsic.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
   MAX_ACCESSES = 64,
-  MAX_LOOPS = 7, // every pairing is tried
-  MAX_FLIPS = 8, // and every way to turn operands
+  MAX_LOOPS = 7, // limit: every pairing is tried
+  MAX_FLIPS = 8, // limit: every way to swap operands is tried
 };
-enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // how far an attempt came; PAIRED and more: so many accesses fit
+enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED and more: number of matching accesses
 
 typedef struct use {
   const nw_intrinsic_arg *arg;
   int n;
   const nw_expr *const *mine, *const *theirs; // indices, in block variables of the description and of the nest
   const char *buffer; // theirs
-  int nphysical; // where that lies: at the start of the loops, and what each of them adds
+  int nphysical; // its physical position: at the start of the loops, and the coefficient of each
   const nw_expr *base[NW_MAX_TILE_DIMS];
   int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS];
 } use;
@@ -30,16 +30,16 @@ typedef struct unify {
   nw_match *out;
   nw_ranges r; // at the block
   int nloops;
-  const nw_stmt *loop[NW_MAX_DEPTH]; // of the nest, of more than one iteration
+  const nw_stmt *loop[NW_MAX_DEPTH]; // loops of the nest with more than one iteration
   int nunits;
-  const nw_stmt *unit[NW_MAX_DEPTH]; // of one
-  unsigned flips; // bit i: the i-th pair of operands that may be turned round is
+  const nw_stmt *unit[NW_MAX_DEPTH]; // loops with one iteration
+  unsigned flips; // bit i: the operands of the i-th commutative pair are swapped
   int nflips, naccesses;
   use access[MAX_ACCESSES];
   int pair[NW_MAX_DEPTH]; // loop of the description -> loop of the nest
   bool used[NW_MAX_DEPTH];
   bool paired; // some pairing of the loops had the right extents
-  int reached, said; // how far this attempt is, and how far the one was that the message is about
+  int reached, said; // progress of this attempt, and of the one that the message describes
 } unify;
 
 // ---- saying what differs: of all that was tried, what went furthest; the first of those
@@ -67,7 +67,7 @@ static bool differs_in(unify *u, const nw_stmt *at, const char *expected, const 
   return differs(u, at, nw_xstrdup(expected), nw_xstrdup(found));
 }
 
-// As the reader of the nest sees it: in loop variables.
+// As shown to the reader of the nest: in terms of loop variables.
 static char *seen(const unify *u, const nw_expr *e) {
   return nw_expr_show(nw_simplify(&u->r, nw_block_bound(u->p, u->out->block, e)));
 }
@@ -107,7 +107,7 @@ static bool take_loop(unify *u, const nw_stmt *s) {
   return true;
 }
 
-// Down through loops with nothing beside them to the block.
+// Descends through perfectly nested loops to the block.
 static const nw_stmt *descend(unify *u, const nw_stmt *s) {
   if (s->kind == NW_CALL) s = s->nkids == 1 ? s->kid[0] : s;
   while (s->kind == NW_LOOP) {
@@ -151,7 +151,7 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// Where the nest owns the init, it must be the first part of the reduction, and hold all that comes before its end.
+// If the nest owns the init, it must be the first part of the reduction, and contain all iterations before its end.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
   for (int i = 0; i < b->block.nvars; i++) {
@@ -201,7 +201,7 @@ static bool same_block(unify *u) {
   return same_init(u);
 }
 
-// e without the loops of one iteration, innermost first: one may begin where another stands.
+// e without the loops of one iteration, innermost first: the begin of one may use another.
 static const nw_expr *without_units(const unify *u, const nw_expr *e) {
   for (int i = u->nunits - 1; i >= 0; i--)
     e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
@@ -214,7 +214,7 @@ static bool uses_loops(const unify *u, const nw_expr *e) {
   return false;
 }
 
-// What a condition says about loops outside goes around the call; the others have no place in a tile.
+// Conditions on outer loops become a guard of the call; other conditions are not possible in a tile.
 static bool take_where(unify *u, const nw_expr *cond) {
   if (!cond) return true;
   if (cond->op == NW_OP_AND) return take_where(u, cond->arg[0]) && take_where(u, cond->arg[1]);
@@ -243,7 +243,7 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
-// The operands of a sum or product may stand the other way round, which rounds the same: u->flips says where to look so.
+// The operands of a sum or product may be swapped, which rounds the same: u->flips says where.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   bool flip = false;
   if (nw_op_has((nw_op)mine->op, 'K')) flip = u->flips >> u->nflips++ & 1;
@@ -274,7 +274,7 @@ static bool same_body(unify *u, unsigned flips) {
 
 // ---- where the tiles lie
 
-// What the loops of the nest add to an index, and what is left.
+// The coefficients of the nest's loops in an index, and the rest.
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;
@@ -338,7 +338,7 @@ static bool place_accesses(unify *u) {
   return true;
 }
 
-// What the loops of the description add to dimension d of a tile, its value at their start last.
+// The coefficients of the description's loops in dimension d of a tile; the last entry is its value at their start.
 static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef) {
   int64_t at;
   nw_intrinsic_index(u->in, a->mine[d], coef, &at);
@@ -350,7 +350,7 @@ static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef)
   return at;
 }
 
-// The window under which this access fits the pairing; false when there is none.
+// The window under which this access fits the pairing; false if there is none.
 static bool window_of(const unify *u, const use *a, nw_window *w) {
   nw_pool *p = u->p->pool;
   int64_t coef[NW_MAX_TILE_DIMS][NW_MAX_DEPTH], start[NW_MAX_TILE_DIMS];
@@ -383,7 +383,7 @@ static bool same_window(const unify *u, const nw_window *a, const nw_window *b) 
   return true;
 }
 
-// A fixed stride is one along the last physical dimension: no other has a stride known here.
+// A fixed stride is along the last physical dimension: strides of other dimensions are not known here.
 static int wrong_stride(const use *a, const nw_window *w) {
   for (int d = 0; d < a->n; d++) {
     const nw_tile_dim *dim = &a->arg->dim[d];
@@ -449,7 +449,7 @@ static bool pair_loops(unify *u) {
   return u->paired ? false : loops_differ(u);
 }
 
-// Tiles of outputs overlap no other tile.
+// Tiles of outputs do not overlap other tiles.
 static bool apart(unify *u) {
   u->reached = u->said + 1;
   for (int i = 0; i < u->in->nargs; i++)
@@ -461,7 +461,7 @@ static bool apart(unify *u) {
   return true;
 }
 
-// Every way to turn the operands of what commutes, the plain one first.
+// All ways to swap the operands of commutative operations, the plain one first.
 static bool match_body(unify *u) {
   for (unsigned flips = 0, ways = 1; flips < ways; flips++) {
     u->reached = flips ? OTHER_BODY : BODY;

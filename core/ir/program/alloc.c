@@ -1,5 +1,5 @@
-// Where storage stands: what outlives every loop is in the program's flat list, with its first and last use; the rest is in
-// the tree, around what uses it. So the nesting of a program is that of its loops, however many temporaries it has.
+// Location of allocations: storage that outlives every loop is in the program's flat list, with its first and last use; the
+// rest is in the tree, around its uses. So the nesting of a program is that of its loops, however many temporaries it has.
 #include "ir/program/valid.h"
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b) {
 typedef struct uses {
   int n, *row; // rows of the table of buffers, by name
   nw_program *p;
-  int at; // the statement of the root that is looked at
+  int at; // the current statement of the root
 } uses;
 
 static int by_name(const void *a, const void *b, void *of) {
@@ -83,7 +83,7 @@ static bool use_stmt(void *env, nw_stmt *s) {
   return true;
 }
 
-// Notes the first and last use of what is in the flat list.
+// Records the first and last use of the entries of the flat list.
 static void find_uses(nw_program *p) {
   uses u = {.n = p->nbuffers, .p = p, .row = nw_xcalloc((size_t)p->nbuffers + 1, sizeof *u.row)};
   bool any = false;
@@ -109,7 +109,7 @@ static int places_of(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// Several places are several things: each stays where it is.
+// Allocations in several places are different objects: each stays where it is.
 static bool outlives_loops(const nw_program *p, const nw_stmt *s, nw_buffer **b) {
   if (s->kind != NW_ALLOC) return false;
   *b = nw_find_buffer(p, s->alloc.buffer);
@@ -130,7 +130,7 @@ static void lift_allocs(nw_program *p, nw_stmt *in, nw_vec *out) {
   }
 }
 
-// Storage whose scope is not global any more has a place: around what uses it.
+// Storage whose scope is no longer global moves into the tree: around its uses.
 static void sink(nw_program *p, nw_buffer *b) {
   nw_stmt *a = b->alloc;
   int first = a->alloc.first, n = a->alloc.last - first + 1;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 enum {
-  MOST_RESIDUES = 256, // of one question
-  MOST_QUESTIONS = 1 << 15, // then facts are asked for version by version
-  MOST_KNOWN = 8, // residues at one place
+  MOST_RESIDUES = 256, // limit for one node
+  MOST_QUESTIONS = 1 << 15, // limit for the tree; then facts are tested version by version
+  MOST_KNOWN = 8, // limit for residues at one node
 };
 
 // ---- facts as what the tree can ask for
@@ -23,7 +23,7 @@ typedef struct version {
   term *term;
 } version;
 
-// What was answered on the way to a place in the tree.
+// Facts known from the answers on the path to a node.
 typedef struct residue {
   int size;
   int64_t modulo, value;
@@ -123,7 +123,7 @@ static answer all_hold(const maker *x, const version *v) {
   return all;
 }
 
-// Of these versions those that may be meant, up to the first that is where it is come to.
+// The versions that may still be selected, up to the first whose facts all hold here.
 static int possible(const maker *x, int n, version *const *from, version **out) {
   int m = 0;
   for (int i = 0; i < n; i++) {
@@ -157,7 +157,7 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Where the intervals of a size begin and end, inside of what is known, in order and each once.
+// The ends of the intervals of a size, inside the known range, sorted and unique.
 static int borders(const maker *x, int n, version *const *v, int size, int64_t *out) {
   int m = 0, kept = 0;
   for (int i = 0; i < n; i++)
@@ -179,7 +179,7 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// The middle border of the size that has most; false where there is none.
+// The middle end of the size that has most; false if there is none.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;
@@ -191,7 +191,7 @@ static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   return most > 0;
 }
 
-// The largest modulus: what divides it is answered with it.
+// The largest modulus: its answer also gives the remainders of its divisors.
 static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   *out = (nw_choice){.kind = NW_RESIDUE};
   for (int i = 0; i < n; i++)
@@ -202,7 +202,7 @@ static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   return out->number > 0 && x->nknown < MOST_KNOWN;
 }
 
-// What is open of the first version's facts.
+// The undecided facts of the first version.
 static nw_choice asking(const maker *x, const version *v) {
   nw_choice c = {.kind = NW_HOLDING};
   for (int i = 0; i < v->n; i++)

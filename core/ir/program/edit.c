@@ -37,7 +37,7 @@ nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k) {
   return s;
 }
 
-// The name is taken as it is: ask nw_unique_loop_name first.
+// The name is used as it is: call nw_unique_loop_name first.
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent) {
   nw_stmt *s = nw_new_stmt(p, NW_LOOP);
   s->loop.var = nw_var(p->pool, name);
@@ -67,7 +67,7 @@ void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid) {
 }
 
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos) {
-  (void)p; // but for the assertion
+  (void)p; // used only in the assertion
   NW_MUST(!p->frozen && pos >= 0 && pos < parent->nkids);
   for (int i = pos + 1; i < parent->nkids; i++) parent->kid[i - 1] = parent->kid[i];
   parent->nkids--;
@@ -99,7 +99,7 @@ static void map_all(map *m, int n, const nw_expr **e) {
   for (int i = 0; i < n; i++) map_one(m, &e[i]);
 }
 
-// Every expression in loop variables that s itself holds; not the body of a block, which has variables of its own.
+// Every expression in loop variables of s itself; not the body of a block, which has its own variables.
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ:
@@ -133,7 +133,7 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
-// Lowering is no step: under it what changes keeps its number.
+// Lowering is not a step: changed statements keep their number.
 static void changed_now(const nw_program *p, nw_stmt *s) {
   if (s->step < p->step) s->step = p->step;
 }
@@ -157,7 +157,7 @@ static const nw_expr *rename_in(void *env, const nw_expr *e) {
   return nw_subst_n(r->pool, e, r->n, r->var, r->by);
 }
 
-// Holds for s itself as well; a statement that changes becomes one of this step.
+// Also applies to s itself; a changed statement gets the number of this step.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by) {
   NW_MUST(!p->frozen);
   renaming r = {.pool = p->pool, .n = 1, .var = &var, .by = &by};

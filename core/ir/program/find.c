@@ -1,4 +1,4 @@
-// Finding statements, walking over them, and what holds at a place.
+// Finding statements, walking over them, and the facts at a position.
 #include "ir/program/program.h"
 
 // ---- walking
@@ -31,7 +31,7 @@ static bool walk_down(walk *w, nw_stmt *s, int pos) {
   return more;
 }
 
-// True when f never said stop.
+// True if f never stopped.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env) {
   walk w = {.p = p, .f = f, .env = env};
   return walk_down(&w, p->root, 0);
@@ -105,7 +105,7 @@ nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {
   return b && b->alloc ? b->alloc : find_named(p, NW_ALLOC, buffer);
 }
 
-// Most names are of one pool: then pointers tell them apart.
+// Most names are in one pool: then comparing pointers is sufficient.
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
   for (int i = 0; name && i < p->nbuffers; i++)
     if (p->buffer[i]->name == name) return p->buffer[i];
@@ -139,8 +139,8 @@ static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {
   nw_ranges_push(r, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
 }
 
-// Makes r (the caller frees it). Guards hold strictly below themselves, so the statement a path ends in can be asked
-// whether its own condition is needed; `path` may be NULL: sizes and facts only.
+// Makes r (the caller frees it). Guards hold strictly below themselves, so the caller can test whether the condition of the
+// statement at the end of the path is needed; `path` may be NULL: sizes and facts only.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
   int last = path ? path->n - 1 : -1;
   nw_ranges_around(r, p, path);

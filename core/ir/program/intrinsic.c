@@ -1,4 +1,4 @@
-// The session's table of intrinsics, and what a description may be.
+// The session's table of intrinsics, and the conditions on a description.
 #include "ir/program/intrinsic.h"
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ int nw_intrinsic_count(nw_ctx *c) { return table_of(c)->all.n; }
 
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i) { return table_of(c)->all.at[i]; }
 
-// The latest of its name, or the one with that id.
+// The latest one of that name, or the one with that id.
 const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name) {
   const table *t = table_of(c);
   for (int i = t->all.n - 1; name && i >= 0; i--) {
@@ -40,7 +40,7 @@ const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < t->all.n; i++) {
     nw_intrinsic *old = t->all.at[i];
     if (strcmp(old->id, in->id)) continue;
-    nw_vec_remove(&t->all, i); // the same again: the latest of its name now
+    nw_vec_remove(&t->all, i); // the same one again: now the latest of its name
     nw_vec_push(&t->all, old);
     nw_intrinsic_free(in);
     return old;
@@ -49,7 +49,7 @@ const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in) {
   return in;
 }
 
-// The library stays open: kernels may hold code of it.
+// The library stays open: kernels may use its code.
 void nw_intrinsic_free(nw_intrinsic *in) {
   if (!in) return;
   nw_program_release(in->description);
@@ -122,7 +122,7 @@ static nw_intrinsic_arg *arg_named(nw_intrinsic *in, const char *name) {
   return NULL;
 }
 
-// A variable of the body outside of an index would make what is computed depend on where the tile lies.
+// If the body used a variable outside an index, its results would depend on the position of the tile.
 static bool index_only(const nw_expr *e) {
   if (e->op == NW_OP_VAR) return false;
   for (int i = 0; e->op != NW_OP_LOAD && i < e->n; i++)
@@ -154,7 +154,7 @@ static bool moves_another(const nw_intrinsic *in, const nw_expr *const *index, i
   return false;
 }
 
-// Each dimension longer than 1 needs a loop that moves along it alone: by that its stride is told.
+// Each dimension longer than 1 needs a loop that moves only along it: this loop determines its stride.
 static bool own_loop(nw_ctx *c, nw_intrinsic *in, nw_intrinsic_arg *a, const nw_expr *const *index, int d) {
   int64_t coef[NW_MAX_DEPTH], rest;
   nw_tile_dim *dim = &a->dim[d];

@@ -1,4 +1,4 @@
-// Where a reduction that owns its init begins: the judge and lowering ask the same function.
+// Where a reduction that owns its init begins: the judge and lowering use the same function.
 #include "ir/program/lift.h"
 
 static bool uses_reduce_loop(const nw_lift *l, const nw_expr *e) {
@@ -23,7 +23,7 @@ bool nw_lift_starts(const nw_lift *l) {
   return true;
 }
 
-// Does nothing between the outermost reduce loop and the block hinder it?
+// True if the statements between the outermost reduce loop and the block allow lifting.
 static bool path_allows(const nw_lift *l) {
   for (int i = l->outer; i < l->path.n - 1; i++) {
     const nw_stmt *s = l->path.at[i];
@@ -46,7 +46,7 @@ bool nw_lifts(const nw_lift *l) {
   return true;
 }
 
-// Is the block never reached, as far as is known? Then one of its reduction's loops has no iteration.
+// True if the block is known to be never reached. Then one of its reduction's loops has no iteration.
 static bool over_nothing(const nw_lift *l) {
   nw_pool *pool = l->p->pool;
   for (int i = l->outer; i < l->path.n; i++) {
@@ -59,7 +59,7 @@ static bool over_nothing(const nw_lift *l) {
   return false;
 }
 
-// From being at a block that is never reached anything would follow.
+// From contradictory facts, at a block that is never reached, anything could be proven.
 static void known_there(nw_lift *l) {
   nw_ranges_of(&l->r, l->p, &l->path);
   if (l->block->block.where) nw_ranges_fact(&l->r, l->block->block.where);

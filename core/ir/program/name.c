@@ -1,10 +1,10 @@
-// Names: which are allowed, and how a fresh one is found. A name is the plain one if it is free, else name_1, name_2...
+// Names: the valid ones, and how a new one is found. A name is the plain one if it is free, else name_1, name_2...
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
 #include <stdlib.h>
 
-// A name handed out since the clone, in the name space of `kind`.
+// A name used since the clone, in the name space of `kind`.
 struct nw_taken {
   struct nw_taken *next;
   const char *name;
@@ -12,7 +12,7 @@ struct nw_taken {
 };
 enum { LOOPS, BLOCKS, BUFFERS };
 
-// Which of want, want_1, ... are in use: bit i stands for want_i, bit 0 for want itself.
+// Which of want, want_1, ... are in use: bit i is for want_i, bit 0 for want itself.
 typedef struct used {
   const char *want;
   size_t len;
@@ -75,7 +75,7 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
   return t->name;
 }
 
-// One walk over the names, so that making n of them from one stem stays far from cubic.
+// One walk over the names, so that making n of them from one stem stays far below cubic time.
 static const char *unique(nw_program *p, const char *want, int space) {
   used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
@@ -87,12 +87,12 @@ static const char *unique(nw_program *p, const char *want, int space) {
   return space == BUFFERS ? nw_pool_name(p->pool, name) : hand_out(p, space, name);
 }
 
-// Loops keep clear of the symbolic sizes too: both stand in the same expressions.
+// Loops also avoid the names of symbolic sizes: both occur in the same expressions.
 const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique(p, want, LOOPS); }
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
-// Buffers enter their table as they are made: asking twice gives one answer.
+// Buffers enter their table when they are made: asking twice gives the same answer.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
 // ---- what may be a name

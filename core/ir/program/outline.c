@@ -1,4 +1,4 @@
-// A scheduled program as rows, and what it is called with.
+// A scheduled program as rows, and its parameters.
 #include "ir/text/lines.h" // nw_node_text
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static void add_row(outline *o, nw_outline_row r, int depth, char *text) {
   o->row[o->n++] = r;
 }
 
-// Storage that outlives every loop stands before the statement of the root that uses it first.
+// Storage that outlives every loop comes before the statement of the root that uses it first.
 static void add_storage(outline *o, const nw_program *p, int at, int depth) {
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_stmt *s = p->buffer[i]->alloc;

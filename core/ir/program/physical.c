@@ -1,4 +1,4 @@
-// Where the elements of a buffer lie: the allocated box, the layout, row-major strides.
+// Memory layout of a buffer: the allocated box, the layout, row-major strides.
 //
 // A parameter is row-major over its shape. A temporary stores only the box of its allocation, at extents that do not
 // depend on the loops around it (their upper bound), so that strides are constants wherever the sizes are.
@@ -6,7 +6,7 @@
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
 
-// No smaller than what lies inside, so that no two elements share a place.
+// At least as large as the inner part, so that no two elements share a location.
 static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
   for (int i = 0; i < b->nstrides; i++) {
     if (b->stride[i].dim != d) continue;
@@ -99,7 +99,7 @@ static nw_physical *row_major(const box *b) {
   return place;
 }
 
-// The part of one physical dimension that the box reaches; the whole of it where that cannot be said.
+// The part of one physical dimension that the box covers; all of it if this is unknown.
 static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
                        const nw_expr **extent) {
   nw_pool *pool = b->p->pool;
@@ -155,7 +155,7 @@ static const nw_expr *position(const nw_physical *place, const nw_ranges *r, con
   return nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
 }
 
-// e*stride with the product spread over e's sum, so that what does not change in a loop is a term of its own.
+// e*stride with the product distributed over e's sum, so that loop-invariant terms are separate.
 static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride) {
   if (e->op == NW_OP_ADD) return nw_add(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
   if (e->op == NW_OP_SUB) return nw_sub(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));

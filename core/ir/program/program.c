@@ -1,4 +1,4 @@
-// Programs as objects: made, cloned for the next step, frozen, counted.
+// Programs as objects: creating, cloning for the next step, freezing, counting.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -134,7 +134,7 @@ void nw_mark_unsafe(nw_program *p) {
 
 // ---- frozen and counted
 
-// A broken invariant is a fault of this library, never of the user, who keeps the session and everything before.
+// A broken invariant is a bug in this library, never the user's fault; the session and all earlier versions stay usable.
 nw_program *nw_program_freeze(nw_program *p) {
   if (!p) return NULL;
   nw_settle_allocs(p);

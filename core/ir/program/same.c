@@ -1,4 +1,4 @@
-// When two programs are the same. Within one pool equal expressions are one pointer; of two pools they are compared node
+// Equality of programs. Within one pool, equal expressions have the same pointer; expressions of two pools are compared node
 // by node.
 #include "ir/program/tags.h"
 

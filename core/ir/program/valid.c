@@ -26,7 +26,7 @@ static void names_grow(names *s) {
   free(old.at);
 }
 
-// False when it was there.
+// False if it was already there.
 static bool names_add(names *s, const char *name) {
   if (2 * (s->n + 1) > s->cap) names_grow(s);
   size_t i = slot_of(s, name);
@@ -57,7 +57,7 @@ static bool flaw(check *c, int at, const char *fmt, ...) {
 
 // ---- expressions: which variables and which buffers
 
-// What an expression may use besides the sizes.
+// Names that an expression may use besides the sizes.
 typedef enum scope_kind { SIZES, LOOPS, BODY, LAYOUT } scope_kind;
 static const char *const scope_noun[] = {
     [SIZES] = "a size",
@@ -113,7 +113,7 @@ static bool in_scope(const scope *s, const char *name) {
   return is_size(s->c->p, name);
 }
 
-// Blocks index as the computation does; lowered code has one linear index, and perhaps a mask, once storage is laid out.
+// Blocks index as the computation does; lowered code has one linear index, and possibly a mask, after storage is laid out.
 static bool check_load(const scope *s, int id, const nw_expr *e) {
   const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
   if (!b) return flaw(s->c, id, "%s reads %s, which is not a buffer", s->what, e->name);
@@ -142,7 +142,7 @@ static bool check_expr(scope *s, const char *what, const nw_expr *e) {
   return nw_visit(e, check_node, s);
 }
 
-// The same, and of this type.
+// The same, with a check of the type.
 static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t, int lanes) {
   if (!check_expr(s, what, e)) return false;
   if (e->type.dtype == t && e->type.lanes == lanes) return true;
@@ -289,7 +289,7 @@ static bool check_alloc(check *c, const nw_stmt *s) {
          check_indices(&around, "an alloc", s->alloc.n, s->alloc.extent);
 }
 
-// One that is lowered has an index in the place of a box.
+// A lowered prefetch has an index instead of a box.
 static bool check_prefetch(check *c, const nw_stmt *s) {
   scope around = {.c = c, .kind = LOOPS, .stmt = s};
   const nw_buffer *b = nw_find_buffer(c->p, s->prefetch.buffer);

@@ -66,7 +66,7 @@ static void merge(nw_lines *out, const nw_lines *a, const nw_lines *b) {
 
 // ---- folding
 
-// The lines above line i that it is inside of, and its neighbours, but not the end of a nest that is over.
+// The enclosing lines of line i, and its neighbours, but not the end of a finished nest.
 static void keep_around(const nw_lines *l, bool *keep, int i) {
   int indent = l->line[i].indent;
   for (int j = i - CONTEXT; j <= i + CONTEXT; j++)
@@ -78,7 +78,7 @@ static void keep_around(const nw_lines *l, bool *keep, int i) {
     }
 }
 
-// A run of one line is not worth folding.
+// A run of one line is not folded.
 static void keep_single(const nw_lines *l, bool *keep) {
   for (int i = 0; i < l->n; i++)
     if (!keep[i] && (i == 0 || keep[i - 1]) && (i == l->n - 1 || keep[i + 1])) keep[i] = true;

@@ -17,7 +17,7 @@ static void print_name(printer *p, const char *name) {
   nw_str_addn(p->out, name, at ? (size_t)(at - name) : strlen(name));
 }
 
-// Enough digits to give the same value back, no more.
+// As many digits as necessary to give the same value back.
 static void digits(char *buf, size_t size, double v, bool single) {
   for (int n = 1; n <= 17; n++) {
     snprintf(buf, size, "%.*g", n, v);
@@ -82,7 +82,7 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
-// How strongly the operands must bind. More than the grammar needs where people misread: (i // 4)*8. Less in a product
+// Binding strength that operands need. More than the grammar requires where readers would misread: (i // 4)*8. Less in a product
 // of integers, which is the same in any order: 32*i*j.
 static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
@@ -139,7 +139,7 @@ void nw_expr_print(nw_str *out, const nw_expr *e) {
   print_at(&p, e, 0);
 }
 
-// For people: names without the serials that tell tensor expressions apart.
+// For users: names without the serials that distinguish tensor expressions.
 char *nw_expr_show(const nw_expr *e) {
   nw_str out = {0};
   printer p = {&out, false};

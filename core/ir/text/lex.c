@@ -1,4 +1,4 @@
-// Tokens of the text form, one ahead. Indentation belongs to the line a token stands in.
+// Tokens of the text form, with one token of lookahead. Indentation belongs to the line of a token.
 #include "ir/text/parse.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
@@ -153,7 +153,7 @@ bool nw_end_line(nw_parser *ps) {
   return true;
 }
 
-// The word of a line, unless it is a buffer being stored to.
+// The keyword of a line, unless it is a buffer that is stored to.
 bool nw_begins(const nw_parser *ps, const char *word) { return nw_at(ps, word) && !nw_follows(ps, "["); }
 
 bool nw_accept_word(nw_parser *ps, const char *word) {
@@ -188,7 +188,7 @@ void nw_note_line(nw_parser *ps, int id, const nw_token *at) {
 
 // ---- errors
 
-// The first error of a parse wins, whoever saw it.
+// The first error of a parse is kept.
 static void *fail_at(nw_parser *ps, nw_code code, const nw_token *at, const char *fmt, va_list args) {
   char text[400];
   if (ps->failed) return NULL;

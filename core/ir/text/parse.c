@@ -1,4 +1,4 @@
-// The full text form of a program, read back. Bad text never aborts: it is reported with its line and column, and what
+// Parser of the full text form of a program. Invalid text never aborts: it is reported with line and column, and what
 // was made so far is freed.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
@@ -51,7 +51,7 @@ static bool fused(nw_parser *ps, nw_stmt *s) {
   return true;
 }
 
-// Is this `0..fuse(`? Then *after stands before the parenthesis.
+// True if this is `0..fuse(`. Then *after is at the parenthesis.
 static bool at_fuse(const nw_parser *ps, nw_parser *after) {
   *after = *ps;
   if (ps->tok.kind != NW_TOK_INT || ps->tok.n != 1 || *ps->tok.s != '0') return false;
@@ -122,7 +122,7 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   return nw_end_line(ps) ? s : NULL; // in the program's flat list
 }
 
-// In lowered code one index.
+// In lowered code there is one index.
 static bool one_index(nw_parser *ps, nw_stmt *s) {
   nw_parser ahead = *ps;
   int depth = 0;

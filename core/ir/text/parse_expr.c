@@ -1,5 +1,5 @@
-// Expressions: precedence climbing over the rows of ops.def. The constructors fold, and what they make of their own
-// printed form is that form again.
+// Expressions: precedence climbing over the rows of ops.def. The constructors fold, and reading a printed expression
+// gives the same expression.
 #include "ir/expr/fold.h"
 #include "ir/text/parse.h"
 #include <errno.h>
@@ -12,7 +12,7 @@ static const nw_expr *climb(nw_parser *ps, int least);
 
 // ---- applying operations
 
-// What a constructor said becomes an error at the place of the operator.
+// The message of a constructor becomes an error at the position of the operator.
 static const nw_expr *blame(nw_parser *ps, const nw_token *at, const nw_expr *e) {
   const nw_diag *d = nw_error(ps->ctx);
   char message[300] = "this expression has a type error";
@@ -36,7 +36,7 @@ static const nw_expr *make(nw_pool *pool, nw_op op, int n, const nw_expr *const 
   return nw_make(pool, op, args[0]->type, n, args);
 }
 
-// Operands of one type need no promotion, and printed programs have no others.
+// Operands of one type need no promotion, and printed programs have only such operands.
 static const nw_expr *apply(nw_parser *ps, const nw_token *at, nw_op op, int n, const nw_expr *const *args) {
   bool alike = takes(op, args[0]->type.dtype);
   for (int i = 1; i < n; i++) {
@@ -242,7 +242,7 @@ static const nw_expr *operand(nw_parser *ps) {
 
 // ---- infix
 
-// The operation the token stands for; > and >= are < and <= with their operands exchanged.
+// The operation of the token; > and >= are < and <= with exchanged operands.
 static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
   *swap = nw_at(ps, ">") || nw_at(ps, ">=");
   if (*swap) return *op = nw_at(ps, ">") ? NW_OP_LT : NW_OP_LE, true;
@@ -263,7 +263,7 @@ static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"
 
 static bool is_integer(const nw_expr *e) { return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype); }
 
-// One by one, as whoever makes expressions adds.
+// One by one, like the constructors.
 static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   while (left && at_sum(ps) && is_integer(left)) {
     nw_token at = ps->tok;
@@ -274,9 +274,9 @@ static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   return left;
 }
 
-// A sum of integers as a whole. Adding one by one would make a canonical sum of every beginning of it. Ends after the
-// first operand of another type, which is added the usual way. An index that leaves 64 bits stays as it is written, so such a
-// sum is read again, in steps.
+// Reads a sum of integers as a whole. Adding one by one would make a canonical sum of every prefix. Ends after the
+// first operand of another type, which is added in the usual way. An index that exceeds 64 bits is not simplified, so such a
+// sum is read again, step by step.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
   nw_parser before = *ps;
   nw_sum sum;

@@ -17,7 +17,7 @@ static bool fact_line(nw_parser *ps, nw_vec *facts) {
   return e;
 }
 
-// How many steps no judge has seen.
+// Number of unsafe steps.
 static bool unjudged_line(nw_parser *ps) {
   nw_token at = ps->tok;
   const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
@@ -93,7 +93,7 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
 
 typedef struct tables {
   nw_vec sizes, facts;
-  int assumed; // the last of the facts
+  int assumed; // number of assumed facts, the last ones
 } tables;
 
 // One line of the tables; *more is false at the first statement.

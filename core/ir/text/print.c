@@ -1,5 +1,5 @@
-// The text of a program. One walk makes the lines of both forms: the full one, which parses back and is a plain
-// account of every field, and the short one for people, in which blocks speak of the loops around them.
+// The text of a program. One walk makes the lines of both forms: the full one, which can be parsed and shows
+// every field, and the short one for users, in which blocks use the enclosing loops.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
 #include "ir/program/tags.h"
@@ -26,7 +26,7 @@ static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT
 
 static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
-// The first line of a statement, with the mark of what no judge has seen.
+// The first line of a statement, with the mark of unsafe steps.
 static void open_stmt(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
@@ -46,7 +46,7 @@ static void exprs(printer *pr, int n, const nw_expr *const *e) {
   }
 }
 
-// From here to there: `lo..hi`; or, where hi - lo would not fold back to the extent, `lo..+extent`.
+// A range: `lo..hi`; or `lo..+extent` if hi - lo would not fold to the extent.
 static void range(printer *pr, const nw_expr *lo, const nw_expr *extent) {
   nw_pool *pool = pr->p->pool;
   const nw_expr *hi = nw_add(pool, lo, extent);
@@ -69,7 +69,7 @@ static void layout(printer *pr, const nw_buffer *b) {
   text(pr, "]");
 }
 
-// stride[0] = 5 of 32: divided by 32 it leaves 5.
+// stride[0] = 5 of 32: remainder 5 modulo 32.
 static void strides(printer *pr, const nw_buffer *b) {
   for (int i = 0; i < b->nstrides; i++) {
     word(pr, " stride");
@@ -198,7 +198,7 @@ static void tile(printer *pr, const nw_tile *t) {
   text(pr, "]");
 }
 
-// `call "mm16:1c9a2f07":`, with its tiles once it is lowered; for people only the name.
+// `call "mm16:1c9a2f07":`, with its tiles after lowering; for users only the name.
 static void call(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   word(pr, "call ");
@@ -272,7 +272,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
   pr->indent -= 2;
 }
 
-// Is it in the flat list of allocations? Then nothing stands inside it.
+// True if it is in the flat list of allocations. Then it has no statements inside.
 static bool in_list(const printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   return b && b->alloc == s;
@@ -331,7 +331,7 @@ static void short_block(printer *pr, const nw_stmt *s) {
   nw_short_block_free(&b);
 }
 
-// The box by its extents: where it starts can be seen from the indices that fill it.
+// The box by its extents: its begin is visible in the indices that fill it.
 static void short_alloc(printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   open_stmt(pr, s);
@@ -352,7 +352,7 @@ static const char *remark_of(const printer *pr, const nw_stmt *s) {
 
 static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
 
-// One line stands for a run of neighbours nobody points at.
+// One line replaces a run of unmarked neighbours.
 static void fold(printer *pr) {
   if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
   open_line(pr, NULL);
@@ -386,14 +386,14 @@ static bool indents(const printer *pr, const nw_stmt *s) {
 static void statement(printer *pr, nw_stmt *s, int pos);
 static void one(printer *pr, nw_stmt *s, int pos);
 
-// Is what is pointed at done while this storage is in use?
+// True if a marked statement runs while this storage is in use.
 static bool lives_at_mark(printer *pr, const nw_stmt *s) {
   for (int i = s->alloc.first; i <= s->alloc.last; i++)
     if (!nw_walk_from(pr->p->root->kid[i], unmarked, pr)) return true;
   return !unmarked(pr, (nw_stmt *)s);
 }
 
-// The storage that is first used in statement `at` of the root; what nothing uses stands before all others.
+// The storage whose first use is in statement `at` of the root; unused storage comes before all others.
 static void allocs(printer *pr, int at) {
   for (int i = 0; i < pr->p->nbuffers; i++) {
     nw_stmt *s = pr->p->buffer[i]->alloc;

@@ -1,4 +1,4 @@
-// Blocks in the short form: bindings put in and simplified, long index lists folded.
+// Blocks in the short form: bindings substituted and simplified, long index lists folded.
 #include "ir/text/short.h"
 #include "ir/program/lift.h"
 #include "ir/text/lines.h"
@@ -37,7 +37,7 @@ typedef struct fold {
   bool terms; // the first term of what is folded stays
 } fold;
 
-// Where the index that starts at s ends: at a comma, semicolon or closing bracket of its own depth.
+// The end of the index that starts at s: a comma, semicolon or closing bracket at its own depth.
 static const char *index_end(const char *s) {
   int depth = 0;
   for (; *s; s++) {
@@ -73,7 +73,7 @@ static const char *last_constant(const char *s, const char *end) {
   return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
 }
 
-// The first term, by which it is known, and the constant, by which neighbours differ: `32*i_o + ... - 1`.
+// The first term, which identifies it, and the constant, in which neighbours differ: `32*i_o + ... - 1`.
 static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
   const char *term = first_term(s, end), *constant = last_constant(s, end);
   if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
@@ -118,7 +118,7 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds no more than it must: the longest first, and then their first terms as well.
+// Folds no more than necessary: the longest first, and then their first terms as well.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (int terms = 1; terms >= 0; terms--)
@@ -173,7 +173,7 @@ static void lines_of(nw_short_block *b, const place *at) {
 
 // ---- comments
 
-// As people say it: 0, inf, whatever the dtype.
+// In readable form: 0, inf, for any dtype.
 static void start(nw_str *out, const place *at, const nw_expr *init) {
   if (init->op == NW_OP_FLOAT)
     nw_str_fmt(out, "%g", init->f);

@@ -1,4 +1,4 @@
-// Texts for people, made unreadable for programs in the tests.
+// Makes texts for users unreadable for programs, in tests.
 #include "ir/expr/expr.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-// Steps tried on a scratch program, which goes at once.
+// Trying steps on a scratch program.
 #include "sched/advice/attempt.h"
 #include "poly/poly.h"
 #include "sched/history.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// What matters of a refusal is its reason: the step stands beside it.
+// Only the reason of a refusal is needed: the step is known.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without a reason");
@@ -16,13 +16,13 @@ static char *reason_of(const nw_ctx *c, bool glance) {
   return line;
 }
 
-// A step is tried on a copy of the schedule, so that the schedule stands as it was even where the try is given up.
+// A step is tried on a copy of the schedule, so that the schedule is unchanged even if the attempt is abandoned.
 typedef struct glance {
   nw_sched copy;
   long budget;
 } glance;
 
-// budget 0: that of every step.
+// budget 0: the default.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
   g->copy = *s;
   g->copy.unsafe = false;
@@ -55,7 +55,7 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
 
 // ---- steps behind a step
 
-// The versions of a schedule, to go on from without its knowing. What is added goes with the copy.
+// A temporary copy of a schedule's versions, on which steps can be tried. Added versions are freed with the copy.
 static nw_sched copy_of(const nw_sched *s) {
   nw_sched copy = *s;
   copy.arena = nw_arena_scratch();
@@ -81,7 +81,7 @@ static bool keeps_blocks(const nw_step *st, const nw_stmt *loop) {
   return false;
 }
 
-// A loop that the step has consumed, where the stages inside it are now: of the pieces it became, the one that is no copy.
+// A loop that the step replaced, found through the stages inside it: of several pieces, the one that is not a copy.
 static int heir(const nw_step *st, const nw_program *p, int id) {
   int k = 0;
   while (k < st->gone.n && ((nw_gone *)st->gone.at[k])->id != id) k++;
@@ -103,7 +103,7 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Steps that give loops by id, said of the program the step made.
+// Converts steps that give loops by id to the program that the step made.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -1,4 +1,4 @@
-// Where a stage can be computed, and what each place costs: instances computed again, and storage.
+// The possible locations of a stage, and the cost of each: recomputed instances, and storage.
 #include "sched/advice/attempt.h"
 #include "sched/count.h"
 #include "sched/history.h"
@@ -7,7 +7,7 @@
 
 // ---- what a place costs
 
-// The greatest an extent can be inside these loops.
+// The greatest value of an extent inside these loops.
 static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -45,7 +45,7 @@ typedef struct places {
   nw_sched *s;
   const nw_stmt *block;
   const char *stage, *buffer;
-  const nw_stmt *home; // the loop it is computed at now; NULL: the root
+  const nw_stmt *home; // the loop at which it is currently computed; NULL: the root
   nw_location *at;
   int n;
 } places;

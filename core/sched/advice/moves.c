@@ -1,4 +1,4 @@
-// What is legal at a loop: every primitive tried there with sensible arguments, by the road of every step.
+// The legal steps at a loop: tries every primitive with sensible arguments, like real steps.
 #include "sched/advice/attempt.h"
 #include "sched/advice/sensible.h"
 #include "sched/args.h"
@@ -9,7 +9,7 @@ enum { TAILS = 8 };
 
 typedef struct moves {
   nw_sensible at;
-  int undecided; // steps so far: what follows is looked at the more briefly, so that the whole takes no longer
+  int undecided; // number of undecided steps: later ones get a smaller budget, so that the total time is limited
 } moves;
 
 // ---- trying
@@ -42,7 +42,7 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
   return p != NULL;
 }
 
-// The first variant that is accepted; else the first that might be; else what was said of the first.
+// The first variant that is accepted; else the first undecided one; else the reason against the first.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};
@@ -86,7 +86,7 @@ static const char *nth_choice(const moves *m, const nw_param *param, int n) {
   return at ? nw_arena_strndup(m->at.a, at, strcspn(at, "|")) : NULL;
 }
 
-// A split whose factor is not known to divide can treat the rest in other ways than the first, which it takes unasked.
+// A split whose factor is not known to divide can also use the other tails.
 static int try_tails(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   int n = 0, tail = param_named(row, "tail"), factor = param_named(row, "factor");

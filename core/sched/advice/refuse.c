@@ -1,4 +1,4 @@
-// A refusal, filled in: what was asked, the picture, and ways on that were tried.
+// Completes a refusal: the step, the picture, and suggestions that were tried.
 #include "sched/advice/refuse.h"
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
@@ -28,7 +28,7 @@ static void expand(nw_str *b, const char *message, const nw_arg *args) {
   }
 }
 
-// The first loop that was asked to come before one it stands inside of.
+// The first loop that was requested before a loop around it.
 static void say_reorder(nw_str *b, const nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   for (int i = 0; i + 1 < list->n; i++) {
@@ -85,7 +85,7 @@ static bool mark_block(void *env, nw_stmt *s) {
   return true;
 }
 
-// Of executions that no loop sets apart it is told what they do.
+// If no loop separates the executions, the remark describes what they do.
 static const char *touch_remark(nw_ctx *c, const nw_refusal *r, const nw_execution *e) {
   if (r->loops[0] || !e || !e->block || !r->tensor) return "";
   return nw_diag_printf(c, "%s %s", e->write ? "writes" : "reads", r->tensor);
@@ -97,7 +97,7 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// An empty remark shows a statement without pointing at it: the work inside the guilty loops.
+// An empty remark shows a statement without pointing at it: the work inside the marked loops.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
@@ -147,7 +147,7 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
   return shown;
 }
 
-// Where only small sizes are in the way. Of three ways the last gives place.
+// If only small sizes prevent the step: replaces the last of three suggestions.
 static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   const nw_candidate *way[2];
   int n = nw_ways_by_size(st, r->conflict, way);
@@ -160,8 +160,8 @@ static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   return shown;
 }
 
-// Where no step helps, the latest version at which this one is legal: what was done since stands in its way. A step that was
-// taken already is no better taken again.
+// If no step helps, finds the latest version at which this one is legal: a later step prevents it. A step that is already part of
+// the schedule is not suggested again.
 static void try_back(nw_step *st, nw_refusal *r) {
   const nw_node *node = nw_sched_head(st->sched);
   for (int n = 1; n <= BACK && node->parent >= 0 && !st->ctx->interrupted; n++) {
@@ -173,7 +173,7 @@ static void try_back(nw_step *st, nw_refusal *r) {
   }
 }
 
-// The diagnostic goes away while candidates are tried and comes back with those that work. An interrupt ends the search.
+// The diagnostic is removed while candidates are tried and restored with those that work. An interrupt ends the search.
 static void find_ways(nw_step *st) {
   nw_refusal r = nw_refusal_copy(st->scratch, nw_refusal_edit(st->ctx));
   const char *hint = keep(st->scratch, st->ctx->diag.hint);

@@ -1,4 +1,4 @@
-// What a schedule remembers of a step that was refused, so that it can be explained.
+// The record of a refused step in a schedule, from which it is explained.
 #include "sched/advice/refused.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
+// Suggestions after a refusal: steps similar to the refused one. The driver tries each before showing it.
 #include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/advice/suggest.h"
@@ -55,7 +55,7 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s) {
 
 // ---- marks
 
-// For a loop that a reduction runs along: partial results have no conflict.
+// For a reduction loop: partial results have no conflict.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
@@ -66,12 +66,12 @@ static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
     }
 }
 
-// A loop of one round has nothing to share out.
+// A loop with one iteration cannot be distributed.
 static void offer_mark(nw_step *st, const char *mark, const nw_stmt *loop) {
   if (!small(loop, 1)) offer1(st, mark, loop_arg(loop));
 }
 
-// What is too long as a whole may do in pieces.
+// If the whole is too long, a part may be possible.
 static void offer_piece(nw_step *st, const char *mark, const nw_stmt *loop) {
   nw_arg split[] = {loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16)};
   nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
@@ -92,7 +92,7 @@ void nw_suggest_parallel(void *step) {
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
-// The other loops of the nest with the same tag; then what can be done to this one.
+// The other loops of the nest with the same tag; then steps for this one.
 void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -182,7 +182,7 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
-// What would let the tail be: that there is a whole round, or nothing but whole rounds.
+// Facts that make the tail possible: at least one full block, or only full blocks.
 static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;
   const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
@@ -193,7 +193,7 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// The step with no word about the tail, which then is guarded.
+// The step without a tail, which is then guarded.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -216,7 +216,7 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// A cut in the middle, where the rounds lie apart; other loops of the nest whose conditions may be what was meant.
+// A cut in the middle, if the iterations are not consecutive; other loops of the nest, whose conditions may have been meant.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -244,8 +244,8 @@ void nw_suggest_specialize(void *step) {
   }
 }
 
-// The loops around a block that its condition speaks of, partitioned: one of them, then all, outermost first. The main part
-// keeps the name of the stage and what its loops are.
+// Partitions the loops around a block that are in its condition: one of them, then all, outermost first. The main part
+// keeps the name of the stage and of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -260,7 +260,7 @@ void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *con
   if (nasked > 1) nw_step_suggest(st, "partition", (nw_arg[]){loop_arg(asked[0])}, 1)->then = then;
 }
 
-// The neighbours that the pieces have.
+// The neighbours of the pieces.
 void nw_suggest_join(void *step) {
   nw_step *st = step;
   for (int i = 0; i < 2; i++) {
@@ -275,7 +275,7 @@ void nw_suggest_join(void *step) {
   }
 }
 
-// Perfectly nested, and one of the two was asked about.
+// Perfectly nested loops of which one was an argument.
 static bool neighbours(const nw_step *st, nw_stmt *const *nest, int i) {
   return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1] &&
          (nw_suggest_about(st, nest[i]) || nw_suggest_about(st, nest[i + 1]));
@@ -290,8 +290,8 @@ void nw_suggest_fuse(void *step) {
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }
 
-// With no word about the tail; neighbours of the nest with the factors asked for; the inner one skewed, which makes a tile
-// legal where dependences point back.
+// Without a tail; neighbours in the nest with the same factors; the inner loop skewed, which makes a tile
+// legal if dependences point backward.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -305,7 +305,7 @@ void nw_suggest_tile(void *step) {
   first_skews(st);
 }
 
-// The order asked for with one pair swapped back, then single swaps of neighbours.
+// The requested order with one pair swapped back, then single swaps of neighbours.
 void nw_suggest_reorder(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH], *want[NW_MAX_DEPTH];

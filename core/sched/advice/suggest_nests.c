@@ -1,4 +1,4 @@
-// Ways on after the refusal of a step on statements that follow each other.
+// Suggestions after the refusal of a step on consecutive statements.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
@@ -27,7 +27,7 @@ static bool asked(const nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return nw_suggest_about(st, a) || nw_suggest_about(st, b);
 }
 
-// Loops around those that were to be one, made one first.
+// Suggests merging the enclosing loops first.
 static bool first_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP;
   if (loops && a->loop.extent == b->loop.extent) first2(st, "merge", loop_arg(a), loop_arg(b));
@@ -40,7 +40,7 @@ static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return loops;
 }
 
-// A piece cut off the longer of two loops, so that what stays beside the shorter runs as often.
+// Suggests cutting a piece off the longer of two loops, so that the rest has as many iterations as the shorter one.
 static void cut_longer(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   nw_pool *pool = st->before->pool;
   int64_t more;

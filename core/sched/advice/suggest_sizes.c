@@ -1,9 +1,9 @@
-// A way on for what fails at small sizes only: to assume that one of them is not small.
+// Suggestions for steps that fail only for small sizes: assume that a size is not small.
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
 #include "sched/advice/suggest.h"
 
-enum { SMALL = 64, LARGE = 256 }; // what fails at less than the one is tried at no less than the other
+enum { SMALL = 64, LARGE = 256 }; // if a step fails for a size less than SMALL, assumptions up to LARGE are tried
 
 static nw_candidate *first_at_least(nw_step *st, const char *primitive, int size, int64_t n) {
   nw_pool *pool = st->before->pool;
@@ -20,7 +20,7 @@ static bool helps(nw_step *st, const char *primitive, int size, int64_t n) {
   return nw_attempt_way(st->sched, first_at_least(st, primitive, size, n), NW_TRY_BUDGET);
 }
 
-// The least number that is enough, or 0: what holds of all sizes from one on holds of all from a larger one on.
+// The least sufficient lower bound, or 0: a step that is legal for all sizes from one on is legal from any larger one on.
 static int64_t enough(nw_step *st, int size, int64_t fails) {
   int64_t least = LARGE;
   if (fails < 0 || fails >= SMALL || !helps(st, "assume", size, least)) return 0;

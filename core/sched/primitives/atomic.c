@@ -1,4 +1,4 @@
-// atomic: the updates of a reduction as something threads may do side by side.
+// atomic: makes the updates of a reduction atomic, so that threads may run them concurrently.
 #include "sched/primitives.h"
 #include "sched/rounding.h"
 #include "sched/tree.h"

@@ -1,4 +1,4 @@
-// cache_write: the computation in a buffer of its own, and a copy of the result that keeps the loops.
+// cache_write: computes into a separate buffer, and adds a copy of the result that keeps the loops.
 #include "sched/primitives/nest.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -33,7 +33,7 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
-// The guard of the copy: what is said of the loops that stay.
+// The guard of the copy: the conditions on the loops that stay.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
   const char *gone[NW_MAX_DEPTH];
@@ -49,8 +49,8 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
 
 typedef struct pieces {
   int n;
-  nw_stmt **at; // the stage that was named comes first
-  const nw_stmt *loop; // the one that was asked for; NULL: none was
+  nw_stmt **at; // the named stage comes first
+  const nw_stmt *loop; // the requested loop; NULL: none
   nw_buffer **cache; // of each target
   const char **origin; // of each copy
 } pieces;
@@ -69,7 +69,7 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
   return copy;
 }
 
-// The kept loops, one inside the other, around the copies; in the place of the stage's nest.
+// The kept loops, nested, around the copies; in place of the stage's nest.
 static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
   nw_stmt *outer = NULL, *inner = NULL;
   nw_stmt *parent = t->path.at[t->top - 1];
@@ -160,7 +160,7 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Pieces that differ in their loops along the reduction only would share one buffer, and so would those inside one loop.
+// Pieces that differ only in their reduction loops would share one buffer, and so would pieces inside one loop.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
@@ -186,7 +186,7 @@ static bool can_take(nw_step *st, const pieces *x) {
                                   "%s is no loop along its output", x->loop->loop.var->name);
 }
 
-// The loop to compute in: the one asked for, else the one the whole stage is in; of one piece of several, its outermost.
+// The loop in which to compute: the requested one, else the loop around the whole stage; for one of several pieces, its outermost.
 static nw_stmt *loop_for(const pieces *x, const takeover *t) {
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0) return t->path.at[at];

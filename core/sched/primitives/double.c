@@ -1,8 +1,8 @@
-// double_buffer: what a stage computes for one round of a loop is computed in the round before, or some rounds before, beside
-// what that one uses.
+// double_buffer: computes the part of a stage for one iteration of a loop one or more iterations earlier, in separate
+// storage.
 //
-// The storage moves out of the loop, with room for all rounds under way: a dimension along which the rounds move on is folded to
-// what they use together. What the first rounds use is computed before the loop, in copies of the nest.
+// The storage moves out of the loop, with room for all iterations in flight: a dimension along which the iterations move is
+// folded to the size that they use together. Copies of the nest before the loop compute the parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -13,11 +13,11 @@ enum { STAGE, AHEAD, MOST_AHEAD = 16 };
 
 typedef struct ahead {
   nw_step *st;
-  int64_t by; // rounds
+  int64_t by; // number of iterations
   nw_stmt *block, *loop;
   nw_path own; // of the block
-  int at, top; // on it: the loop, and the block's own nest
-  int64_t *rows; // per dimension: what the rounds under way use; 0 where they do not move
+  int at, top; // indices on it: the loop, and the block's own nest
+  int64_t *rows; // per dimension: size used by the iterations in flight; 0 if they do not move
 } ahead;
 
 static const nw_expr *later_round(const ahead *x, const nw_expr *e, int64_t by) {
@@ -88,7 +88,7 @@ static bool can_double(ahead *x) {
 
 // ---- the two nests
 
-// What round r uses; the loop may have fewer.
+// The part that iteration r uses; the loop may have fewer iterations.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];

@@ -1,4 +1,4 @@
-// Storage of which elements take turns.
+// Storage in which elements replace each other in turn.
 #include "sched/primitives/fold.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// create_fused_loop: nests that have nothing to do with one another become branches of one loop.
+// create_fused_loop: makes independent nests branches of one loop.
 #include "base/share.h"
 #include "poly/poly.h"
 #include "sched/primitives/nests.h"
@@ -13,12 +13,12 @@ typedef struct fused {
   nw_step *st;
   int n;
   nw_stmt *branch[MAX_BRANCHES];
-  const nw_expr *lo[MAX_BRANCHES + 1]; // where in the loop each branch begins, and the end
+  const nw_expr *lo[MAX_BRANCHES + 1]; // where each branch begins in the loop, and the end
 } fused;
 
 // ---- independence
 
-// Run in the other order, the nests must still be right: then no two of them have anything to do with one another.
+// If the nests are also correct in the opposite order, no two of them depend on each other.
 static bool independent(fused *x, const nw_adjacent *at) {
   nw_step *st = x->st;
   nw_program *q = nw_program_clone(st->p);
@@ -101,7 +101,7 @@ static double rounds(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
 }
 
-// What a thread does of a branch, in iterations: the branch has those from lo on.
+// The part of a branch that a thread executes, in iterations: the branch has those from lo on.
 static double part_of(nw_share share, double lo, double n) {
   int64_t from, to;
   double mine = 0;

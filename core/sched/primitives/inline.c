@@ -1,10 +1,10 @@
-// compute_inline: a stage becomes part of what reads it.
+// compute_inline: replaces the reads of a stage by its expression.
 #include "ir/expr/fma.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
 #include "sched/tree.h"
 
-// What a read of the stage becomes.
+// The expression that replaces a read of the stage.
 typedef struct body {
   nw_pool *pool;
   const nw_stmt *block;
@@ -67,7 +67,7 @@ static void drop_block(nw_step *st, nw_stmt *block) {
 
 // ---- rounding: a product that is added is rounded once with the sum, so that it matters which are in one expression
 
-// Does a reader round alike when it has the block's value in place of a load of it?
+// True if a reader has the same rounding when it uses the block's expression instead of a load.
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
   nw_stmt formed = *block;
   nw_block_target t = block->block.target[0];

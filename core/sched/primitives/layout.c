@@ -1,4 +1,4 @@
-// Layouts: where the elements of a copy are put. A layout is a list of digits of the indices, like j // 32, k, j % 32.
+// Layouts of copies: a layout is a list of digits of the indices, like j // 32, k, j % 32.
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 #include <stdio.h>
@@ -19,7 +19,7 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
-// The divisor of e, an op by a constant; e becomes what is divided. False when it is no sensible divisor.
+// The divisor of e, an op by a constant; e becomes the dividend. False if it is not a valid divisor.
 static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
   enum { MOST = 1 << 30 };
   if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
@@ -33,7 +33,7 @@ static bool digit_of(const nw_expr *e, int ndim, digit *out) {
          dim_of(e, ndim, &out->dim);
 }
 
-// A constant digit of a dimension of extent 1 folds to a number and says nothing.
+// A constant digit of a dimension of extent 1 folds to a number and carries no information.
 static bool silent(const nw_expr *e) {
   int64_t v;
   return nw_is_int(e, &v) && v >= 0;
@@ -45,7 +45,7 @@ static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
   return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
 }
 
-// The digits of one dimension, together, tell its index: from units upwards each begins where the one before ends.
+// The digits of one dimension together determine its index: from units upwards, each begins where the previous one ends.
 static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
   int64_t reach = 1;
   for (bool grew = true; grew;) {
@@ -91,7 +91,7 @@ static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char *
   }
 }
 
-// Any positions; whether no two elements share one is the judge's to say.
+// Any positions; the judge checks that no two elements share one.
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
   const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);

@@ -34,7 +34,7 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
-// Are as many rounds as were asked for exactly those the loop has?
+// True if the requested number of iterations is exactly what the loop has.
 static bool parts_cover(const nw_program *p, const nw_path *path, const nw_expr *parts, const nw_expr *factor) {
   nw_ranges r;
   nw_ranges_of(&r, p, path);
@@ -53,21 +53,21 @@ static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
   return nw_arena_printf(st->scratch, "%s_%d", stem, i);
 }
 
-// The iterations of the old loop that one of the new loop i stands for.
+// The iterations of the old loop for one iteration of the new loop i.
 static const nw_expr *weight(nw_pool *pool, const nw_pieces *x, int i) {
   const nw_expr *w = nw_index(pool, 1);
   while (++i < x->n) w = nw_mul(pool, x->loop[i]->loop.extent, w);
   return w;
 }
 
-// Where the new loops stand, in iterations: factor*outer + inner.
+// The position in the old loop: factor*outer + inner.
 static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   const nw_expr *at = nw_mul(pool, weight(pool, x, 0), x->loop[0]->loop.var);
   for (int i = 1; i < x->n; i++) at = nw_add(pool, at, nw_mul(pool, weight(pool, x, i), x->loop[i]->loop.var));
   return at;
 }
 
-// Puts the new loops where the loop was, whose variable becomes `at`.
+// Inserts the new loops in place of the loop, whose variable becomes `at`.
 static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *at, nw_pieces *x) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
@@ -90,8 +90,8 @@ static void make_loops(nw_step *st, const nw_stmt *loop, const nw_expr *begin, c
     x->loop[i] = loop_like(st, piece_name(st, name, i, n + 1), nw_index(st->p->pool, 0), factor[i - 1]);
 }
 
-// Rows that begin at different places are cut at the same multiples of the factor, so that the pieces of neighbouring rows
-// lie side by side. The first and the last piece of a row are guarded.
+// Rows that begin at different positions are cut at the same multiples of the factor, so that the pieces of neighbouring rows
+// are aligned. The first and the last piece of a row are guarded.
 static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int n, const nw_expr *const *factor,
                           nw_pieces *x) {
   nw_pool *pool = st->p->pool;
@@ -142,7 +142,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
 }
 
-// Any tail but a guard speaks of the one end of a loop.
+// Every tail except a guard needs a single end of the loop.
 static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
@@ -151,7 +151,7 @@ static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
                         loop, "the first value of %s varies, so there is not just one tail", loop->loop.var->name);
 }
 
-// A cut whose main part has no round: the outer and inner loops are names only.
+// A cut whose main part is empty: the outer and inner loops are only names.
 static bool split_off_all(nw_step *st, nw_stmt *loop, int n, const nw_expr *block, nw_pieces *x) {
   const char *name = loop->loop.var->name;
   *x = (nw_pieces){.tail = loop};
@@ -180,8 +180,8 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// parts = n: n rounds of ceil(extent/n), the last of which may have nothing to do; where a tail is cut, of
-// floor(extent/n), and the tail is what is left over.
+// parts = n: n iterations of ceil(extent/n), the last of which may be empty; if a tail is cut, of
+// floor(extent/n), and the tail is the rest.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
@@ -247,8 +247,8 @@ bool nw_apply_split(void *step) {
 
 enum { TILE_LOOPS, TILE_FACTORS, TILE_TAIL };
 
-// All tails are cut before anything is split, each with the whole of the outermost loop, so that the main part stays a
-// perfect nest. Returns the first loop whose tail is all that is left; none: n.
+// Cuts all tails before any split, each with the whole of the outermost loop, so that the main part stays a
+// perfect nest. Returns the index of the first loop that is all tail; n if there is none.
 static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
   int all = 0;
   for (; all < n && !nw_all_tail(st, loop[all], factor[all]); all++) {
@@ -261,7 +261,7 @@ static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *f
   return all;
 }
 
-// The loops of a tile that has no round are names only.
+// The loops of a tile without iterations are only names.
 static bool tile_off_all(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, int all) {
   const char *name[NW_MAX_FACTORS];
   for (int i = 0; i < n; i++) name[i] = loop[i]->loop.var->name;

@@ -1,4 +1,4 @@
-// A nest along a stage's output, beside the stage's own.
+// A second nest over a stage's output, next to the stage's own.
 #include "sched/primitives/nest.h"
 #include "sched/bounds.h"
 #include "sched/tree.h"

@@ -1,4 +1,4 @@
-// partition: the rounds of a loop that need no condition become a loop of their own.
+// partition: gives the iterations of a loop that need no condition a separate loop.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -12,7 +12,7 @@ static void fill(nw_loop_piece *piece, const nw_expr *const *point) {
   for (int i = 0; i < PARTS; i++) piece[i] = (nw_loop_piece){suffix[i], point[i], point[i + 1], 0};
 }
 
-// Conditions that were asked about hold in all of main.
+// The conditions that were analysed hold in all of main.
 static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
   const nw_expr *term[NW_MAX_TERMS], *left = NULL;
   if (s->kind == NW_BLOCK && s->block.where) {

@@ -1,4 +1,4 @@
-// compute_at, compute_root: where a stage is computed.
+// compute_at, compute_root: move the computation of a stage.
 #include "sched/primitives/place.h"
 #include "ir/program/tags.h"
 #include "sched/box.h"
@@ -17,13 +17,13 @@ static int allocations(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// Blocks of one origin that do parts of it, each with what its own part needs: together they are the stage.
+// Blocks of one origin that compute parts of a stage, each with the inputs of its own part: together they are the stage.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
   return !strcmp(block->block.origin, of->block.origin) && !block->block.init_part && !of->block.init_part &&
          block->block.has_init == of->block.has_init;
 }
 
-// How many blocks write the buffer, the pieces of one stage counting as one where they may.
+// Number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one.
 static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 1;
@@ -51,7 +51,7 @@ static const char *names_of_writers(nw_step *st, const char *buffer) {
   return names;
 }
 
-// `pieces`: the blocks that do parts of the stage may be several.
+// `pieces`: the stage may consist of several blocks.
 static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
@@ -82,7 +82,7 @@ bool nw_can_move(nw_step *st, const nw_stmt *block) {
   return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, false);
 }
 
-// Moving the whole makes one nest of the pieces.
+// Moving the whole stage merges its pieces into one nest.
 static bool can_move_whole(nw_step *st, const nw_stmt *block) {
   return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, true);
 }
@@ -108,7 +108,7 @@ void nw_note_mark(nw_step *st, const nw_stmt *loop) {
                  nw_loop_kind_name(loop->loop.mark));
 }
 
-// The other pieces of the stage go: what takes their place computes all of it.
+// Removes the other pieces of the stage: the new nest computes all of it.
 static void drop_pieces(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
@@ -147,7 +147,7 @@ nw_stmt *nw_loop_around(const nw_path *path) {
 
 // ---- the nest
 
-// The dimension of the output a variable runs along, or -1.
+// The dimension of the output that a variable indexes, or -1.
 static int dim_of(const nw_stmt *block, int v) {
   const nw_block_target *t = &block->block.target[0];
   for (int d = 0; d < t->n; d++)
@@ -186,7 +186,7 @@ nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows) {
   return outer ? outer : block;
 }
 
-// What computes the box; box NULL: the whole domain, as in a naive nest.
+// Builds the nest for the box; box NULL: the whole domain, as in a naive nest.
 static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   nw_rows *rows = NW_NEW_N(st->scratch, nw_rows, stage->block->block.nvars + 1);
   for (int i = 0; box && i < stage->block->block.nvars; i++) {
@@ -196,7 +196,7 @@ static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   return nw_fresh_nest(st, stage, rows);
 }
 
-// A box may reach past the domain; what is outside is not computed. What is sure to be inside loses the guard when the step
+// A box may extend beyond the domain; elements outside are not computed. Unneeded guards are removed when the step
 // is tidied.
 void nw_guard_domain(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
@@ -240,8 +240,8 @@ static bool is_outside(void *env, const nw_expr *e) {
   return false;
 }
 
-// What every reader is under because of the loops outside holds for the producer too: where nothing is read, nothing is
-// computed, and what it reads itself may not be there.
+// Conditions of outer loops that hold for every reader also hold for the producer: where nothing is read, nothing is
+// computed, and its own inputs may not exist.
 static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;

@@ -21,7 +21,8 @@ typedef struct nw_rows {
 } nw_rows;
 nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows);
 void nw_guard_domain(nw_step *st, nw_stmt *block);
-// Checks that a stage can be moved as a whole: one block writes it, and it is a temporary and not a scan. Else a structural refusal.
+// Checks that a stage can be moved as a whole: one block writes it, and it is a temporary and not a scan. Else a structural
+// refusal.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compute parts of one stage
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // the same for any tensor

@@ -1,4 +1,4 @@
-// prefetch: while a loop is at one round, what a later round will use is brought near.
+// prefetch: in each iteration of a loop, fetches data that a later iteration uses.
 #include "sched/box.h"
 #include "sched/primitives.h"
 #include "sched/primitives/storage.h"
@@ -19,7 +19,7 @@ static bool offset_ok(nw_step *st, int64_t offset) {
   return nw_fail(st->ctx, NW_ERANGE, hint, "prefetch: offset = %lld is out of range", (long long)offset);
 }
 
-// Lines asked for in one round, where that is a number; rows count as beginning on a line.
+// Cache lines requested in one iteration, if that is constant; rows are assumed to begin on a line.
 static void note_lines(nw_step *st, const nw_buffer *b, const nw_box *box) {
   double lines = 1;
   int64_t n;
@@ -74,7 +74,7 @@ bool nw_apply_prefetch(void *step) {
   return true;
 }
 
-// At the other loops that use the tensor, innermost first.
+// Suggests the other loops that use the tensor, innermost first.
 void nw_suggest_prefetch(void *step) {
   nw_step *st = step;
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);

@@ -1,10 +1,10 @@
-// decompose_reduction: the init of a reduction as a nest of its own.
+// decompose_reduction: moves the init of a reduction into a separate nest.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-// The part of the path the init needs anew: from the loop it comes before, inwards.
+// The part of the path that the init needs a copy of: from the loop before which it is placed, inwards.
 typedef struct parting {
   nw_path path;
   int from;

@@ -1,4 +1,4 @@
-// reorder: loops of one perfect nest change places.
+// reorder: permutes loops of one perfect nest.
 #include "sched/bounds.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
@@ -17,7 +17,7 @@ const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *n
   return NULL;
 }
 
-// "P is computed between i and j" names the first block of what is in the way.
+// "P is computed between i and j" names the first block in between.
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
   nw_blocks b = nw_blocks_below(st->scratch, way);
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
@@ -30,7 +30,8 @@ bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner
 
 // ---- reorder
 
-// The loops of the path from the outermost given to the innermost given, as they will stand: those not given stay.
+// The loops of the path from the outermost to the innermost given one, in the new order: loops that were not given keep their
+// positions.
 static int new_chain(const nw_path *path, int first, int n, nw_stmt **given, nw_stmt **chain) {
   int m = 0, next = 0;
   for (int i = first; i < path->n; i++) {

@@ -1,5 +1,5 @@
-// storage_align, reorder_storage, transform_layout: how a temporary lies in memory. No value changes; that no two elements
-// share a place is the judge's to say.
+// storage_align, reorder_storage, transform_layout: change the memory layout of a temporary. Values do not change; the judge
+// checks that no two elements share a location.
 #include "ir/program/physical.h"
 #include "sched/primitives.h"
 #include "sched/primitives/storage.h"
@@ -81,7 +81,7 @@ static const nw_expr *dimension(nw_step *st, int d) {
   return nw_var(st->p->pool, nw_arena_printf(st->scratch, "_%d", d));
 }
 
-// Whether `order` names each of n dimensions once.
+// True if `order` is a permutation of n dimensions.
 static bool is_order(nw_step *st, const nw_buffer *b, const nw_arg *order) {
   int n = nw_physical_dims(b);
   const char *hint =
@@ -105,7 +105,7 @@ static void move_strides(nw_buffer *b, const nw_arg *order) {
       }
 }
 
-// Aligned strides go with their dimensions.
+// Aligned strides move with their dimensions.
 bool nw_apply_reorder_storage(void *step) {
   nw_step *st = step;
   nw_buffer *b = nw_temp_arg(st, 0);
@@ -134,7 +134,7 @@ enum { MOST = 1 << 30 };
 typedef struct reading {
   const nw_step *st;
   const nw_buffer *b;
-  const nw_expr *bad; // what cannot stand in a layout
+  const nw_expr *bad; // an expression that a layout cannot contain
 } reading;
 
 static bool is_dimension(const reading *r, const char *name) {
@@ -169,7 +169,7 @@ static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *con
   return false;
 }
 
-// No more memory than sixteen times the tensor and a little: what is larger is a mistake, and could pass what can be counted.
+// At most sixteen times the memory of the tensor and a little more: a larger layout is a mistake, and its size could overflow.
 static bool is_compact(nw_step *st, const nw_buffer *b) {
   double room = 4096, used = 1;
   int64_t n;
@@ -197,7 +197,7 @@ bool nw_apply_transform_layout(void *step) {
 
 // ---- ways on
 
-// A copy that can lie as it likes.
+// Suggests a copy whose layout can be changed.
 static void suggest_copy(nw_step *st, const nw_arg *layout) {
   nw_arg tensor = {.kind = NW_ARG_STAGE, .name = st->resolved[0].name}, global = {.kind = NW_ARG_STR, .name = "global"};
   nw_arg read[] = {tensor, global, {0}, layout ? *layout : (nw_arg){0}};
@@ -213,7 +213,7 @@ static const nw_buffer *temp_of(const nw_step *st) {
   return b && b->role == NW_TEMP ? b : NULL;
 }
 
-// The dimensions the other way round.
+// Suggests the dimensions in reverse order.
 static void suggest_reversed(nw_step *st) {
   const nw_buffer *b = temp_of(st);
   int n = b ? nw_physical_dims(b) : 0;
@@ -223,7 +223,7 @@ static void suggest_reversed(nw_step *st) {
   if (n > 1) nw_step_suggest(st, "reorder_storage", args, 2);
 }
 
-// The last index in pieces of four, the piece outermost.
+// Suggests splitting the last index into pieces of four, the piece outermost.
 static void suggest_panels(nw_step *st) {
   const nw_buffer *b = temp_of(st);
   nw_pool *pool = st->before->pool;

@@ -1,7 +1,8 @@
-// reverse_compute_at: a stage moves into a loop of what it reads, and computes in every round what has become ready.
+// reverse_compute_at: moves a stage into a loop of a stage that it reads; each iteration computes the elements whose inputs
+// are complete.
 //
-// A round makes rows lo..hi of a producer. Where the stage reads its rows a*v + c, the last of them to come is the one with
-// the greatest c: then v is ready when lo <= a*v + c <= hi.
+// An iteration computes rows lo..hi of a producer. If the stage reads rows a*v + c, the last of them is the one with
+// the greatest c: then v is ready if lo <= a*v + c <= hi.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -12,9 +13,9 @@ enum { REVERSE_STAGE, REVERSE_LOOP, REVERSE_INDEX };
 typedef struct reverse {
   nw_step *st;
   nw_stmt *block, *loop;
-  nw_path at; // of the loop
-  const nw_expr **lo, **hi; // per variable of the block: what is ready; NULL is all
-  const nw_block_var *var; // looked at, and its place
+  nw_path at; // path of the loop
+  const nw_expr **lo, **hi; // per variable of the block: the elements that are ready; NULL is all
+  const nw_block_var *var; // the current variable, and its index
   int v;
 } reverse;
 
@@ -26,7 +27,7 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return &block->block.target[t];
 }
 
-// The part of dimension d that the blocks below the loop write in one round; false when that cannot be said.
+// The part of dimension d that the blocks below the loop write in one iteration; false if it is unknown.
 static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
   nw_blocks b = nw_blocks_below(x->st->scratch, x->loop);
   *lo = *hi = NULL;
@@ -58,7 +59,7 @@ static bool moves(const reverse *x, const nw_expr *e) {
 
 // ---- when an instance is ready
 
-// e = a*var + rest: a, and the most the rest can be over the block's other variables; false for other indices.
+// e = a*var + rest: a, and the maximum of the rest over the block's other variables; false for other indices.
 static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr **most) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *rest;
@@ -78,7 +79,7 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   return *most && !nw_uses_any(*most, n, others);
 }
 
-// The one that comes first; b where that is not known.
+// The smaller one; b if that is not known.
 static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   nw_ranges_of(&r, x->st->p, &x->at);
@@ -87,7 +88,7 @@ static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr 
   return first ? a : b;
 }
 
-// Of several reads, that which is satisfied last tells.
+// Of several reads, the last one to be satisfied decides.
 static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
   nw_pool *pool = x->st->p->pool;
   int64_t a;
@@ -118,7 +119,7 @@ static void find_rows(reverse *x) {
 
 // ---- the nest
 
-// A loop has as many rounds as there are rows at most; instances beyond those that are ready are skipped.
+// A loop has at most as many iterations as there are rows; instances that are not ready are skipped.
 static nw_rows rows_of(const reverse *x, int v) {
   nw_pool *pool = x->st->p->pool;
   nw_rows rows = {NULL, NULL};
@@ -146,7 +147,7 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
 
 // ---- the step
 
-// Does the loop hold the stage, and storage around it, which the stage would leave?
+// True if the loop contains the stage and its storage, which the stage would leave.
 static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
   int at = nw_path_index(own, loop);
   for (int i = at + 1; at >= 0 && i < own->n; i++)

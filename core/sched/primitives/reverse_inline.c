@@ -1,7 +1,7 @@
-// reverse_compute_inline: a stage becomes part of the one stage that it reads, element by element.
+// reverse_compute_inline: merges an elementwise stage into the only stage that it reads.
 //
-// The producer's blocks take over the consumer's work: they stand for its instances and store its values. Of a reduction only
-// a copy can be taken over: what is stored in between is no value of the consumer.
+// The producer's blocks take over the consumer's work: they get its instances and store its values. A reduction can take over only
+// a copy: its intermediate values are not values of the consumer.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -68,7 +68,7 @@ static bool only_reader(const merge *x) {
   return true;
 }
 
-// Element by element: each of the block's variables is one index of what is read.
+// Elementwise: each of the block's variables is one index of the read.
 static bool one_to_one(const merge *x) {
   const nw_stmt *b = x->block;
   bool fits = x->load->n == b->block.nvars;
@@ -81,7 +81,7 @@ static bool one_to_one(const merge *x) {
                                 "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
-// A copy of a reduction: the reduction can store where the copy would have.
+// Merges a copy of a reduction: the reduction stores directly to the copy's location.
 static bool is_copy(const merge *x) { return x->block->block.target[0].value == x->load; }
 
 static bool reduces(const nw_stmt *b) { return b->block.combiner != NW_PLAIN || b->block.init_part; }
@@ -136,7 +136,7 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return strcmp(load->name, b->buffer) ? NULL : b->value;
 }
 
-// The variable of the producer's block that is the consumer's k-th, by the dimension both use.
+// The variable of the producer's block that corresponds to the consumer's k-th, by the dimension that both use.
 static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   int d = 0, v = 0;
   while (x->load->arg[d] != x->block->block.var[k].var) d++;
@@ -168,7 +168,7 @@ static void become(const merge *x, nw_stmt *b) {
   nw_guard_domain(x->st, b);
 }
 
-// The block stores where the copy would have put it.
+// The block stores to the location of the copy.
 static void redirect(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   nw_block_target *t = &b->block.target[0];

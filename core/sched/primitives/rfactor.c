@@ -1,7 +1,7 @@
-// rfactor: a reduction in two stages, partial results along one of its loops and then their combination.
+// rfactor: splits a reduction into two stages, partial results along one of its loops and their combination.
 //
-// The loops stay with the partial results, where the chosen one is now along the output. The stage itself gets copies of
-// its loops along the output, and one for the new dimension. Where a split left iterations over, a guard becomes a select
+// The loops stay with the partial results, and the chosen one becomes a loop along the output. The stage itself gets copies of
+// its loops along the output, and one for the new dimension. Where a split left a rest, a guard becomes a select
 // that adds the neutral element there, so that every partial result has its init and its full count of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
@@ -79,7 +79,7 @@ static bool find_loops(nw_step *st, factoring *f) {
                         f->loop->loop.var->name);
 }
 
-// A guard of both kinds of loop cannot go with either.
+// A guard that uses both kinds of loops cannot be assigned to either.
 static bool guards_part(nw_step *st, const factoring *f) {
   const nw_expr *term[NW_MAX_TERMS];
   int n = nw_conjuncts(f->block->block.where, NW_MAX_TERMS, term);
@@ -125,7 +125,7 @@ static void name_vars(nw_step *st, factoring *f) {
   }
 }
 
-// In loop variables -> in the variables that stand for the reduce loops, which start at 0.
+// Maps loop variables to the variables that replace the reduce loops, which start at 0.
 static const nw_expr *in_vars(nw_step *st, const factoring *f, const nw_expr *e) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -142,7 +142,7 @@ static bool speaks_of_reduction(const factoring *f, const nw_expr *e) {
   return false;
 }
 
-// The guards along the reduction, in block variables; NULL when there are none.
+// The guards along the reduction, in terms of block variables; NULL if there are none.
 static const nw_expr *within(nw_step *st, const factoring *f) {
   const nw_expr *term[NW_MAX_TERMS], *cond = NULL;
   int n = nw_conjuncts(f->block->block.where, NW_MAX_TERMS, term);
@@ -184,7 +184,7 @@ static int factored(const factoring *f) {
   return i;
 }
 
-// Spatial variables, the new one, then what is left of the reduction.
+// Spatial variables, the new one, then the remaining reduce variables.
 static void set_vars(nw_step *st, const factoring *f, nw_stmt *b) {
   nw_block_var *var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + f->nred);
   int n = 0, at = factored(f);
@@ -203,7 +203,7 @@ static const nw_buffer *partial_buffer(nw_step *st, const factoring *f, const nw
   return nw_add_buffer(st->p, name, of->dtype, NW_GLOBAL, NW_TEMP, of->ndim + 1, (const nw_expr *const *)shape);
 }
 
-// Turns the block into that of the partial results, where it stands. A reduction along one loop alone leaves nothing to
+// Turns the block into that of the partial results, in place. A reduction along only one loop leaves nothing to
 // reduce: its terms are stored.
 static void make_partial(nw_step *st, const factoring *f) {
   nw_stmt *b = f->block;

@@ -1,4 +1,4 @@
-// rolling_buffer: storage for as many rows as are needed at once, used in turn.
+// rolling_buffer: storage for only the rows that are needed at once, reused cyclically.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -11,8 +11,8 @@ typedef struct roll {
   nw_step *st;
   nw_buffer *buffer;
   const nw_stmt *alloc;
-  nw_stmt *loop; // the innermost around the stage, in whose rounds it is computed
-  nw_box window; // what one round reads
+  nw_stmt *loop; // the innermost loop around the stage; each iteration computes a part
+  nw_box window; // the part that one iteration reads
 } roll;
 
 static bool can_roll(roll *x, const nw_path *path) {
@@ -35,7 +35,7 @@ static bool can_roll(roll *x, const nw_path *path) {
   return true;
 }
 
-// The rows of dimension d that one round reads; 0 where that is no number, or all that is stored.
+// The number of rows of dimension d that one iteration reads; 0 if it is not constant, or all that is stored.
 static int64_t rows_in_use(const roll *x, int d) {
   int64_t rows, stored;
   if (!nw_is_int(x->window.extent[d], &rows)) return 0;
@@ -61,7 +61,7 @@ static int64_t power_of_two(int64_t n) {
   return p;
 }
 
-// Remainders by a power of two are one instruction.
+// A remainder by a power of two is one instruction.
 static bool find_size(const roll *x, int d, int64_t *out) {
   enum { MOST = 1 << 30 };
   nw_step *st = x->st;

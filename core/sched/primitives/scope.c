@@ -1,4 +1,4 @@
-// Storage: whether every temporary exists wherever a step has put its readers and writers.
+// Checks that every temporary is allocated wherever a step has moved its readers and writers.
 #include "sched/tidy.h"
 #include "sched/tree.h"
 

@@ -1,9 +1,9 @@
-// skew, shift and loops of one iteration: where a loop begins, and loops that only wrap.
+// skew, shift and loops of one iteration: changes where a loop begins, and adds or removes unit loops.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-// The loop begins elsewhere: what it holds finds the old variable at the new one less `by`. Begin and extent of a fused loop's
-// dimensions say nothing of a shifted one.
+// Changes the begin of a loop: its body uses the new variable less `by` instead of the old one. Begin and extent of a fused loop's
+// dimensions are invalid after a shift.
 static void move_begin(nw_step *st, nw_stmt *loop, const nw_expr *by) {
   nw_pool *pool = st->p->pool;
   const nw_expr *var = loop->loop.var;
@@ -38,7 +38,7 @@ bool nw_apply_skew(void *step) {
 
 enum { SHIFT_LOOP, SHIFT_BEGIN };
 
-// Index arithmetic is taken not to overflow, so no number may come near the ends.
+// Index arithmetic is assumed not to overflow, so no number may come near the limits.
 static bool moderate(void *env, const nw_expr *e) {
   const int64_t limit = INT64_C(1) << 40;
   (void)env;

@@ -1,8 +1,8 @@
-// store_at: what a stage computes is kept over the rounds of the loops between its storage and its computation, and what an
-// earlier round has computed is not computed again.
+// store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation; elements
+// that an earlier iteration computed are not computed again.
 //
-// With lo(y)..hi(y) the rows that round y computes, a round needs to compute only hi(y-1)+1..hi(y); the rows lo..hi(y-1)
-// that the first round lacks are computed by a copy of the nest before the loop. So the rounds are all alike.
+// Let iteration y use the rows lo(y)..hi(y). It needs to compute only hi(y-1)+1..hi(y); a copy of the nest before the loop
+// computes the rows lo..hi(y-1) that the first iteration also needs. So all iterations do the same.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -11,15 +11,15 @@
 typedef struct slide {
   nw_step *st;
   nw_path path; // of the stage's block
-  int top; // of its own nest
-  int home; // of the storage
-  const nw_stmt *over; // the loop it slides along: the innermost around the nest
-  int at; // of that loop on the path
-  nw_block_var *var; // the variable that moves with it
+  int top; // index of its own nest
+  int home; // index of the allocation
+  const nw_stmt *over; // the loop along which it slides: the innermost around the nest
+  int at; // index of that loop on the path
+  nw_block_var *var; // the variable whose range moves with it
   nw_stmt *loop; // the stage's own loop along that variable
-  const nw_expr *lo, *hi; // of that variable, in one round
-  int before; // the loop on the path that the first rows are computed before
-  const nw_expr *first, *next; // they begin at the one and end before the other
+  const nw_expr *lo, *hi; // range of that variable in one iteration
+  int before; // index on the path of the loop before which the first rows are computed
+  const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
 
 static nw_stmt *block_of(const slide *x) { return x->path.at[x->path.n - 1]; }
@@ -48,7 +48,7 @@ static bool moves(const slide *x, const nw_block_var *v) {
   return hi && nw_uses_var(hi, x->over->loop.var->name);
 }
 
-// A plain loop that only counts along this variable: its variable is begin + loop.
+// A plain loop over only this variable: the variable is begin + loop.
 static nw_stmt *loop_along(const slide *x, const nw_block_var *v) {
   nw_stmt *found = NULL;
   for (int i = x->top; i < x->path.n - 1; i++) {
@@ -111,7 +111,7 @@ static bool proven(const slide *x, int depth, const nw_expr *cond) {
   return sure;
 }
 
-// A loop outside whose every round goes on where the one before has ended needs no first rows of its own.
+// An outer loop whose iterations continue where the previous one ended needs no first rows of its own.
 static void find_first(slide *x, int keep) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *last = in_round(x, end, x->over, nw_loop_last(pool, x->over));
@@ -128,8 +128,8 @@ static void find_first(slide *x, int keep) {
   }
 }
 
-// The stage's own loop runs through `rows` rows, `shift` further on; where that is not a fixed number of rows, those beyond
-// are skipped.
+// The stage's own loop runs over `rows` rows, `shift` further; if their number is not constant, rows beyond
+// the end are skipped.
 static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr *shift, const nw_expr *rows,
                      int depth) {
   nw_pool *pool = x->st->p->pool;
@@ -152,8 +152,8 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 
 // ---- the two nests
 
-// What the first round lacks, in a copy of the nest before the loop. The begin of a loop may use the loops around it, so the
-// inner loops are replaced by their begins first.
+// Computes the other rows of the first iteration, in a copy of the nest before the loop. The begin of a loop may use the
+// enclosing loops, so the inner loops are replaced by their begins first.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];
@@ -168,7 +168,7 @@ static nw_stmt *first_rows(const slide *x) {
   return nest;
 }
 
-// Every round computes what the one before has not.
+// Each iteration computes only the rows that the previous ones have not.
 static void new_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *next = round_before(x, end, x->over);

@@ -38,7 +38,7 @@ static bool condition_ok(nw_step *st, const nw_expr *cond, const nw_path *around
 
 // ---- specialize: where
 
-// Path to what there will be two of; its end is the statement. The whole program is the root.
+// Path to the statement that is duplicated. For the whole program, the root.
 static bool place(nw_step *st, nw_path *path) {
   bool loop = nw_step_given(st, SPECIALIZE_LOOP), stage = nw_step_given(st, SPECIALIZE_STAGE);
   if (loop && stage) {
@@ -54,7 +54,7 @@ static bool place(nw_step *st, nw_path *path) {
   return true;
 }
 
-// What the root holds becomes one statement, so that it can be put under a condition.
+// Puts the children of the root into one statement, so that it can get a condition.
 static nw_stmt *body_of(nw_step *st, nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (path->n > 1) return s;
@@ -81,7 +81,7 @@ static void give(nw_step *st, int then, int otherwise) {
   st->out.loop[st->out.n++] = otherwise;
 }
 
-// Two versions, or one when the condition is known: then the other is empty, and can still be named.
+// Makes two versions, or one if the condition is known: the other is then empty, and its names stay valid.
 static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw_expr *cond, int known) {
   nw_pool *pool = st->p->pool;
   nw_vec old = {0}, now = {0}, other = {0};
@@ -103,7 +103,7 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
   nw_vec_free(&old), nw_vec_free(&now), nw_vec_free(&other);
 }
 
-// 1: it always holds there, -1: never, 0: it depends.
+// 1: it always holds there, -1: never, 0: unknown.
 static int known_there(nw_step *st, const nw_path *path, const nw_expr *cond) {
   nw_ranges r;
   nw_ranges_around(&r, st->p, path);

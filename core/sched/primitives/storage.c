@@ -1,4 +1,4 @@
-// cache_read, cache_write, set_scope: copies, and where things live.
+// cache_read, cache_write, set_scope: copies, and the memory of buffers.
 #include "sched/primitives/storage.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -102,7 +102,7 @@ static bool no_reader(nw_step *st, const char *tensor) {
   return nw_step_refuse(st, "a copy must have a reader", NULL, "nothing reads %s", tensor);
 }
 
-// Where no readers are named a copy is for all but those that fill the tensor: a scan reads itself.
+// By default a copy is for all readers except those that write the tensor: a scan reads itself.
 static bool is_named(nw_step *st, const nw_stmt *block, const char *tensor, const nw_arg *readers) {
   if (readers->kind == NW_ARG_NONE || !readers->n) return !nw_block_writes(block, tensor);
   for (int i = 0; i < readers->n; i++)
@@ -131,7 +131,7 @@ static int rename_readers(nw_step *st, const char *from, const char *to, const n
   return n;
 }
 
-// What the axes of a tensor are called: by the stage that writes it, or by a reader that uses plain variables.
+// Names of the axes of a tensor: those of the stage that writes it, or of a reader that uses plain variables.
 typedef struct axes {
   const char *buffer;
   const char **name;
@@ -166,7 +166,7 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// Names for the n axes, no two alike, none of a size: k, j, or ax0, ax1 where nothing better is known.
+// Distinct names for the n axes, different from sizes: k, j, or ax0, ax1 if nothing better is known.
 static const char **axis_names(nw_step *st, const nw_buffer *b) {
   axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
   nw_walk_from(st->p->root, see_writer, &x);
@@ -193,7 +193,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
   return s;
 }
 
-// The innermost loop around the storage of a temporary; NULL for what exists everywhere.
+// The innermost loop around the storage of a temporary; NULL if it exists everywhere.
 static nw_stmt *home_of(nw_step *st, const char *buffer) {
   const nw_stmt *a = nw_find_alloc(st->p, buffer);
   nw_path path;

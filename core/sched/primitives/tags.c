@@ -1,4 +1,4 @@
-// pragma and annotate: what is said of a loop or a stage, by the keys of ir/tags.h.
+// pragma and annotate: set properties of a loop or a stage, by the keys of ir/program/tags.h.
 #include "ir/program/tags.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
@@ -9,7 +9,7 @@ static bool unfit(nw_step *st, const nw_tag_row *row) {
   return nw_fail(st->ctx, NW_EINVAL, row->doc, "%s: %s takes %s", st->primitive->name, row->key, nw_tag_wants(row));
 }
 
-// Without a value the tag is taken back.
+// Without a value the tag is removed.
 static bool say(nw_step *st, nw_stmt *s) {
   const nw_tag_row *row = nw_tag_row_find(nw_step_str(st, KEY, NULL));
   const nw_arg *value = &st->resolved[VALUE];

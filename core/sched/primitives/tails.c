@@ -1,7 +1,7 @@
-// What a split does where its factor does not divide, chosen by `tail`:
-//   guard      every iteration asks whether it exists
-//   cut        a main part without guards, and the rest as a nest of its own
-//   shift      the last round begins earlier and does some iterations again; the judge asks whether that changes a value
+// Handling of the rest if the factor of a split does not divide the extent, chosen by `tail`:
+//   guard      every iteration tests whether it exists
+//   cut        a main part without guards, and a separate nest for the rest
+//   shift      the last iteration begins earlier and repeats some work; the judge checks that no value changes
 //   pad        a temporary is computed beyond its end (pad.c)
 //   predicate  guarded, and the inner loop runs as vectors, so that the guard is a mask of loads and stores
 #include "sched/empty.h"
@@ -30,12 +30,12 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
 
 // ---- what it costs
 
-// Of the iterations that are too many, and of a last round that may have some.
+// Descriptions of excess iterations, and of the last iteration, by kind of tail.
 static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
 
-// `rounds` of `factor` for n iterations; asked for as parts, they may be more than have work.
+// `rounds` blocks of `factor` iterations for n iterations; with `parts`, some blocks may be empty.
 static void note_rounds(nw_step *st, int64_t n, int64_t factor, int64_t rounds, nw_tail tail) {
   int64_t busy = (n + factor - 1) / factor, all = rounds * factor;
   if (busy < rounds)

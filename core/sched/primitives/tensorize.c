@@ -1,4 +1,4 @@
-// tensorize: a nest is done by an intrinsic. The nest stays where it is, inside the call; so what holds of it, holds.
+// tensorize: replaces a nest by a call of an intrinsic. The nest stays inside the call, so that everything proven about it holds.
 #include "sched/primitives/tensorize.h"
 #include "ir/program/intrinsic.h"
 #include "sched/primitives.h"
@@ -27,7 +27,7 @@ static bool unknown(nw_step *st, const char *name) {
   return false;
 }
 
-// The nest, with what was expected written beside what was found.
+// The nest, with the expected and the found code side by side.
 static void draw(nw_step *st, const nw_stmt *nest, const nw_match *m) {
   nw_str remark = {0};
   nw_str_fmt(&remark, "expected %s", m->expected);
@@ -134,16 +134,16 @@ const nw_stmt *nw_call_around(const nw_path *path) {
 
 // ---- ways on
 
-enum { OFFERED = 4 }; // of the intrinsics there are
+enum { OFFERED = 4 }; // number of intrinsics to suggest
 
-// The loop that the init has to come before: of the nest and of the reduction around it, whichever begins first.
+// The loop before which the init must run: the outermost one of the nest and of the reduction around it.
 static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
   int at = 0;
   while (at + 1 < n && nest[at]->id != st->resolved[0].i && !nw_loop_binds(block, nest[at], true)) at++;
   return nest[at];
 }
 
-// What differs of the nest that a step can change: the init, and conditions that speak of loops around.
+// Differences in the nest that a step can remove: the init, and conditions on enclosing loops.
 static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, int n, nw_stmt *const *nest) {
   nw_candidate *then = nw_step_again(st);
   if (block->block.has_init && !in->init) {
@@ -159,7 +159,7 @@ static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, 
   nw_suggest_unguarded(st, block, around, nest, then);
 }
 
-// What makes way for the step; other intrinsics for this nest, the latest first; other nests for this one.
+// Suggests steps that enable this one; other intrinsics for this nest, the latest first; other nests for this one.
 void nw_suggest_tensorize(void *step) {
   nw_step *st = step;
   nw_path path;

@@ -1,7 +1,7 @@
-// trim: a loop of a reduction without the rounds that add nothing.
+// trim: removes the iterations of a reduction loop that add nothing.
 //
-// A sum over select(condition, x, 0) has something to add only where the condition holds: the loop runs from the first such
-// round to the last one, and what it leaves out is not even asked about.
+// A sum over select(condition, x, 0) adds something only where the condition holds: the loop runs from the first such
+// iteration to the last one; the other iterations are not executed at all.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -12,7 +12,7 @@ static bool holds_init(void *env, nw_stmt *s) {
   return true;
 }
 
-// The init of a sum belongs to the first round, which may be left out.
+// The init of a sum runs in the first iteration, which may be removed.
 static bool can_trim(nw_step *st, nw_stmt *loop) {
   const nw_stmt *owner = NULL;
   const char *name = loop->loop.var->name;
