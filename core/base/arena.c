@@ -20,7 +20,7 @@ struct nw_arena {
   size_t next_size;
 };
 
-// The system may promise memory that it does not have, and end the process when that is used.
+// The system may promise memory that it does not have, and kill the process when the memory is used.
 static bool refused(size_t bytes) {
   return nw_refuses_memory() || (bytes >= NW_ASK_FROM && (int64_t)bytes > nw_memory_left());
 }
@@ -78,7 +78,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   size_t size = a->next_size - sizeof(chunk);
   if (size < need) size = need;
   if ((a->held + size) / NW_ASK_FROM != a->held / NW_ASK_FROM && (int64_t)size > nw_memory_left())
-    nw_out_of_memory(size); // many chunks are as much as one that is large
+    nw_out_of_memory(size); // many chunks together are like one large allocation
   chunk *c = nw_xcalloc(1, sizeof(chunk) + size);
   c->size = size;
   a->held += sizeof(chunk) + size;
@@ -86,7 +86,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   return c;
 }
 
-// An object too big for the next chunk gets one of its own behind the head, so the room left in the head stays in use.
+// An object that is too big for the next chunk gets its own chunk behind the head, so the rest of the head stays in use.
 void *nw_arena_alloc(nw_arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) nw_out_of_memory(bytes);
   bytes = (bytes + 15) & ~(size_t)15;

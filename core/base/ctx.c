@@ -24,7 +24,7 @@ void nw_close(nw_ctx *c) {
 
 const nw_diag *nw_error(const nw_ctx *c) { return c->diag.code == NW_OK ? NULL : &c->diag; }
 
-// Also forgets an interrupt, and since when something runs: what they were meant for is over.
+// Also clears an interrupt and the start time of the current work: both belonged to an earlier call.
 void nw_clear(nw_ctx *c) {
   c->interrupted = 0;
   c->progress.since = 0;
@@ -42,7 +42,7 @@ void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data)
   s->interrupt = interrupt;
 }
 
-// Runs in a signal handler, or in another thread: only the flag and the slots' own flags.
+// Runs in a signal handler, or in another thread: sets only the flag and the slots' own flags.
 void nw_interrupt(nw_ctx *c) {
   c->interrupted = 1;
   for (int i = 0; i < NW_SLOT_COUNT; i++) {
@@ -86,7 +86,7 @@ void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) {
   return NULL;
 }
 
-// "C[0, 0] is written at (i=0) by C, and read at (i=1) by D"; what is not known is left out.
+// "C[0, 0] is written at (i=0) by C, and read at (i=1) by D"; unknown parts are left out.
 static const char *describe(nw_ctx *c, const nw_refusal *r) {
   nw_str b = {0};
   nw_str_fmt(&b, "cannot %s", r->primitive ? r->primitive : "take this step");

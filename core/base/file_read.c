@@ -1,4 +1,4 @@
-// Opening and reading files: what a file is gets decided by its descriptor, so that nobody can exchange it in between.
+// Opening and reading files: the type of a file is read from its descriptor, so that nobody can exchange it in between.
 #include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static const char *kind_of(mode_t mode) {
                           : "a device";
 }
 
-// Whether nobody but the user (and root) decides what is in it.
+// True if only the user (and root) can change it.
 static bool is_own(const struct stat *st, bool roots_too, nw_str *why) {
   uid_t me = geteuid();
   if (st->st_uid != me && !(roots_too && st->st_uid == 0))
@@ -55,7 +55,7 @@ static bool is_usable(const struct stat *st, nw_file_whose whose, size_t most, n
   return false;
 }
 
-// "cannot read PATH: " before what was found wrong.
+// "cannot read PATH: " before the reason.
 static int refused(const char *path, const char *what, nw_str *found, nw_str *why) {
   int error = errno;
   nw_str_fmt(why, "cannot %s %s: %s", what, path, found->n ? found->s : nw_file_reason(error));
@@ -64,7 +64,7 @@ static int refused(const char *path, const char *what, nw_str *found, nw_str *wh
   return -1;
 }
 
-// Looked at before it is opened as well: to open a device may be enough to set it in motion.
+// Checked before opening as well: opening a device may already start it.
 int nw_file_open_at(int dir, const char *path, int flags, nw_file_whose whose, size_t most, nw_str *why) {
   struct stat st;
   nw_str found = {0};
@@ -96,7 +96,7 @@ int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why) {
   return refused(path, "use", &found, why);
 }
 
-// Doubles the room of a file that grows while it is read; false: there is no memory for it.
+// Doubles the buffer for a file that grows while it is read; false: out of memory.
 static bool more_room(char **text, size_t *room) {
   char *more = realloc(*text, *room * 2 + 1);
   if (!more) return false;
@@ -105,7 +105,7 @@ static bool more_room(char **text, size_t *room) {
   return true;
 }
 
-// All that is there now, in *text with a NUL at its end; *found says why not.
+// The whole current content, in *text with a NUL at its end; on failure *found has the reason.
 static bool read_all(int fd, size_t most, char **text, size_t *n, nw_str *found) {
   struct stat st;
   size_t room = (fstat(fd, &st) ? 0 : (size_t)st.st_size) + 1; // one more, to see the end

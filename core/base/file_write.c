@@ -1,4 +1,4 @@
-// Writing and appending: a file is whole under its name, or it is what it was.
+// Writing and appending: a file is either complete under its name, or unchanged.
 #include "base/file.h"
 #include <dirent.h>
 #include <errno.h>
@@ -22,19 +22,19 @@ enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 20
 
 struct nw_file {
   int fd;
-  int dir; // where the target is; -1: the target itself is written to
+  int dir; // the directory of the target; -1: the target itself is written
   char *path; // as it was named
   char base[NAME_MAX + 1]; // of the target in dir
-  char part[40]; // the name it has while it is made; "": none
+  char part[40]; // its temporary name; "": none
   bool existed, quick, settled;
-  bool no_room; // nothing could be made in its directory
-  int error; // of what failed first
+  bool no_room; // no file could be created in its directory
+  int error; // the first error
 };
 
 // ---- bytes
 
-// A write that meets a limit or a closed pipe raises a signal, which would end the process of a host that does not ignore
-// it. Such a signal goes to the thread that wrote: it is held back, and taken away.
+// A write that exceeds a limit, or to a closed pipe, raises a signal, which would end the process of a host that does not ignore
+// it. Such a signal goes to the writing thread: it is blocked and discarded.
 static void hold_signals(sigset_t *ours, sigset_t *before) {
   sigset_t pending;
   sigemptyset(ours);
@@ -50,7 +50,7 @@ static void release_signals(const sigset_t *ours, const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-// Waits until a pipe or a terminal takes more, for as long as patience lasts; 0, or the error.
+// Waits until a pipe or a terminal accepts more data, up to the time limit; 0, or the error.
 static int await(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLOUT};
   int ready = poll(&p, 1, PATIENCE_MS);
@@ -91,7 +91,7 @@ static int open_parent(const char *path, char *base) {
   return fd;
 }
 
-// Replaces the path of a link by what it points to. A link of somebody else may be a trap.
+// Replaces the path of a link by its target. A link of another user may be a trap.
 static bool follow(int dir, const char *base, const struct stat *st, char *path) {
   char to[PATH_MAX];
   if (st->st_uid != geteuid() && st->st_uid != 0) return errno = ELOOP, false;
@@ -104,7 +104,7 @@ static bool follow(int dir, const char *base, const struct stat *st, char *path)
   return true;
 }
 
-// The directory and the name that a path stands for when its last links are followed; -1 and errno.
+// The directory and the name after the last links are followed; -1 and errno.
 static int find_target(const char *path, char *base) {
   char now[PATH_MAX];
   struct stat st;
@@ -123,7 +123,7 @@ static int find_target(const char *path, char *base) {
   return errno = ELOOP, -1;
 }
 
-// The number of an open file that a path stands for, as /dev/stdout does; -1: it is none of these.
+// The number of the open file that a path names, such as /dev/stdout; -1: none.
 static int standard_number(const char *path) {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
@@ -137,7 +137,8 @@ static int standard_number(const char *path) {
   return -1;
 }
 
-// What has nothing to keep: a terminal, a FIFO, an open file of this process. -1 and errno; A_FILE for a path of a file.
+// Opens targets that are written directly: a terminal, a FIFO, an open file of this process. -1 and errno; A_FILE for a path
+// of a file.
 static int open_stream(const char *path) {
   struct stat st;
   int number = standard_number(path);
@@ -200,7 +201,7 @@ void nw_file_tidy(int dir) {
   if (d) closedir(d);
 }
 
-// Without a name, where the file system can do that: then nothing is left when the process is killed.
+// Without a name, if the file system supports it: then nothing is left if the process is killed.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
     f->fd = openat(f->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
@@ -218,7 +219,7 @@ static int open_part(nw_file *f, mode_t mode) {
   return errno;
 }
 
-// A file that may not be written is not replaced either; one that may be keeps its mode, and its owner where that can be.
+// A read-only file is not replaced either; a writable one keeps its mode, and if possible its owner.
 static int prepare(nw_file *f, unsigned how) {
   struct stat st;
   mode_t mode = how & NW_FILE_PRIVATE ? 0600 : how & NW_FILE_PROGRAM ? 0777 : 0666;
@@ -264,7 +265,7 @@ bool nw_file_add(nw_file *f, const void *data, size_t n) {
   return !f->error;
 }
 
-// To close a copy tells what a file system over the network says only then; the file itself is still needed.
+// A network file system may report errors only on close: so a copy is closed; the file itself is still needed.
 static int settle(const nw_file *f) {
   if (!f->quick && fsync(f->fd) && errno != EINVAL && errno != ENOTSUP) return errno;
   int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
@@ -312,7 +313,7 @@ bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, n
 
 // ---- appending
 
-// Somebody who holds the lock for longer than a moment is not waited for.
+// Waits only a short time for the lock.
 static bool locked(int fd) {
   for (int i = 0; i < LOCK_TRIES; i++) {
     if (!flock(fd, LOCK_EX | LOCK_NB)) return true;
@@ -322,7 +323,7 @@ static bool locked(int fd) {
   return false;
 }
 
-// While it was waited for, the file may have been written anew.
+// During the wait, the file may have been replaced.
 static bool is_still(int fd, const char *path) {
   struct stat a, b;
   return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
@@ -342,7 +343,7 @@ static int open_locked(const char *path, int flags, size_t most, nw_str *why) {
 
 int nw_file_lock(const char *path, nw_str *why) { return open_locked(path, O_RDWR, SIZE_MAX, why); }
 
-// A line that was cut short, as when the disk was full for another program, is ended first.
+// First ends an incomplete line, left for example by another program when the disk was full.
 static int append(int fd, const void *data, size_t n) {
   struct stat st;
   char last = '\n';

@@ -1,4 +1,4 @@
-// Memory whose size a user chooses, and what limits it.
+// Allocations whose size depends on the user, and their limits.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static bound of_machine(void) {
   return (bound){"the memory of this machine", all * 1024, kib < 0 ? INT64_MAX : kib * 1024};
 }
 
-// The one with the least left.
+// The limit with the least memory left.
 static bound tightest(void) {
   bound all[] = {of_limit(RLIMIT_AS, "the limit on address space (ulimit -v)", "VmSize:"),
                  of_limit(RLIMIT_DATA, "the limit on data (ulimit -d)", "VmData:"), of_group(), of_machine()};
@@ -114,7 +114,7 @@ static block *block_of(void *data) { return (block *)((char *)data - offsetof(bl
 
 static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // its first member
 
-// NULL where it cannot be had; p, if there is one, is then as it was.
+// NULL on failure; p is then unchanged.
 static void *asked(void *p, size_t bytes) {
   block *b = p ? block_of(p) : NULL;
   bool own = !b || b->scratch.number;

@@ -1,4 +1,4 @@
-// Faults that the tests put in on purpose, to see that some test notices.
+// Faults that tests inject on purpose, to check that some test fails.
 #include "base/base.h"
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-// Did you mean.
+// "Did you mean".
 #include "base/base.h"
 
-// Edit distance with swapped neighbours counted once, words up to 31 letters; longer ones are not near anything.
+// Edit distance in which swapping neighbours counts once, for words of up to 31 letters; longer words have no near ones.
 static int distance(const char *a, const char *b) {
   int n = (int)strlen(a), m = (int)strlen(b);
   if (n > 31 || m > 31) return 99;

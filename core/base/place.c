@@ -1,4 +1,4 @@
-// Where what outlives a session is kept: histories of the prompt and the kernel, what was measured of the machine.
+// The location of data that is kept between sessions: histories of the prompt and the kernel, measurements of the machine.
 #include "base/file.h"
 #include <errno.h>
 #include <stdio.h>

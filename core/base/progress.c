@@ -1,5 +1,5 @@
-// How far long work is. What works calls nw_progress now and then, every few milliseconds at best; whoever shows it hears of
-// it when it takes longer than a patient person waits, ten times in that time at most, and once at the end.
+// Progress of long work. The working code calls nw_progress every few milliseconds at best; the receiver is called if the work
+// takes longer than its patience, at most ten times in that period, and once at the end.
 #include "base/base.h"
 #include <time.h>
 

@@ -1,7 +1,8 @@
-// Giving up a call that cannot be finished: memory that could not be had deep inside, or something that does not hold.
+// Abandoning a call that cannot be finished: a small allocation failed, or an internal condition does not hold.
 //
-// Control goes to the point of this thread that was opened last, past all frames in between. What they held on the heap is
-// lost; arenas made for the call are freed. So whatever outlives a call is changed in one go, when nothing can fail any more.
+// Control returns to the recovery point that this thread opened last, past all frames in between. Heap memory of these frames is
+// lost; arenas made for the call are freed. So objects that outlive a call are changed in one step, after the last possible
+// failure.
 #include "base/base.h"
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ nw_work nw_work_on(nw_work now) {
   return was;
 }
 
-// What was made for a call and is freed where that is given up, latest first.
+// Objects made for a call that are freed if it is abandoned, latest first.
 static _Thread_local nw_scratch *scratch;
 static _Thread_local uint64_t made;
 

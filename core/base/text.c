@@ -1,7 +1,7 @@
-// Texts that a user gives and that are printed: labels, notes, names of branches.
+// Texts from the user that are printed: labels, notes, names of branches.
 #include "base/base.h"
 
-// The code point at s, which is not empty, and how many bytes it takes; -1: it is not UTF-8, and the first byte is at fault.
+// The code point at s, which is not empty, and its number of bytes; -1: invalid UTF-8 at the first byte.
 static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int more = *s < 0x80                 ? 0
@@ -21,8 +21,8 @@ static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   return c;
 }
 
-// False for what a terminal or a page acts on instead of showing it: control characters, separators of lines and paragraphs, and
-// marks that turn the direction of what follows.
+// False for characters that control a terminal or a page instead of being shown: control characters, separators of lines and
+// paragraphs, and marks that change the direction of text.
 static bool is_shown(int32_t c) {
   if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
   return c != 0x2028 && c != 0x2029 && !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);

@@ -1,4 +1,4 @@
-// This host, as the kernel and the processor describe it. Whatever a file does not say stays 0, or gets the plain value
+// This host, as described by the kernel and the CPU. Values missing in the files stay 0, or get the defaults
 // given here; nothing fails.
 #include "hw/hw.h"
 #include <pthread.h>
@@ -35,7 +35,7 @@ static int64_t parse_size(const char *s) {
   return *unit == 'K' ? v << 10 : *unit == 'M' ? v << 20 : *unit == 'G' ? v << 30 : v;
 }
 
-// How many cpus a list like "0-3,8" names.
+// Number of CPUs in a list like "0-3,8".
 static int count_cpus(const char *list) {
   int n = 0;
   for (const char *s = list; *s;) {
@@ -74,8 +74,8 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
   m->cache[at] = c;
 }
 
-// Some virtual machines hide their caches. Levels by the start of the processor's name, the first that fits; the machine
-// records name the sources. Level 3 is shared by every cpu that can be used.
+// Some virtual machines hide their caches. Levels by the beginning of the CPU's name, the first match; the machine
+// records name the sources. Level 3 is shared by all available CPUs.
 static const struct {
   const char *cpu;
   nw_cache level[3];
@@ -92,7 +92,7 @@ static void assume_caches(nw_machine_info *m) {
   m->caches_assumed = true;
 }
 
-// Needs the processor's name and the number of cpus.
+// Needs the CPU's name and the number of CPUs.
 static void read_caches(nw_machine_info *m) {
   nw_cache c;
   for (int i = 0; i < 16 && m->ncaches < NW_COUNT(m->cache); i++)
@@ -139,7 +139,7 @@ static int usable_cpus(void) {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// Not among the features that every compiler's check knows.
+// Not among the features that every compiler's check supports.
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
@@ -195,7 +195,7 @@ static void read_host(void) {
   read_memory(&host);
 }
 
-// Read at the first call and kept; `available_bytes` is what there was then.
+// Read at the first call and kept; `available_bytes` is the value at that time.
 const nw_machine_info *nw_host(void) {
   pthread_once(&once, read_host);
   return &host;

@@ -36,7 +36,7 @@ void nw_machine_init(nw_machine *m) {
 
 // ---- paths
 
-// The section that a path is in, and what of the path is left: the longest that fits. NULL: none.
+// The section of a path, and the rest of the path: the longest match. NULL: none.
 static const nw_section *section_of(const char *path, const char **rest) {
   int n;
   const nw_section *s = nw_machine_sections(&n), *found = NULL;
@@ -52,7 +52,7 @@ static const nw_section *section_of(const char *path, const char **rest) {
   return found;
 }
 
-// "[12]" at *at: 12, and *at goes behind it; 0 where there is no such thing.
+// "[12]" at *at: returns 12, and moves *at after it; 0 if there is no such index.
 static int index_at(const char **at) {
   char *end;
   if (**at != '[' || !isdigit((unsigned char)(*at)[1])) return 0;
@@ -72,7 +72,7 @@ static bool no_such(nw_ctx *c, const char *path, const char *word, int n, const 
   return false;
 }
 
-// A section's name where one of its fields should be.
+// The path ends at a section instead of one of its fields.
 static bool no_field(nw_ctx *c, const nw_section *s) {
   bool list = s->stride && !s->key;
   const char *hint = nw_diag_printf(c, list ? "%s = {{...}, {...}}" : "%s = {...}", s->path);
@@ -81,7 +81,7 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Everything that can stand where the path goes wrong: the rows of the sections of that name, and at the top their names.
+// All valid continuations where a path is wrong: the rows of the sections of that name, and at the top their names.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -101,13 +101,13 @@ static bool unknown_key(nw_ctx *c, const nw_section *s, const char *path, const 
   return no_such(c, path, word, n, words);
 }
 
-// The word that the text begins with: up to a dot or a bracket.
+// The first word of the text: up to a dot or a bracket.
 static const char *word_at(char *buf, size_t size, const char *text) {
   snprintf(buf, size, "%.*s", (int)strcspn(text, ".["), text);
   return buf;
 }
 
-// Which element of a list or of named ones the path goes on with; -1: a failure.
+// The index of the element with which the path continues; -1: a failure.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;
@@ -127,7 +127,7 @@ static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char 
   return at - 1;
 }
 
-// Several sections may have one path.
+// Several sections may have the same path.
 static const nw_field *field_of(const nw_section **in, const char *section, const char *word) {
   int n;
   const nw_section *s = nw_machine_sections(&n);
@@ -290,7 +290,7 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
   return true;
 }
 
-// The longest that the path begins with; "" is the source of everything else.
+// The longest matching prefix of the path; "" is the source of everything else.
 const char *nw_machine_cited(const nw_machine *m, const char *path) {
   const nw_machine_source *best = NULL;
   for (int i = 0; i < m->nsources; i++) {

@@ -14,8 +14,8 @@ typedef enum nw_machine_kind {
 } nw_machine_kind;
 
 // Classes of operations with separate costs. Names with 64 are for f64 where it is slower than f32.
-// NW_CLASS(id, name, otherwise, doc)   otherwise: the class whose cost is the default; or the default instructions per
-// cycle ("-": required) and latency
+//   NW_CLASS(id, name, otherwise, doc)   otherwise: the class whose cost is the default; or the default instructions per
+//                                        cycle ("-": required) and latency
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \

@@ -1,4 +1,4 @@
-// Completing a machine record with what was not said, and checking that it makes sense.
+// Completes a machine record with defaults, and checks that it is consistent.
 #include "hw/machine_fields.h"
 #include <ctype.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static void fill_numbers(const nw_field *f, char *at, double v) {
     if (isnan(((double *)(void *)at)[i])) ((double *)(void *)at)[i] = v;
 }
 
-// A field whose row names another of its section comes after it there.
+// A field whose default is another field of its section comes after that field.
 static void fill_field(const nw_section *s, const nw_field *f, char *base) {
   const nw_field *other = sibling(s, f->otherwise);
   char *at = base + f->offset;
@@ -106,7 +106,7 @@ static bool no_rate(const nw_op_cost *o) {
   return none;
 }
 
-// Wider than the machine's vectors there are none.
+// There are no vectors wider than the machine's.
 static void clip_widths(nw_op_cost *o, int64_t vector_bytes) {
   for (int w = 0; w < NW_WIDTHS; w++)
     if (isnan(o->per_cycle[w]) || (w && 8 << w > vector_bytes)) o->per_cycle[w] = 0;
@@ -196,7 +196,7 @@ static bool check_cpu(nw_ctx *c, nw_machine *m) {
   return check_teams(c, m);
 }
 
-// A field that is more than another of the same machine may be.
+// A field that must not exceed another field of the same machine.
 static bool no_more(nw_ctx *c, const char *field, int64_t v, const char *limit, int64_t most) {
   if (v <= most) return true;
   nw_fail(c, NW_EINVAL, NULL, "gpu.%s: %lld is more than gpu.%s allows: %lld", field, (long long)v, limit,
@@ -247,7 +247,7 @@ static const char *kind_name(int kind) {
   return names[kind];
 }
 
-// Fields of another kind of machine: none may be said, and all become 0.
+// Fields of another kind of machine: they must be unset, and become 0.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)

@@ -41,7 +41,7 @@ void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
 
 // ---- casts
 
-// Towards zero; out of range goes to the nearest end, NaN to 0.
+// Truncates; values out of range saturate, NaN becomes 0.
 static int64_t saturate(nw_dtype t, double v) {
   static const double lo[] = {
       [NW_I8] = -128, [NW_I16] = -32768, [NW_I32] = -2147483648.0, [NW_I64] = -0x1p63, [NW_U8] = 0,

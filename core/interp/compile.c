@@ -1,4 +1,4 @@
-// From statements to code: names become slots, expressions become nodes, reductions become what they store.
+// From statements to code: names become slots, expressions become nodes, reductions become combining expressions.
 #include "interp/code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// Is the init of the block done alone when the loop has no iterations? Not behind a guard inside the loop, nor in storage
-// that the loop has inside, and not when the loop is of another reduction (ir/lift.c).
+// True if the init of the block runs alone if the loop has no iterations. Not if it is inside a guard or an allocation
+// inside the loop, nor if the loop belongs to another reduction (ir/program/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)
@@ -171,8 +171,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// Can the init be done without an update? Where that is needed, the whole reduction is over nothing: a piece without iterations
-// leaves it to the piece that has the first one.
+// True if the init can run without an update. If that is needed, the whole reduction is empty: a piece without iterations
+// leaves the init to the piece that has the first iteration.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;
@@ -203,7 +203,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   c->stmt = s;
   bool parallel = x->exec && s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
   c->launch = !x->grid.launch && (parallel || (x->gridded && nw_is_launch(x->p, s)));
-  if (c->launch) x->grid.launch = 1; // what is inside is part of it
+  if (c->launch) x->grid.launch = 1; // statements inside are part of it
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ:

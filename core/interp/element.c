@@ -39,7 +39,7 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
   return compare(t, b, a, true) == sign ? b : a;
 }
 
-// Does value b at position j replace value a at position i? A NaN beats numbers; ties go to the lower position.
+// True if value b at position j replaces value a at position i. NaN beats numbers; ties go to the lower position.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;
   bool na = is_nan(t, a), nb = is_nan(t, b);
@@ -85,7 +85,7 @@ static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *t
   }
 }
 
-// Called in the middle of another element's evaluation too: the epoch of that one comes back.
+// Also called during another element's evaluation: restores its epoch.
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_run *r = &x->run;
   const nw_teop *op = o->op;

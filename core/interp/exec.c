@@ -8,7 +8,7 @@ static void run_kids(nwi_program *x, nwi_code *c) {
 
 static void init_lone(nwi_program *x, nwi_code *loop);
 
-// Whether whoever watches wants anything of these iterations.
+// True if the observer needs some of these iterations.
 static bool wanted(nwi_program *x, const nwi_code *c, int64_t lo, int64_t hi) {
   const nw_interp_opts *o = x->run.opts;
   return !o || !o->enters || o->enters(o->env, c->stmt, lo, hi);
@@ -28,7 +28,7 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Iterations lo..hi; halved until a part holds nothing that is wanted, or a single one.
+// Iterations lo..hi; halved until a part has no needed iterations, or is a single one.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
   if (lo == hi) return run_iteration(x, c, lo, kids);
@@ -122,8 +122,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false where it does not run. nothing: its reduction is over nothing, and its loop stands at the
-// beginning of a range that is empty.
+// Binds the block's variables; false if it does not run. nothing: its reduction is empty, and its loop is at the
+// beginning of an empty range.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
@@ -171,7 +171,7 @@ static void init_block(nwi_program *x, nwi_code *c) {
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 
-// On the way from c to the block.
+// Blocks on the way from c to the block.
 static void init_inside(nwi_program *x, nwi_code *c) {
   nwi_code *kid = x->lone;
   while (kid->up != c) kid = kid->up;

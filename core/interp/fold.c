@@ -1,13 +1,13 @@
-// Where the elements of a scheduled program's buffer are kept, when a layout says so: elements of one place share it.
+// Locations of the elements of a scheduled program's buffer with a layout: elements at the same position share one.
 #include "interp/code.h"
 #include <stdlib.h>
 
 enum {
-  MOST = 1 << 26, // places; a layout with more is taken to give each element its own
-  LOOK_UP = 1 << 16, // elements between two looks for an interrupt
+  MOST = 1 << 26, // limit on positions; with a larger layout each element has its own location
+  LOOK_UP = 1 << 16, // elements between two checks for an interrupt
 };
 
-// The position of the element in the layout, as one number; -1 when it is outside.
+// The position of the element in the layout, as one number; -1 if it is outside.
 static int64_t position(nwi_program *x, const nwi_code *c, const int64_t *index) {
   nwi_run *r = &x->run;
   int64_t at = 0;
@@ -39,7 +39,7 @@ static void next_index(const nwi_buffer *b, int64_t *index) {
   }
 }
 
-// Each element is kept where the first one of its place would be.
+// The location of an element is that of the first element with the same position.
 void nwi_fold(nwi_program *x, const nwi_code *c) {
   nwi_buffer *b = c->buffer;
   int64_t index[NW_MAX_DEPTH], n = c->nlayout && b->n <= NW_MAX_DEPTH ? places(x, c) : -1;

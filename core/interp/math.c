@@ -10,7 +10,7 @@ typedef double d2 __attribute__((vector_size(16)));
 typedef double d4 __attribute__((vector_size(32)));
 typedef double d8 __attribute__((vector_size(64)));
 
-// Loads and stores without a demand on alignment.
+// Unaligned loads and stores.
 #define NW_COPY(to, from) memcpy(&(to), (from), sizeof(to))
 
 #define NW_SCALAR(name, suffix, type, call)                                                                            \
@@ -73,12 +73,12 @@ typedef double d8 __attribute__((vector_size(64)));
   NW_SCALARS_##vector(function)
 #include "ir/ops.def"
 
-// Bounds: those of scalar functions on x86-64 stand in glibc's manual, and in ops.def; that of libmvec is 4 ulp.
+// Bounds: those of scalar functions on x86-64 are from glibc's manual, see ops.def; that of libmvec is 4 ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
       {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, 0, apply_##name##d},
 
-// The rows are the same in every build, so that what a program costs elsewhere does not depend on where that is asked.
+// The rows are the same in every build, so that the cost of a program for another machine does not depend on this host.
 #ifdef NW_HAVE_MVEC
 #define NW_VECTOR_ROW(id, type, lanes, symbol, needs)                                                                  \
   {NW_OP_##id, type, lanes, #symbol, (void *)(uintptr_t)symbol, 4, needs, apply##symbol},

@@ -76,7 +76,7 @@ static double as_double(nw_dtype t, const nwi_cell *v) {
 
 static int64_t home(const nwi_buffer *b, int64_t at) { return b->home && at >= 0 && at < b->count ? b->home[at] : at; }
 
-// An element of a scheduled program, as it names it.
+// An element of a scheduled program, as in the program text.
 static nw_access element_access(const nwi_buffer *b, int64_t at, bool write, int64_t *logical) {
   int64_t rest = at;
   for (int d = b->n - 1; d >= 0; d--) {
@@ -97,7 +97,7 @@ static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwr
   tell(x, a);
 }
 
-// True when the store is to be left out.
+// True if the store must be skipped.
 static bool tell_write(nwi_program *x, const nwi_buffer *b, int64_t at, const nwi_cell *value) {
   const nw_interp_opts *o = x->run.opts;
   int64_t logical[NW_MAX_DEPTH];
@@ -152,7 +152,7 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
-// Lanes side by side count as one access.
+// Adjacent lanes count as one access.
 static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   for (int l = 0; l < lanes; l++)
     if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;

@@ -5,7 +5,7 @@
 
 // ---- reads
 
-// The position of the element a read asks for, or -1 and a failure.
+// The position of the element of a read, or -1 and a failure.
 static int64_t position(nwi_run *r, const nwi_node *n, const nwi_op *o) {
   int64_t at = 0;
   for (int d = 0; d < n->nargs; d++) {
@@ -79,7 +79,8 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
   nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
-  nw_vec made_expr = s->expr, made_node = s->node; // reads make the operations they need: not in the middle of ours
+  // reads make the nodes of other operations: not while ours are being made
+  nw_vec made_expr = s->expr, made_node = s->node;
   s->expr = s->node = (nw_vec){0};
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;
   for (int k = 0; k < op->nout && op->combiner != NW_PLAIN; k++)

@@ -70,7 +70,7 @@ static void select_one(nwi_run *r, nwi_node *n) {
   memcpy(n->v, a, sizeof *a * (size_t)n->lanes);
 }
 
-// A condition per lane: both branches run; what may not be read in a lane is masked in the program itself.
+// A condition per lane: both branches run; the program itself masks invalid reads.
 static void select_lanes(nwi_run *r, nwi_node *n) {
   const nwi_cell *c = nwi_get(r, n->arg[0]), *a = nwi_get(r, n->arg[1]), *b = nwi_get(r, n->arg[2]);
   for (int l = 0; l < n->lanes; l++) n->v[l] = c[l].i ? a[l] : b[l];

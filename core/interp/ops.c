@@ -1,4 +1,4 @@
-// What each op does to cells. Integers wrap to their dtype; nothing is contracted or reordered.
+// Evaluation of each op on cells. Integers wrap to their dtype; nothing is contracted or reordered.
 #include "interp/node.h"
 #include "ir/expr/whole.h"
 

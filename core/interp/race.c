@@ -1,28 +1,28 @@
 // Races. A lowered program is run one block after another and one thread after another; here every access in a launch is
-// compared with those before it, of the same element: two threads of one block with no barrier between them, or two
-// blocks, one of them writing, are a race, whatever the values were. A parallel loop is like a launch with a block for each
-// iteration. Its buffers with one piece for each thread hold nothing at the start of an iteration: another iteration of
-// the same thread may have left something there, or none.
+// compared with earlier ones of the same element: two threads of one block without a barrier in between, or two
+// blocks, of which one writes, are a race, whatever the values are. A parallel loop is like a launch with a block for each
+// iteration. Its buffers with one piece per thread are undefined at the start of an iteration, since another iteration may have
+// used the piece.
 //
-// This knows nothing of the judge: it sees barriers and addresses as they come.
+// This is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
 #include <stdlib.h>
 
 typedef struct touch {
   nwi_owner by;
-  int64_t tick; // barriers before it
+  int64_t tick; // number of barriers before it
   bool atomic; // by an atomic update
 } touch;
 
 #define SEVERAL UINT64_MAX // the block of atomic writes by more than one
 
-// Of the reads since the last write: the last one; the last by another thread of its block; the last by another block. If
+// Reads since the last write: the last one; the last by another thread of its block; the last by another block. If
 // any read is a race with a write to come, one of these is.
 struct nwi_shadow {
   touch write, read, other, far;
 };
 
-// The last barrier of a block. One that stands outside of a block loop is for all of its blocks.
+// The last barrier of a block. A barrier outside a block loop counts for all blocks.
 struct nwi_wait {
   bool used, all[3];
   uint64_t block;
@@ -110,7 +110,7 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// Has this block passed a barrier since?
+// True if this block has passed a barrier since.
 static bool waited(const nwi_grid *g, int64_t since) {
   for (int mask = 0; mask < 8 && g->nwaits; mask++) {
     struct nwi_wait key = {.launch = g->launch};
@@ -161,11 +161,11 @@ static void note_read(struct nwi_shadow *s, const touch *now) {
 }
 
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
-  if (!x->grid.launch || !b->written) return; // an input is only read
+  if (!x->grid.launch || !b->written) return; // an input is never written
   if (!b->shadow) b->shadow = nw_xask((uint64_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
   struct nwi_shadow *s = &b->shadow[at];
   touch now = {here(x), x->grid.tick, x->grid.atomic == b};
-  if (now.atomic && !write) return; // the write that follows says it
+  if (now.atomic && !write) return; // the following write is checked
   if (races(x, b, &s->write, &now)) return report(x, b, at, &s->write, true, write);
   if (!write) return note_read(s, &now);
   const touch *reads[] = {&s->read, &s->other, &s->far};
@@ -176,8 +176,8 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// The memory of a block is the same each time its allocation is entered; another block, and a thread that allocates
-// inside its loop, has other memory.
+// The memory of a block is the same each time its allocation is entered; another block, or a thread that allocates
+// inside its loop, has different memory.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;

@@ -1,10 +1,10 @@
-// Pass: barriers, as few as do; and every launch gets a loop over its blocks.
+// Pass: inserts as few barriers as necessary; every launch gets a loop over its blocks.
 //
-// The judge says which blocks must be done for all threads before which others. Each such need is met by one barrier: in
-// the statement list that holds both, anywhere between them; where the one comes a round of a loop later, anywhere after
-// the first to the end of the loop or from its start to the second. A barrier of a list further in is as good when it
-// stands behind the first there, or in front of the second. So needs are looked at from the innermost list outwards; what is
-// not met yet gets its barrier in front of the second, or at the start of the loop.
+// The judge determines which blocks must finish in all threads before which others. Each such requirement is met by one barrier: in
+// the statement list that contains both, anywhere between them; if the second is in a later iteration, anywhere after
+// the first to the end of the loop or from its start to the second. A barrier of an inner list is also sufficient if it
+// is after the first there, or before the second. So requirements are handled from the innermost list outwards; one that is
+// not met yet gets its barrier before the second block, or at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 typedef struct need {
   nw_path a, b; // to the two blocks
   int list; // position on both paths of the statement in whose list the barrier goes
-  bool round; // b is in a later round of the loop that this statement is
+  bool round; // b is in a later iteration of this loop
 } need;
 
 static int common_of(const nw_path *a, const nw_path *b) {
@@ -60,7 +60,7 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  int list, round, last; // in this order: inner lists first, needs within a round first, early ones first
+  int list, round, last; // in this order: inner lists first, requirements within an iteration first, early ones first
 } rank;
 
 static int by_rank(const void *a, const void *b) {

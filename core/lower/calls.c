@@ -1,4 +1,4 @@
-// A call of an intrinsic: its nest is unified with the description once more, now that it is known where buffers lie, and
+// A call of an intrinsic: its nest is unified with the description once more, now that the layout of buffers is known, and
 // the call gets its tiles. The nest stays inside, for the interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
@@ -13,7 +13,7 @@ static int buffer_at(const nw_program *p, const char *name) {
   return i;
 }
 
-// Along a dimension of extent 1 nothing moves: any stride will do, and this one looks like a tile's.
+// There is no movement along a dimension of extent 1: any stride is correct, and this one looks like a tile's.
 static int64_t natural(const nw_intrinsic_arg *a, int d) {
   int64_t n = 1;
   for (int k = d + 1; k < a->ndim; k++) n *= a->dim[k].extent;
@@ -54,7 +54,7 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
       return false;
   nw_stmt *block = (nw_stmt *)m.block;
   *where = m.where;
-  block->block.where = NULL; // what is not proved goes around the call
+  block->block.where = NULL; // conditions that are not proven go around the call
   if (block->block.has_init) nw_split_init(p, block->id);
   return true;
 }

@@ -1,6 +1,6 @@
-// Pass: guards move as far out as their conditions allow, and neighbours under one condition share it.
+// Pass: moves guards as far out as their conditions allow; adjacent statements under one condition share a guard.
 //
-// A condition speaks of loop variables and sizes only. When all that a loop holds is guarded by a condition that does
+// A condition uses only loop variables and sizes. If the whole body of a loop is guarded by a condition that does
 // not use the loop's variable, the guard goes around the loop. A lane-dependent condition stays inside its vector loop.
 #include "lower/pass.h"
 

@@ -1,7 +1,7 @@
-// Pass: a reduction block that still owns its init gives it up.
+// Pass: moves the init of a reduction block into a separate block.
 //
 // The init becomes a block of its own in a nest of copies of the spatial loops, right before the outermost loop that
-// binds a reduce variable. That is right when the first iterations of the reduce loops are the first reduce instance,
+// binds a reduce variable. That is correct if the first iterations of the reduce loops are the first reduce instance,
 // for every spatial instance below; for any other nest the init stays beside the update, guarded by "all reduce
 // variables at their first value". A copy of the block (the tail of a cut loop) that never executes the first reduce
 // instance gets no init.
@@ -91,7 +91,7 @@ void nw_split_init(nw_program *p, int id) {
   nw_lift_free(&l);
 }
 
-// A call's nest is first looked at as it was scheduled: see calls.c.
+// A call's nest is matched as it was scheduled: see calls.c.
 static void collect(const nw_stmt *s, nw_vec *out) {
   if (s->kind == NW_CALL) return;
   if (s->kind == NW_BLOCK && s->block.has_init) nw_vec_push(out, (void *)s);

@@ -1,9 +1,9 @@
-// Pass: virtual threads take turns statement by statement, and a thread loop ends at every barrier.
+// Pass: interleaves virtual threads statement by statement, and splits a thread loop at every barrier.
 //
-// A loop bound to vthread becomes loops around the single statements inside: the loops, allocations and barriers it held
-// are now around them, and what was allocated inside has a copy for each virtual thread. The judge has seen that nothing
-// leads from one to another, so that any order will do. A thread loop with a barrier inside is taken apart in the same way,
-// but only at its barriers: behind each starts a thread loop of its own.
+// A loop bound to vthread becomes loops around the single statements inside: the loops, allocations and barriers inside it
+// are then around them, and its allocations have a copy for each virtual thread. The judge has checked that virtual threads
+// are independent, so any order is correct. A thread loop with a barrier inside is split in the same way,
+// but only at its barriers: after each barrier a new thread loop begins.
 #include "lower/pass.h"
 
 enum { UNROLL_BELOW = 16 }; // virtual threads: as many copies of a statement, or a loop
@@ -11,9 +11,9 @@ enum { UNROLL_BELOW = 16 }; // virtual threads: as many copies of a statement, o
 typedef struct spread {
   nw_program *p;
   nw_stmt *loop;
-  bool all; // as far in as it goes; otherwise only around barriers
-  bool used; // the loop itself stands somewhere already: from now on copies
-  nw_vec *copies; // which get names of their own once all stands in the tree
+  bool all; // as far in as possible; otherwise only around barriers
+  bool used; // the loop itself is already used: from now on copies
+  nw_vec *copies; // get their own names when the tree is complete
   bool failed;
 } spread;
 
@@ -23,7 +23,7 @@ static bool has_barrier(const nw_stmt *s) {
   return any;
 }
 
-// Is the loop to be put inside s, and can it be?
+// True if the loop must be moved into s, and can be.
 static bool goes_in(const spread *x, const nw_stmt *s) {
   const char *var = x->loop->loop.var->name;
   switch (s->kind) {

@@ -1,14 +1,14 @@
 // Expressions of a vector loop: what one lane computes, for all lanes at once.
 //
-// A result of one lane only is the same in all; it stays scalar until it meets one that is not. Index arithmetic
+// A result of one lane only is equal in all lanes; it stays scalar until it is combined with a vector. Index arithmetic
 // keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
 //
-// Not every lane executes: a mask says which do. A select whose condition differs between lanes evaluates both branches,
-// each under its own mask; one whose condition is the same in all stays lazy. In a lane that is off
-// * the loop's variable has a value of its range, and what is known of the place outside of the lanes holds;
+// A mask says which lanes execute. A select whose condition differs between lanes evaluates both branches,
+// each under its own mask; one whose condition is equal in all lanes stays lazy. In a lane that is off
+// * the loop's variable has a value of its range, and facts from outside the lanes hold;
 // * no condition of the mask need hold;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
-// So a load keeps its mask, unless it reads an input at an index that was proved inside from the first line alone and that
+// So a load keeps its mask, unless it reads an input at an index that was proven inside from the first of these facts alone and that
 // has the same value in a lane that is off: nothing in it is replaced.
 #include "lower/pass.h"
 
@@ -28,7 +28,7 @@ static const nw_expr *widen(nw_lanes *v, const nw_expr *e) {
 
 const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e) { return widen(v, nw_lanes_expr(v, e)); }
 
-// An operation on operands of which some may be scalar.
+// An operation whose operands may be scalar.
 static const nw_expr *make(nw_lanes *v, nw_op op, nw_dtype t, int n, const nw_expr *const *arg) {
   const nw_expr *wide[4];
   int lanes = 1;
@@ -120,7 +120,7 @@ static bool inner_buffer(const nw_lanes *v, const char *buffer) {
   return false;
 }
 
-// A buffer allocated inside the loop has one copy a lane: element e of lane l lies at e*lanes + l.
+// A buffer allocated inside the loop has one copy per lane: element e of lane l is at e*lanes + l.
 const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index) {
   const nw_expr *at = nw_lanes_expr(v, index);
   if (!inner_buffer(v, buffer)) return at;

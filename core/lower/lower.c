@@ -45,7 +45,7 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Which loops stay loops: all that passes could replace, or, where their copies would be too long to be compiled, those that are
+// Which loops stay loops: all that passes could replace, or, if their copies would be too long to be compiled, those that are
 // unrolled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
@@ -116,7 +116,7 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// A program is lowered once: the result stays with it. It is no part of a call that is given up later.
+// A program is lowered once: the result stays with it. It survives if the call is abandoned later.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -158,7 +158,7 @@ void nw_exec_release(nw_exec *e) {
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
 
-// What is shown of a program after a pass (NULL: the last one): what it was lowered to, unless that is too long.
+// The program shown after a pass (NULL: the last one): the lowered program, unless it is too long.
 static nw_exec *shown_after(const nw_program *p, const char *pass) {
   if (!p) return NULL;
   nw_exec *known = p->lowered;
@@ -166,8 +166,8 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
-// The text of a scheduled program after `pass` (NULL: the last one), for people: workspaces are shown where they are used, and what
-// is too long to be compiled is shown with its loops.
+// The text of a scheduled program after `pass` (NULL: the last one), for users: workspaces are shown where they are used, and
+// a program that is too long to be compiled is shown with its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
   nw_exec *e = shown_after(p, pass);
@@ -183,7 +183,7 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   return nw_str_take(&out);
 }
 
-// By line of that text, after the last pass: the statement that stands there, or 0. Heap.
+// By line of that text, after the last pass: the id of its statement, or 0. Heap.
 int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
   (void)c;
   nw_exec *e = shown_after(p, NULL);

@@ -31,14 +31,14 @@ typedef struct nw_storage {
 //   may have a scalar condition with vector branches. A SELECT with a scalar condition is lazy; one with a vector
 //   condition evaluates both branches (loads in them are masked, divisors made safe).
 // * LOAD has one index; with a mask (bool, as many lanes as the index), lanes that are off read nothing and give 0.
-// STORE is similar: index, value and mask have the same number of lanes; lanes that are off write nothing.
+//   STORE is similar: index, value and mask have the same number of lanes; lanes that are off write nothing.
 //   ramp(b, 1, n) is consecutive; any other vector index is a gather or scatter, lanes in order.
 // * A lane that is off executes everything that is not masked: each access without a mask is proven to be inside its
-// buffer in every lane (lanes.c says how, masks.c for tiles), and no divisor is 0 in any lane. The interpreter
+//   buffer in every lane (lanes.c says how, masks.c for tiles), and no divisor is 0 in any lane. The interpreter
 //   runs lanes that are off like the others, and traps.
 // * f16 and bf16 appear in LOAD, STORE, SELECT-free casts and constants only: CAST(f32, LOAD), STORE(CAST(f16, x)).
 // * Loops are serial, parallel, or bound to blockIdx and threadIdx; a barrier is never inside a thread loop. ALLOC is an array of
-// elements from 0: on the stack with constant extent, or, in a launch, per block or per thread.
+//   elements from 0: on the stack with constant extent, or, in a launch, per block or per thread.
 typedef struct nw_exec {
   int refs;
   nw_program *p; // counted; buffers in parameter order first

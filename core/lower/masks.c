@@ -1,8 +1,8 @@
-// Pass: a register tile needs no masks. Where every access to a stack buffer is masked by one and the same condition,
-// and lane c always meets elements at positions c modulo the lanes, what lanes that are off leave there is seen only by
-// lanes that are off. So the masks of these accesses go, and the buffer can live in registers; what reaches other
-// memory stays masked. The buffer must have room for all lanes of each access, also for those that are off: no judge proved
-// that they stay inside.
+// Pass: removes masks from register tiles. If every access to a stack buffer has the same mask,
+// and lane c always accesses elements at positions c modulo the lanes, then values written by lanes that are off are read only by
+// lanes that are off. So the masks of these accesses are removed, and the buffer can be kept in registers; accesses to other
+// memory stay masked. The buffer must have room for all lanes of each access, also for those that are off: the judge has not
+// proven that they stay inside.
 #include "lower/pass.h"
 
 typedef struct tile {
@@ -14,7 +14,7 @@ typedef struct tile {
   bool fits;
 } tile;
 
-// Is the value of e the same throughout the life of the buffer?
+// True if the value of e does not change during the life of the buffer.
 static bool fixed_below(const nw_stmt *s, const nw_expr *e) {
   if (s->kind == NW_LOOP && nw_uses_var(e, s->loop.var->name)) return false;
   for (int i = 0; i < s->nkids; i++) {
@@ -23,7 +23,7 @@ static bool fixed_below(const nw_stmt *s, const nw_expr *e) {
   return true;
 }
 
-// Do all lanes of the access lie inside the buffer?
+// True if all lanes of the access are inside the buffer.
 static bool has_room(const tile *t, const nw_expr *ramp) {
   nw_pool *p = t->p->pool;
   const nw_expr *first = ramp->arg[0], *end = nw_add(p, first, nw_index(p, ramp->type.lanes));

@@ -1,8 +1,8 @@
-// Pass: a condition that only the first or the last rounds of a loop need is kept out of the others.
+// Pass: splits loops so that a condition that only the first or the last iterations need is not tested in the others.
 //
-// For a condition affine in the loop's variable, the least value it takes over the lanes and unrolled rounds inside gives
-// the rounds in which it always holds: those become a loop of their own without the condition, the rest a copy with it.
-// The innermost serial loop a condition speaks of is the one that is cut, so what is inside has nothing left to decide.
+// For a condition affine in the loop's variable, the least value over the inner lanes and unrolled iterations gives
+// the iterations in which it always holds: those become a loop without the condition, the rest a copy with it.
+// The innermost serial loop whose variable is in a condition is cut, so that its body is free of the condition.
 // Parallel, unrolled and vectorized loops are never cut. A loop that divides evenly has no condition and stays whole.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
@@ -16,16 +16,16 @@ enum {
 typedef struct cutter {
   nw_program *p;
   nw_ranges r;
-  int64_t left; // of ALL_LIMIT
+  int64_t left; // remaining part of ALL_LIMIT
   bool in_vector;
-  int64_t copies; // rounds of the unrolled loops around
+  int64_t copies; // iterations of the enclosing unrolled loops
 } cutter;
 
 // One way of cutting a loop: the condition holds before `at`, or from there on.
 typedef struct cut {
   const nw_stmt *loop;
   int n;
-  const nw_stmt *inside[NW_MAX_DEPTH]; // the loops between the loop and the place looked at
+  const nw_stmt *inside[NW_MAX_DEPTH]; // the loops between the loop and the current position
   const nw_expr *at;
   bool before;
 } cut;
@@ -40,7 +40,7 @@ static bool speaks_of_serial(const cut *c, const nw_expr *cond) {
   return false;
 }
 
-// What is computed once more outside must be a number there: no data, no division by what may be 0.
+// An expression that is computed again outside the loop must always have a value: no data, no division by a possible 0.
 static bool harmless(void *env, const nw_expr *e) {
   (void)env;
   if (e->op == NW_OP_LOAD) return false;
@@ -57,7 +57,7 @@ static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *
   return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;
 }
 
-// Fills `at` and `before` in. `exact`: in the other rounds the condition never holds.
+// Sets `at` and `before`. `exact`: in the other iterations the condition never holds.
 static bool solve(const nw_ranges *r, cut *c, const nw_expr *cond, bool *exact) {
   nw_pool *pool = r->pool;
   const char *var = c->loop->loop.var->name, *over[NW_MAX_DEPTH];
@@ -109,7 +109,7 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// What is left of a guard: without what holds; NULL for everything that cannot happen, which `never` tells.
+// The rest of a guard without conditions that hold; NULL if nothing can execute, then `never` is set.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
   bool exact;
@@ -136,7 +136,7 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// The statement in rounds where the conditions of the cut hold, or do not; NULL when nothing happens there.
+// The statement in iterations where the conditions of the cut hold, or do not; NULL if nothing executes there.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -157,7 +157,7 @@ static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
   return nw_add(pool, loop->loop.begin, loop->loop.extent);
 }
 
-// Where the cut falls inside the loop; NULL when it takes nothing off or leaves nothing.
+// The position of the cut inside the loop; NULL if one of the parts would be empty.
 static const nw_expr *place(const nw_ranges *r, const cut *c) {
   nw_pool *pool = r->pool;
   const nw_expr *begin = c->loop->loop.begin, *end = nw_simplify(r, end_of(pool, c->loop));
@@ -184,8 +184,8 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   return left;
 }
 
-// Cuts the loop once: it keeps the rounds in which the condition holds. Returns the others, NULL when nothing happens
-// there. Both are settled while they have the whole range, so that the condition reads as it did when it was found.
+// Cuts the loop once: it keeps the iterations in which the condition holds. Returns the others, NULL if nothing executes
+// there. Both are simplified while they have the whole range, so that the condition is still recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
@@ -251,7 +251,7 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
-// Copies never make a program too long that was not: estimates before vectors are formed are trusted by half only.
+// Copies must not make a program exceed the limit: estimates before vectorizing are only half trusted.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
   cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};

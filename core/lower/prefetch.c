@@ -1,8 +1,8 @@
-// A prefetch of a box becomes loops over its rows and, along each, over its cache lines. An address outside of the buffer
-// is moved to its edge: asking there costs no page that is not the buffer's.
+// A prefetch of a box becomes loops over its rows and, along each, over its cache lines. An address outside the buffer
+// is clamped to its edge, so that no other page is accessed.
 #include "lower/pass.h"
 
-enum { LINE = 64, FEW = 16 }; // bytes; rounds that are unrolled
+enum { LINE = 64, FEW = 16 }; // bytes; iterations that are unrolled
 
 typedef struct lines {
   nw_program *p;
@@ -26,7 +26,7 @@ static const nw_expr *over(lines *x, const nw_expr *extent) {
   return loop->loop.var;
 }
 
-// How many elements of the last dimension lie on one line; *aligned: a row begins on a line of its own.
+// Number of elements of the last dimension per line; *aligned: every row begins at a line.
 static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   int last = x->s->prefetch.n - 1;
   int64_t each = nw_dtype_bytes(x->place->buffer->dtype), coef;
@@ -41,7 +41,7 @@ static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   return LINE / (coef * each);
 }
 
-// Offsets along the last dimension, the last of them on the last element where rows are not aligned.
+// Offsets along the last dimension; the last offset is at the last element if rows are not aligned.
 static const nw_expr *along(lines *x, const nw_expr *n, int64_t per, bool aligned) {
   nw_pool *pool = x->p->pool;
   const nw_expr *step = nw_index(pool, per), *last = nw_sub(pool, n, nw_index(pool, 1));

@@ -1,6 +1,6 @@
-// Pass: everything is simplified under what is known at its place: sizes, facts, the loops and guards around it.
-// Guards that hold are dropped, statements that never run are removed, loops of one iteration dissolve; the guards that
-// vectorizing and unrolling made or set free move out.
+// Pass: simplifies every expression with the facts at its position: sizes, facts, the enclosing loops and guards.
+// Guards that hold are dropped, statements that never run are removed, loops of one iteration are replaced by their bodies;
+// the guards that vectorizing and unrolling made or freed move out.
 #include "lower/pass.h"
 
 typedef struct simple {

@@ -1,4 +1,4 @@
-// An estimate of how many instructions a program becomes, so that a compile that could not be interrupted is refused.
+// Estimates the number of instructions of a program, since a compile cannot be interrupted and must not take too long.
 #include "lower/pass.h"
 
 #define VECTOR_BYTES 64
@@ -45,7 +45,7 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
-// Of a call, only the call becomes code.
+// For a call, only the call itself becomes code.
 int64_t nw_code_size(const nw_stmt *s) {
   if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;

@@ -1,6 +1,6 @@
-// Pass: where temporaries live. Scope local means the stack: it needs a constant size, and all that is alive at once in a
-// thread must fit what the target has of that scope. A local buffer that the threads of a parallel loop inside its life share is not one
-// thread's: it becomes a workspace.
+// Pass: the location of temporaries. Scope local means the stack: it needs a constant size, and all buffers that a thread uses
+// at the same thread must fit what the target has of that scope. A local buffer that the threads of a parallel loop inside its
+// life share is not one thread's: it becomes a workspace.
 //
 // Everything else is a workspace, made before the call: one, or one a thread when allocated inside a parallel loop.
 #include "lower/pass.h"
@@ -38,12 +38,12 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 
 // ---- one buffer, one kind of storage
 //
-// A buffer may be allocated in several places, as after a cut. Storage belongs to the allocation: in one place the threads
-// may share it, in another each thread has its own. Allocations of different kinds become buffers of their own, so that from
+// A buffer may be allocated in several places, for example after a cut. Storage belongs to the allocation: in one place the threads
+// may share it, in another each thread has its own. Allocations of different kinds become different buffers, so that from
 // here on a row of storage can be found by its buffer.
 
 typedef struct around {
-  bool grid, launch, parallel; // does anything run on a grid; inside a launch; inside a parallel loop
+  bool grid, launch, parallel; // true if something runs on a grid; inside a launch; inside a parallel loop
 } around;
 
 // `in` is what is around s; the result is what is around the statements in it. A launch may be any statement, also s.
@@ -107,7 +107,7 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
 
 // ---- the stack
 
-// alive: bytes of stack held by the allocations around. In a launch nothing is on the stack of the host.
+// alive: bytes of stack used by the enclosing allocations. In a launch nothing is on the stack of the host.
 static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
@@ -156,7 +156,7 @@ static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
   for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
 }
 
-// Once allocations are rows of elements, a temporary has the shape of its largest one.
+// After allocations have become arrays, a temporary has the shape of its largest one.
 void nw_shape_temps(nw_program *p) {
   bool *seen = NW_NEW_N(p->arena, bool, p->nbuffers);
   for (int i = 0; i < p->nbuffers; i++)
@@ -179,7 +179,7 @@ static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_stora
   if (s->kind == NW_ALLOC) {
     nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
     if (*kind != NW_STORE_GRID)
-      *kind = kind_of(p, s, in); // a launch whose loops went is not told from the host any more
+      *kind = kind_of(p, s, in); // a launch whose loops were removed is indistinguishable from the host
   }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
   for (int i = 0; i < s->nkids; i++) mark_rows(p, s->kid[i], in, table);
@@ -200,7 +200,7 @@ bool nw_storage_agrees(const nw_program *p, const nw_storage *table) {
   return agrees(p, p->root, (around){.grid = nw_find_bound(p->root)}, table) || NW_MUTATED(storage_by_name);
 }
 
-// A box may be empty, and for some sizes its extents then less than nothing.
+// A box may be empty, and for some sizes its extents may be negative.
 static const nw_expr *not_negative(const nw_program *p, const nw_expr *n) {
   nw_ranges r;
   nw_scope_open(&r, p);
@@ -225,7 +225,7 @@ nw_storage *nw_storage_table(const nw_program *p) {
 
 static bool stays(const nw_storage *row) { return row->kind == NW_STORE_STACK || row->kind == NW_STORE_GRID; }
 
-// Takes the allocations of workspaces out of the tree.
+// Removes the allocations of workspaces from the tree.
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
   for (int i = 0; s == p->root && i < p->nbuffers; i++) p->buffer[i]->alloc = NULL;
   for (int i = 0; i < s->nkids; i++) nw_strip_workspaces(p, s->kid[i], table);

@@ -1,5 +1,5 @@
-// Streaming stores once vectors are made. The judge has seen to it that they can be; what the passes made of them is
-// looked at again, because code generation promises the alignment to the processor.
+// Checks non-temporal stores after vectorizing. The judge has proven that they are possible, but the result of the passes is
+// checked again, because code generation guarantees the alignment to the CPU.
 #include "lower/pass.h"
 
 static bool whole_vector(const nw_ranges *r, const nw_stmt *s) {

@@ -1,5 +1,5 @@
-// Pass: unrolled loops become their iterations, one after another. Allocations inside are moved out first, so that
-// the iterations share one buffer. What would pass NW_CODE_LIMIT is refused before anything is copied.
+// Pass: replaces unrolled loops by their iterations. Allocations inside are moved out first, so that
+// the iterations share one buffer. If NW_CODE_LIMIT would be exceeded, this is reported before anything is copied.
 #include "lower/pass.h"
 
 static nw_stmt *expand(nw_program *p, nw_stmt *s);

@@ -1,8 +1,8 @@
-// Pass: a vector loop disappears; what it held is done for all lanes at once.
+// Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Loops inside stay loops, with vector bodies; where their bounds differ between lanes they run for the longest lane,
-// masked. Guards that differ between lanes become the mask of loads and stores. What is allocated inside gets a copy
-// a lane. Nothing is done lane by lane: what cannot be widened is refused.
+// Loops inside stay loops, with vector bodies; if their bounds differ between lanes, they run for the longest lane,
+// masked. Guards that differ between lanes become the mask of loads and stores. Allocations inside get one copy
+// per lane. Nothing is computed lane by lane: code that cannot be widened is an error.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);
@@ -32,7 +32,7 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
 }
 
 // A condition, the same in all lanes, that holds exactly when the most favourable lane satisfies the one varying
-// condition; NULL when that cannot be said.
+// condition; NULL if there is none.
 static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
   const nw_expr *cond = conds->n == 1 ? conds->at[0] : NULL;
   if (!cond || (cond->op != NW_OP_LT && cond->op != NW_OP_LE)) return NULL;
@@ -51,8 +51,8 @@ static void split_conditions(nw_lanes *v, const nw_expr *cond, nw_vec *same, nw_
   nw_vec_free(&all);
 }
 
-// The kids of a guard under the mask its varying conditions make; the guard keeps what is the same in all lanes. Only
-// that is known inside: a condition of the lanes says nothing when no lane executes.
+// The kids of a guard under the mask of its varying conditions; the guard keeps the conditions that are equal in all lanes. Only
+// these are known inside: a condition of the lanes says nothing if no lane executes.
 static bool widen_guard(nw_lanes *v, nw_stmt **at) {
   nw_stmt *s = *at;
   nw_vec same = {0}, varying = {0};

@@ -1,9 +1,9 @@
-// Targets: made from machine records, counted, and the one of this host.
+// Targets: made from machine records, counted; and the target of this host.
 #include "target/target.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-// What a session knows of targets.
+// The targets of a session.
 typedef struct known {
   nw_target *host;
   const nw_backend *backend[NW_MACHINE_KINDS];
@@ -66,7 +66,7 @@ void nw_target_release(nw_target *t) {
 
 // ---- this host
 
-// What the system says; whoever wants to know what anything costs makes a complete record (lua/nestwright/hw/host.lua).
+// What the system reports; costs need a complete record (lua/nestwright/hw/host.lua).
 static nw_machine host_machine(void) {
   const nw_machine_info *h = nw_host();
   nw_machine m;

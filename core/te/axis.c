@@ -47,7 +47,7 @@ nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw
   return a;
 }
 
-// The axis's own pool holds no symbol for it, or it would never go; the pen's pool does.
+// The axis's own pool has no symbol for it, since a cycle would never be freed; the pen's pool has.
 const nw_expr *nw_axis_var(const nw_axis *a) {
   if (!a) return NULL;
   nw_pool *p = nw_lang_pool(a->ctx);
@@ -61,7 +61,7 @@ static bool combiner_of(const char *kind, nw_combiner *out) {
   return false;
 }
 
-// Where an arg-reduction found its value: the axis's own position, or for several axes the place in their box, row-major.
+// The position of an arg-reduction's result: that of the axis, or for several axes the index in their box, row-major.
 static const nw_expr *position(nw_pool *p, int n, nw_axis *const *axes, const nw_expr *const *var) {
   if (n == 1) return var[0];
   const nw_expr *at = nw_index(p, 0);

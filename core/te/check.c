@@ -1,4 +1,4 @@
-// What is refused where a compute is written: reads outside their tensor, divisions by a possible zero, indices that overflow.
+// Errors of a compute: reads outside their tensor, divisions by a possible zero, indices that overflow.
 #include "te/internal.h"
 #include "poly/poly.h"
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// The judge, for what ranges and trying cannot settle: asked once about the whole operation.
+// Asks the judge, if ranges and trial points do not decide; once for the whole operation.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;
@@ -25,7 +25,7 @@ bool nw_te_judged(nw_appeal *k) {
 
 // ---- reads
 
-// An index as it is typed: reads with round brackets, without the widening.
+// An index as typed by the user: reads with parentheses, without the widening.
 static char *typed_text(const nw_expr *index) {
   if (index->op == NW_OP_CAST && index->type.dtype == NW_I64) index = index->arg[0];
   char *text = nw_te_text(index);

@@ -30,7 +30,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
     free(symbol);
   }
   if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
-    nw_pen_turn(c); // not before: the extents may have been written in the pool that goes
+    nw_pen_turn(c); // not before: the extents may be in the pool that is freed
   else
     nw_build_drop(b), b = NULL;
   return b;
@@ -38,7 +38,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
 
 const nw_expr *nw_build_axis(const nw_build *b, int i) { return i < 0 || i >= b->op->naxes ? NULL : b->op->axis[i]; }
 
-// Takes b off the stack of computes in the making, wherever it stands, and frees it.
+// Removes b from the stack of computes in progress, and frees it.
 void nw_build_drop(nw_build *b) {
   if (!b) return;
   nw_build **at = &nw_pen_of(b->ctx)->build;
@@ -155,7 +155,7 @@ static bool collect_read(void *env, const nw_expr *e) {
   return true;
 }
 
-// The reads that are in the bodies, in the order the user wrote them; those written before the compute come last.
+// The reads in the bodies, in the order in which the user wrote them; those written before the compute come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};
@@ -187,8 +187,8 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   }
 }
 
-// An update of a scan reads its state at earlier times, which at time 0 do not exist; that it is one is only known when
-// nw_scan gets it. What can be nothing else than a mistake is refused here.
+// An update of a scan reads its state at earlier times, which do not exist at time 0; whether a compute is an update is known
+// only when nw_scan gets it. Anything that can only be a mistake is reported here.
 static bool check_bounds(nw_teop *op) {
   nw_ctx *c = op->ctx;
   bool clean = !nw_error(c);

@@ -1,8 +1,8 @@
-// The pen of a session: the pool the user writes in, names, and small checks shared by the language's constructors.
+// The state of user expressions in a session: the current pool, names, and small checks shared by the language's constructors.
 #include "te/internal.h"
 #include <stdlib.h>
 
-// What is written outside a compute shares one pool; it is replaced when it has grown, and those who hold expressions
+// Expressions outside a compute share one pool; it is replaced when it is large, and owners of expressions
 // of the old one keep that alive.
 #define PEN_BYTES (1 << 20)
 
@@ -25,7 +25,7 @@ nw_pool *nw_lang_pool(nw_ctx *c) {
   return pen->pool;
 }
 
-// Called when a compute begins or ends: the only moments at which borrowed expressions may go.
+// Called when a compute begins or ends: only then may borrowed expressions be freed.
 void nw_pen_turn(nw_ctx *c) {
   nw_pen *pen = nw_pen_of(c);
   if (!pen->pool || nw_pool_bytes(pen->pool) < PEN_BYTES) return;
@@ -73,7 +73,7 @@ static bool see_older(void *env, const nw_expr *e) {
   return true;
 }
 
-// Of two tensors A the later is A_1, as it is in a program.
+// The later one of two tensors A is A_1, as in a program.
 static const nw_expr *plain_load(void *env, const nw_expr *l) {
   naming *x = env;
   char *name = nw_plain_name(NULL, l->name);
@@ -103,7 +103,7 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
   return nw_name_given(c, what, name) ? nw_xstrdup(name) : NULL;
 }
 
-// e as i64. Every dtype widens without loss, so the cast can go inside min, max and select, where proofs see the clamp.
+// e as i64. Every dtype widens without loss, so the cast can move inside min, max and select, where proofs recognize the clamp.
 static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
   if (e->type.dtype == NW_INDEX) return nw_import(p, e);
   if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));

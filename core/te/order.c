@@ -1,4 +1,4 @@
-// The graph: what the outputs need, producers first; and the sizes it speaks of.
+// The graph: all operations that the outputs need, producers first; and the sizes that they use.
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -19,13 +19,13 @@ static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
     if (!scan || !is_state_of(scan, op->reads[i]->op)) nw_vec_push(needs, op->reads[i]->op);
 }
 
-// An init that is a plain compute is written straight into the scan's first rows.
+// An init that is a plain compute is written directly to the scan's first rows.
 bool nw_te_absorbs_init(const nw_teop *scan, int k) {
   const nw_teop *i = scan->init[k]->op;
   return i->kind == NW_TE_COMPUTE && i->nout == 1;
 }
 
-// An operation whose producers are being put in order.
+// An operation whose producers are being ordered.
 typedef struct visit {
   const nw_teop *op;
   nw_vec needs; // its producers, nw_teop *
@@ -85,7 +85,7 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   nw_vec_push(order, (void *)op);
 }
 
-// Inputs come first, as the user made them: that is the order of a kernel's parameters, whatever reads what first.
+// Inputs come first, in the order of their creation: that is the order of a kernel's parameters, whatever the order of reads.
 static int by_input(const void *a, const void *b) {
   const nw_teop *x = *(nw_teop *const *)a, *y = *(nw_teop *const *)b;
   return (x->serial > y->serial) - (x->serial < y->serial);
@@ -142,7 +142,7 @@ nw_vec nw_te_sizes(int n, nw_tensor *const *outputs) {
   return sizes;
 }
 
-// Two sizes of one name: the later is M_1.
+// The later one of two sizes M is M_1.
 char *nw_te_size_name(const nw_vec *sizes, int i) {
   const nw_te_size *s = sizes->at[i];
   nw_str b = {0};

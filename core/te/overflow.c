@@ -1,14 +1,14 @@
-// Index arithmetic that would not fit 64 bits. Everybody else takes it for arithmetic of whole numbers: so it is refused where
-// it is written, unless it is a product of axes or sizes that are not known, as of a place in a tensor.
+// Index arithmetic that would exceed 64 bits. All other code assumes that it is exact: so it is an error where
+// it is written, unless it is a product of unknown axes or sizes, such as a position in a tensor.
 #include "te/internal.h"
 #include <stdlib.h>
 
-#define UNKNOWN ((__int128)1 << 40) // no size is as large
+#define UNKNOWN ((__int128)1 << 40) // greater than any size
 #define MOST ((__int128)1 << 62)
 
 typedef struct span {
   __int128 lo, hi;
-  bool open; // a product of what is not known is part of it
+  bool open; // it contains a product of unknown factors
 } span;
 
 static __int128 least(__int128 a, __int128 b) { return a < b ? a : b; }

@@ -9,7 +9,7 @@ typedef struct place_of { // which buffer holds output `out` of an operation
   const char *buffer;
 } place_of;
 
-typedef struct renaming { // what a symbol becomes
+typedef struct renaming { // the replacement of a symbol
   const char *symbol;
   const nw_expr *to;
 } renaming;
@@ -20,13 +20,13 @@ typedef struct maker {
   nw_vec order; // const nw_teop *
   nw_vec nests; // nw_stmt *, the statements of the root
   const nw_teop *only; // when making the program of one operation: everything else is an input
-  char **name; // of each operation in the order, given once: what its stages and its buffers are called
+  char **name; // of each operation in the order; chosen once: the names of its stages and buffers
   place_of *at;
   int nat;
   renaming *size;
   int nsize;
-  const nw_teop *reading; // whose bodies are being taken over
-  renaming *var; // of the block being made
+  const nw_teop *reading; // the operation whose bodies are being converted
+  renaming *var; // of the current block
   int nvar;
 } maker;
 
@@ -36,7 +36,7 @@ static bool is_leaf(const maker *m, const nw_teop *op) {
   return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
 }
 
-// Inputs choose first, then outputs: these names are those of a kernel's parameters.
+// Inputs get their names first, then outputs: these are the names of a kernel's parameters.
 static int rank(const maker *m, const nw_teop *op, int n, const place_of *outputs) {
   if (is_leaf(m, op)) return 0;
   for (int i = 0; i < n; i++)
@@ -381,7 +381,7 @@ static bool deeper(const nw_stmt *s, int limit) {
   return false;
 }
 
-// Freezes what is not too deep.
+// Freezes the program if it is not nested too deep.
 static nw_program *finish(nw_program *p) {
   if (!deeper(p->root, NW_MAX_DEPTH)) return nw_program_freeze(p);
   nw_fail(p->ctx, NW_ELIMIT, "split it into several stages", "the loops of %s are nested too deep: the limit is %d",
@@ -407,7 +407,7 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
   return finish(m->p);
 }
 
-// A step works on all of a program, so its stages are limited by the time that may take.
+// A step works on the whole program, so the number of stages is limited.
 enum { MOST_STAGES = 2048 };
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {

@@ -2,7 +2,7 @@
 #include "te/internal.h"
 #include <stdlib.h>
 
-// Are two sizes equal for all values of what they are made of?
+// True if two sizes are equal for all values of their variables.
 static bool same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   a = nw_import(p, a), b = nw_import(p, b);

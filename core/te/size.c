@@ -50,7 +50,7 @@ bool nw_speaks_of_sizes(const nw_expr *e) { return nw_visit(e, only_sizes, NULL)
 
 static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var_of(env, v->name, v->type); }
 
-// Facts live in a pool without symbols: a size that kept itself alive would never go.
+// Facts are in a pool without symbols: a size that refers to itself would never be freed.
 static const nw_expr *bare(nw_pool *p, const nw_expr *e) { return nw_rewrite(p, e, undefined_var, NULL, p); }
 
 static bool known(const nw_ranges *r, const char *var) {
@@ -111,7 +111,7 @@ static bool contradicts(const nw_ranges *r, const nw_expr *fact) {
   return true;
 }
 
-// It can be evaluated, and no fact that is known rules it out.
+// True if it can be evaluated and contradicts no known fact.
 static bool can_hold(nw_ctx *c, const nw_expr *size, const nw_expr *fact) {
   nw_place at = place_of(c, fact);
   nw_te_push_sizes(&at.ranges, size);
@@ -155,7 +155,7 @@ static const nw_expr *unreadable(nw_ctx *c, const char *text) {
 const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text) {
   nw_ctx *c = nw_pool_ctx(size->pool);
   reading r = {.size = size->op == NW_OP_VAR ? nw_size_of(size) : NULL};
-  if (!r.size) return size; // which is refused for what it is
+  if (!r.size) return size; // an error is reported for such a size
   const nw_expr *e = nw_expr_parse(size->pool, text);
   if (!e) return unreadable(c, text);
   e = nw_rewrite(size->pool, e, named_size, NULL, &r);
@@ -166,7 +166,7 @@ const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text) {
 
 // ---- extents
 
-// Refuses an extent that some value of its sizes makes negative, or divides by zero.
+// Rejects an extent that is negative, or divides by zero, for some value of its sizes.
 static bool never_negative(nw_ctx *c, const nw_expr *e, const char *what) {
   nw_place at = place_of(c, e);
   nw_witness w = {0};

@@ -1,5 +1,5 @@
-// Deciding a condition: first by ranges, then by trying points. Points are tried in lexicographic order, sizes first, so
-// what is found is the smallest case that fails.
+// Decides a condition: first by ranges, then by trying points. Points are tried in lexicographic order, sizes first, so
+// the smallest failing case is found.
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #define MAX_POINTS 200000
 #define SIZES_TRIED 8 // values tried for a symbolic size, apart from those around constants of the question
 #define SIZE_SPAN 4096 // how far to look for values that satisfy its facts
-#define WHOLE_RANGE 512 // longer axes are tried at their ends only
+#define WHOLE_RANGE 512 // longer axes are tried only at their ends
 
 typedef struct search {
   nw_place *at;
@@ -55,7 +55,7 @@ static bool choose(search *s) {
   return true;
 }
 
-// What cannot be evaluated yet may hold.
+// A condition that cannot be evaluated yet may hold.
 static bool facts_hold(const search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->nfact; i++) {
@@ -78,7 +78,7 @@ static void report(search *s) {
   s->w->at = nw_str_take(&b);
 }
 
-// True to go on. A condition that reads data may be true.
+// True to continue. A condition that reads data may be true.
 static bool try_point(search *s) {
   int64_t v;
   if (++s->points > MAX_POINTS) return s->whole = false;
@@ -116,7 +116,7 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
-// The question turns where a size meets one of its constants.
+// The answer may change where a size reaches one of the question's constants.
 static bool note_constant(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;

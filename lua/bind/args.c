@@ -1,4 +1,4 @@
-// Reading arguments. Every failure says which argument, what was expected, and what came instead.
+// Reading arguments. Every failure names the argument, the expected kind, and the kind that was given.
 #include "bind.h"
 #include "ir/expr/fold.h"
 #include <string.h>
@@ -22,7 +22,7 @@ static int expected(lua_State *L, int arg, const char *name, const char *what) {
 }
 
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name) {
-  arg = lua_absindex(L, arg); // the message is put together on the stack
+  arg = lua_absindex(L, arg); // the message is built on the stack
   nwl_box *b = luaL_testudata(L, arg, c->metatable);
   if (!b) {
     bool vowel = strchr("aeiou", c->name[0]) != NULL;
@@ -37,7 +37,7 @@ void nwl_is_string(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) != LUA_TSTRING) expected(L, arg, name, "a string");
 }
 
-// C ends a string at its first NUL: one that has more is refused, not cut.
+// C ends a string at its first NUL: a longer one is rejected, not truncated.
 const char *nwl_string(lua_State *L, int arg, const char *name) {
   nwl_is_string(L, arg, name);
   size_t n;
@@ -91,7 +91,7 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
   return lua_tonumber(L, arg);
 }
 
-// What others call it: "float32" is f32, "uint8" u8, "double" f64. Pushes the name of ours, or nothing.
+// Other names of dtypes: "float32" is f32, "uint8" u8, "double" f64. Pushes our name, or nothing.
 static const char *dtype_elsewhere(lua_State *L, const char *s) {
   static const char *const names[][2] = {{"float", "f"}, {"uint", "u"}, {"int", "i"}, {"bfloat", "bf"}};
   if (!strcmp(s, "float") || !strcmp(s, "double")) return *s == 'f' ? "f32" : "f64";

@@ -8,7 +8,7 @@ static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
 
-// For loops over elements: an interrupt is an error, which is looked for now and then.
+// For loops over elements: an interrupt is an error; it is checked from time to time.
 static void heed_interrupt(lua_State *L, int64_t i) {
   if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
@@ -93,7 +93,7 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// t[{i, j}]; names go on to methods and fields.
+// t[{i, j}]; names are looked up as methods and fields.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
@@ -124,7 +124,8 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
-// These are not behind the guard of the library, which says the same of the others. takes: "(position)", of n arguments with self.
+// These functions are not behind the library's guard, which makes the same check for the others. takes: "(position)", of n
+// arguments with self.
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))
@@ -281,7 +282,7 @@ static bool same_shape(const nw_array *a, const nw_array *b) {
   return true;
 }
 
-// |a - b| of two elements, 0 for two NaN or equal infinities, and whether it is within the tolerance.
+// |a - b| of two elements, 0 for two NaN or equal infinities; true if it is within the tolerance.
 static bool close_enough(double x, double y, double rtol, double atol, double *diff) {
   bool nans = isnan(x) && isnan(y);
   *diff = nans || x == y ? 0 : fabs(x - y);

@@ -4,8 +4,8 @@
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
 //
 // lua_error never crosses the core: a function here reads its arguments (may raise), calls the core (never raises),
-// and pushes results (may raise for memory only). A userdata gets its metatable while its pointer is still NULL, so
-// that whatever comes next, __gc frees exactly what is there.
+// and pushes results (may raise only for memory). A userdata gets its metatable while its pointer is still NULL, so
+// that on any later error, __gc frees exactly what is there.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -27,8 +27,8 @@ typedef struct nwl_class {
   const luaL_Reg *meta;
 } nwl_class;
 
-// Every object is a pointer and the release function for the count it holds (NULL: none). User values: 1 the object
-// that must outlive it, 2 whatever the class needs.
+// Every object is a pointer and the release function for its reference (NULL: none). User values: 1 the object
+// that must outlive it, 2 for use by the class.
 typedef struct nwl_box {
   void *p;
   void (*release)(void *p);
@@ -45,30 +45,32 @@ extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_ro
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
-nw_pool *nwl_pool(lua_State *L); // where the user's expressions are made now
+nw_pool *nwl_pool(lua_State *L); // the current pool for user expressions
 void nwl_session_open(lua_State *L);
 void nwl_class_open(lua_State *L, const nwl_class *c);
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an empty object
-void *nwl_hold(nwl_box *b, void *p); // makes p, made in this call, what the object is; returns p
-void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it is something else
-bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already stands for p
-void nwl_remember(lua_State *L, const void *p); // the value on top stands for p from now on
+void *nwl_hold(nwl_box *b, void *p); // sets the pointer of the object to p, made in this call; returns p
+void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it has another class
+bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already represents p
+void nwl_remember(lua_State *L, const void *p); // the value on top represents p from now on
 void nwl_push_expr(lua_State *L, const nw_expr *e); // raises if e is NULL
-void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if NULL
-void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
+void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the reference; raises if NULL
+void nwl_push_array(lua_State *L, nw_array *a); // takes the reference; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
 
 // ---- call.c
-// As lua_pushcfunction, of a function that calls the core: what the core gives up is an error there. It sees no upvalues.
+// Like lua_pushcfunction, for a function that calls the core: an abandoned call of the core becomes an error there. It has no
+// upvalues.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
-void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same of all, as fields of the table on top
-int nwl_pcall(lua_State *L, int arguments, int results); // as lua_pcall, in a function that goes on calling the core
+void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a list, as fields of the table on top
+// like lua_pcall, in a function that continues to call the core
+int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- memory.c
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // a record
 void nwl_push_misses(lua_State *L, nw_misses *m); // takes it; a list of records
-typedef struct nwl_walk { // what argument 2 says: {sizes, version?, thread?, threads?}
+typedef struct nwl_walk { // argument 2: {sizes, version?, thread?, threads?}
   const nw_program *program;
   int64_t size[NWL_MAX_DIMS];
   nw_walk_opts walk;
@@ -79,10 +81,11 @@ bool nwl_flag_in(lua_State *L, int at, const char *name);
 
 // ---- trace.c
 extern const char *const nwl_outcomes[NW_OUTCOMES];
-nwl_box *nwl_new_trace(lua_State *L); // pushes an empty one
+nwl_box *nwl_new_trace(lua_State *L); // pushes an empty object
 void nwl_push_iteration(lua_State *L, const nw_iteration *x); // a record
 
-void nwl_push_signature(lua_State *L, const nw_program *p, int sizes); // outline.c; sizes: the argument that has them
+// outline.c; sizes: index of the argument with the sizes
+void nwl_push_signature(lua_State *L, const nw_program *p, int sizes);
 
 void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is one
 
@@ -90,16 +93,16 @@ void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
-const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: of a file; not empty, and whole
+const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: a file name; not empty, without NUL
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
-// The place of the word in a list that ends with NULL. fallback: of what is left out; below 0: it may not be.
+// Index of the word in a list that ends with NULL. fallback: the default index; below 0: required.
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
-// Fails unless a whole number is a value of the type; the hint is what it holds, and `or`.
+// Fails unless a whole number is a value of the type; the hint has the range, and `or`.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
-// One of least..most; the fallback need not be.
+// A number in least..most; the fallback may be outside.
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
@@ -109,7 +112,7 @@ int nwl_shape(lua_State *L, int arg, int64_t *shape); // {m, n} or m, whole numb
 const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 
 // ---- ir.c
-// The value at arg as an expression: an expression, an axis, a number or a boolean. Numbers become `like`, when that
+// The value at arg as an expression: an expression, an axis, a number or a boolean. Numbers become `like`, if that
 // is a type they fit; see nwl_literal. Raises with the argument's name otherwise.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
@@ -121,15 +124,16 @@ void nwl_push_loop(lua_State *L, int sched, int id); // the loop of the schedule
 nw_sched *nwl_loop_sched(lua_State *L, int arg); // the schedule of the loop at arg; pushes it
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
 int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
-int nwl_try(lua_State *L); // the same arguments: whether it would be legal
+int nwl_try(lua_State *L); // the same arguments: returns whether the step would be legal
 int nwl_random_step(lua_State *L); // random_step(schedule, seed): a legal step, as a table
 int nwl_primitives(lua_State *L); // the table of primitives as data
 
 // ---- visits.c
-void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s); // of the step that was refused last, for its refusal
+// the programs of the last refused step, for its refusal
+void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 
 // ---- error.c
-// Raises what the core left in the context as a nestwright.error.
+// Raises the core's failure in the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
 int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a step: its refusal can be drawn

@@ -1,4 +1,4 @@
-// Objects of the core as Lua values: ownership, identity, and the session they all belong to.
+// Objects of the core as Lua values: ownership, identity, and their session.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-// The host, if there is one, leaves the address of a variable where its SIGINT handler will look for the session.
+// The host, if there is one, provides the address of a variable from which its SIGINT handler gets the session.
 static void tell_host(lua_State *L, nw_ctx *c) {
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
     nw_ctx *volatile *slot = lua_touserdata(L, -1);
@@ -25,7 +25,7 @@ static void tell_host(lua_State *L, nw_ctx *c) {
   lua_pop(L, 1);
 }
 
-// A module that is required anew, package.loaded having been cleared, finds the session of its objects again.
+// A module that is required again after package.loaded was cleared finds the session of its objects again.
 static bool known_session(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TUSERDATA) {
     tell_host(L, ((session *)lua_touserdata(L, -1))->ctx);
@@ -51,7 +51,7 @@ void nwl_session_open(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   tell_host(L, s->ctx);
 
-  lua_newtable(L); // pointer -> the Lua value that stands for it
+  lua_newtable(L); // pointer -> the Lua value that represents it
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "v");
   lua_setfield(L, -2, "__mode");
@@ -156,7 +156,7 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
 
 static void release_array(void *p) { nw_array_release(p); }
 
-// The collector sees 32 bytes where megabytes hang: it is told of them by a step of the same size, capped.
+// The collector sees 32 bytes for an object that owns megabytes: each object triggers a collector step of its size, capped.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
   if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
@@ -236,7 +236,7 @@ static int class_index(lua_State *L) {
   return no_such_field(L);
 }
 
-// The methods and fields stay reachable in the metatable, as __methods and __fields: completion reads them, and the
+// Methods and fields stay accessible in the metatable, as __methods and __fields: completion reads them, and the
 // Lua library adds to them.
 void nwl_class_open(lua_State *L, const nwl_class *c) {
   luaL_newmetatable(L, c->metatable);

@@ -1,8 +1,8 @@
 // Calls from Lua into the core, and back.
 #include "bind.h"
 
-// A call of the core that is given up comes back here: nothing but the point and L is looked at then. Where Lua raises an error
-// instead, the point stays open in name, and the next one takes its place.
+// An abandoned call of the core returns here: only the recovery point and L are used then. If Lua raises an error
+// instead, the point stays open, and the next one replaces it.
 static int guarded(lua_State *L) {
   nw_recovery p;
   lua_CFunction fn = lua_tocfunction(L, lua_upvalueindex(1));

@@ -64,7 +64,7 @@ static void set_integers(lua_State *L, const char *field, int n, const int64_t *
   lua_setfield(L, -2, field);
 }
 
-// {block = "C", i = 0, k = 1}; with init = true, where it sets what a reduction starts from.
+// {block = "C", i = 0, k = 1}; with init = true if it initializes a reduction.
 static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
   if (!e->block) return;
   lua_newtable(L);
@@ -127,21 +127,21 @@ static bool is_user(lua_State *L, lua_Debug *ar) {
   return ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar);
 }
 
-// The first frame of the user's. Pushes nothing; false if there is none.
+// The user's innermost frame. Pushes nothing; false if there is none.
 static bool find_user(lua_State *L, lua_Debug *ar) {
   for (int level = 0; lua_getstack(L, level, ar); level++)
     if (is_user(L, ar)) return true;
   return false;
 }
 
-// The length of "name: " where a message begins with that, else 0.
+// The length of "name: " if a message begins with it, else 0.
 static size_t begins_with(const char *message, const char *name) {
   size_t n = strlen(name);
   return strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0 ? n + 2 : 0;
 }
 
-// The name of the public function that the user's line has called, or NULL; the table of names holds it. *inner: the length of the
-// name at the beginning of the message, where that is of a function which the library has called in turn.
+// The name of the public function that the user's line has called, or NULL; the table of names owns it. *inner: the length of the
+// name at the beginning of the message, if it is that of a function which the library has called in turn.
 static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
   lua_Debug ar;
@@ -183,7 +183,7 @@ static void set_place(lua_State *L) {
 
 enum { MOST_SHOWN = 8192 }; // bytes of a message
 
-// A message repeats what the user gave, which may hold anything and be of any length.
+// A message may contain user input of any content and length.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
   nwl_push_text(L, nw_as_shown(nw_text_shown(s, n < MOST_SHOWN ? n : MOST_SHOWN)));
   if (n > MOST_SHOWN) {
@@ -193,7 +193,7 @@ static void set_shown(lua_State *L, const char *field, const char *s, size_t n) 
   lua_setfield(L, -2, field);
 }
 
-// What is wrong with an argument names the function; what a step would do wrong names the step, and what is wrong in a text begins
+// An argument error begins with the name of the function; a refusal with the step, and an error in a text
 // with the line.
 static bool names_function(nw_code code, const char *message) {
   size_t digits = strspn(message, "0123456789");
@@ -245,7 +245,7 @@ int nwl_raise(lua_State *L) {
 
 // ---- what the user calls a schedule
 
-// Takes the value on top; whether it is the one at `wanted`, which is then replaced by its name.
+// Takes the value on top; true if it is the one at `wanted`, which is then replaced by its name.
 static bool named(lua_State *L, int wanted, const char *name) {
   bool found = *name != '(' && lua_rawequal(L, -1, wanted);
   lua_pop(L, 1);
@@ -255,7 +255,7 @@ static bool named(lua_State *L, int wanted, const char *name) {
   return true;
 }
 
-// Of globals in the table on top, which is taken, the first in the alphabet; `_` is the prompt's.
+// Of the globals in the table on top, which is taken, the first in the alphabet; `_` belongs to the prompt.
 static bool named_globally(lua_State *L, int wanted) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -269,7 +269,7 @@ static bool named_globally(lua_State *L, int wanted) {
   return named(L, wanted, best);
 }
 
-// What the function on top, which is taken, sees of those around it, or of its globals.
+// Searches the upvalues of the function on top, which is taken, or its globals.
 static bool named_outside(lua_State *L, int wanted) {
   const char *name;
   int f = lua_gettop(L), globals = 0;
@@ -283,7 +283,7 @@ static bool named_outside(lua_State *L, int wanted) {
   return found;
 }
 
-// Of a running function: a local, the latest, or what is outside of it.
+// Searches a running function: its locals, the latest first, or its upvalues.
 static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   const char *name, *local = NULL;
   for (int n = 1; (name = lua_getlocal(L, ar, n)); lua_pop(L, 1), n++)
@@ -296,7 +296,7 @@ static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   return named_outside(L, wanted);
 }
 
-// Sets the field of the error on top to what the schedule at index 1 is called where the user speaks of it.
+// Sets the field of the error on top to the user's name of the schedule at index 1.
 static void set_schedule_name(lua_State *L) {
   lua_Debug ar;
   bool found = false;
@@ -359,7 +359,7 @@ static int lua_nearest(lua_State *L) {
   return 1;
 }
 
-// check_text(what, text, lines?): the text, or an error that says which byte of it cannot be shown.
+// check_text(what, text, lines?): the text, or an error that names the byte that cannot be shown.
 static int check_text(lua_State *L) {
   const char *what = nwl_string(L, 1, "what");
   size_t n;
@@ -396,7 +396,7 @@ static int set_library(lua_State *L) {
   return 0;
 }
 
-// name_function(f, name): errors that it leads to name it.
+// name_function(f, name): errors in calls of f name it.
 static int name_function(lua_State *L) {
   nwl_function(L, 1, "f");
   nwl_string(L, 2, "name");

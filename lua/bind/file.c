@@ -1,4 +1,4 @@
-// Files for the library in Lua: written whole or not at all, read only where nothing can block.
+// Files for the library in Lua: written completely or not at all, read only if reading cannot block.
 #include "base/file.h"
 #include "bind.h"
 #include "run/temp.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TEXT_MOST ((lua_Integer)256 << 20) // bytes, of a file that the user names
-#define OWN_MOST ((lua_Integer)16 << 20) // of one that the session finds by itself
+#define TEXT_MOST ((lua_Integer)256 << 20) // bytes, for a file that the user names
+#define OWN_MOST ((lua_Integer)16 << 20) // for a file that is loaded automatically
 
 const char *nwl_path(lua_State *L, int arg, const char *name) {
   const char *path = nwl_string(L, arg, name);
@@ -56,7 +56,7 @@ static int f_read(lua_State *L) {
   return text ? push_text(L, text, n) : fail(L, what, &why);
 }
 
-// What changes when a file is written anew, of whatever kind it is; nil where there is none.
+// A text that changes when a file of any kind is rewritten; nil if there is none.
 static int f_stamp(lua_State *L) {
   struct stat st = {0};
   if (stat(nwl_path(L, 1, "path"), &st) && errno == ENOENT) return 0;
@@ -65,7 +65,7 @@ static int f_stamp(lua_State *L) {
   return 1;
 }
 
-// nil and the sentence, or nil alone where there is none.
+// nil and the reason, or only nil if there is none.
 static int push_why(lua_State *L, nw_str *why) {
   lua_pushnil(L);
   lua_pushstring(L, why->s);

@@ -1,4 +1,4 @@
-// Keeping what is written to standard output and standard error, by Lua, C and child processes alike: the descriptors point to
+// Captures standard output and standard error of Lua, C and child processes: the descriptors refer to
 // a file in memory meanwhile.
 #include "bind.h"
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // what would end beyond is not written, back to where its page begins
 
-// They belong to the process: of several sessions in it, one at a time keeps them.
+// The descriptors belong to the process: only one of its sessions can capture at a time.
 static _Atomic(lua_State *) owner;
 static int held = -1, real[2] = {-1, -1};
 static off_t taken;
@@ -21,7 +21,7 @@ static lua_State *session(lua_State *L) {
   return main;
 }
 
-// A file that cannot grow: who writes more is told that there is no room.
+// A file that cannot grow: writers get an error when it is full.
 static int new_file(void) {
   int fd = memfd_create("nestwright output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
@@ -55,7 +55,7 @@ static int f_hold(lua_State *L) {
   return 1;
 }
 
-// The place where the next byte goes is that of all who write.
+// All writers share the position of the next byte.
 static int f_held(lua_State *L) {
   if (owner != session(L)) return 0;
   fflush(NULL);

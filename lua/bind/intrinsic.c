@@ -86,7 +86,7 @@ static int f_intrinsic(lua_State *L) {
   return 2;
 }
 
-// Where nestwright-xsmm.so lies, or nil: the library was built without libxsmm.
+// The path of nestwright-xsmm.so, or nil: the library was built without libxsmm.
 static int f_xsmm(lua_State *L) {
   char path[4096];
   if (!nw_find_library("NESTWRIGHT_XSMM", "nestwright-xsmm.so", path, sizeof path)) return 0;

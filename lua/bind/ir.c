@@ -10,8 +10,8 @@
 
 // ---- literals
 //
-// A Lua number has no dtype of its own: it takes that of the expression it meets, when that can hold it. Met alone,
-// a whole number is i32 (i64 when too large) and any other is f32. A float that meets integers makes the operation f32.
+// A Lua number has no dtype of its own: it gets that of the other operand if that can represent it. Alone,
+// a whole number is i32 (i64 if too large) and any other number is f32. A float combined with integers makes the operation f32.
 
 // `like`: the dtype the other operands have, or -1 when there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
@@ -29,7 +29,7 @@ static const nw_expr *literal(lua_State *L, int arg, int like, const char *name)
   return nw_int(p, t, v);
 }
 
-// The expression an object stands for, or NULL for anything else.
+// The expression of an object, or NULL for anything else.
 static const nw_expr *object(lua_State *L, int arg) {
   const nw_expr *e = nwl_test(L, arg, &nwl_expr_class);
   if (e) return e;
@@ -60,7 +60,7 @@ const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
   return operand(L, arg, NW_INDEX, name);
 }
 
-// out, and the value at arg, stay good while the list is on the stack: the entries are in it.
+// out, and the value at arg, are valid while the list is on the stack: the entries are in it.
 int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name) {
   int n = nwl_list_length(L, arg, max, name);
   for (int i = 0; i < n; i++) {
@@ -73,14 +73,14 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
   return n;
 }
 
-// Of literals alone: i64 if one of them needs it, else each its own.
+// For literals only: i64 if one of them needs it, else each its own dtype.
 static int literal_type(lua_State *L, int first, int n) {
   for (int i = first; i < first + n; i++)
     if (lua_isinteger(L, i) && !nw_fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
   return -1;
 }
 
-// The dtype that literals among the operands take: what the others promote to; -1 if there are only small literals.
+// The dtype of literals among the operands: what the others promote to; -1 if there are only small literals.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {
@@ -126,8 +126,9 @@ static int meta_compare(lua_State *L) {
       "Lua evaluates < and <= immediately; they cannot make an expression");
 }
 
-// Sizes are compared: a shape may hold M, or M + 1 of two pools. Of anything else the answer would decide what is described.
-// Lua asks only where both sides are expressions.
+// Sizes can be compared: a shape may have M, or M + 1 of two pools. For anything else a Lua comparison would decide at the
+// wrong time.
+// Lua calls this only if both sides are expressions.
 static int meta_equal(lua_State *L) {
   const nw_expr *a = object(L, 1), *b = object(L, 2);
   nw_pool *p = nwl_pool(L);
@@ -243,7 +244,7 @@ static int f_expr(lua_State *L) {
   return 1;
 }
 
-// uses(x, axis): whether the value of x depends on the axis.
+// uses(x, axis): true if the value of x depends on the axis.
 static int f_uses(lua_State *L) {
   const nw_expr *e = object(L, 1);
   nw_axis *a = nwl_check(L, 2, &nwl_axis_class, "axis");
@@ -285,7 +286,7 @@ static int f_promote(lua_State *L) {
 #define NW_ROW_FOLDED(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
 #define NW_ROW_FUNCTION(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
 
-// The names of the operations of ops.def, for the front door to offer them.
+// The names of the operations of ops.def, which the Lua library exports.
 static int f_operations(lua_State *L) {
   static const char *const names[] = {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \

@@ -6,7 +6,7 @@
 static nw_learner *learner_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_learner_class, "model"); }
 static void release_learner(void *p) { nw_learner_free(p); }
 
-// A list of n numbers, on the stack's heap; NULL where there is none.
+// A list of n numbers, in a userdata on the stack; NULL if there is none.
 static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   if (lua_isnoneornil(L, arg)) return NULL;
   if (nwl_list_length(L, arg, INT32_MAX, name) != n)

@@ -1,4 +1,4 @@
-// What the threads of a kernel did.
+// Log of a kernel's threads.
 #include "bind.h"
 #include <limits.h>
 

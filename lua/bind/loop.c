@@ -1,4 +1,4 @@
-// Loops: (schedule, id). User value 1 of a loop is its schedule; the id is what its pointer says.
+// Loops: (schedule, id). User value 1 of a loop is its schedule; its pointer stores the id.
 #include "bind.h"
 #include <stdint.h>
 
@@ -76,7 +76,7 @@ static int loop_alive(lua_State *L) {
   return 1;
 }
 
-// A stale loop must still print: its text then is the reason.
+// A stale loop must still be printable: its text is then the reason.
 static int loop_tostring(lua_State *L) {
   int id = loop_id(L, 1);
   nw_sched *s = nwl_loop_sched(L, 1);

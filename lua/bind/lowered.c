@@ -12,7 +12,7 @@ static void set_flag(lua_State *L, const char *name, bool value) {
   lua_setfield(L, -2, name);
 }
 
-// Things that are only held against one another.
+// Opaque values that are only compared.
 static void set_same(lua_State *L, const char *name, const void *value) {
   lua_pushlightuserdata(L, (void *)value);
   lua_setfield(L, -2, name);
@@ -35,7 +35,7 @@ static void push_bodies(lua_State *L, const nw_lowered *v) {
   }
 }
 
-// strides: by number of the loop, those that are not 0.
+// strides: by loop number, without those that are 0.
 static void push_strides(lua_State *L, const nw_lowered *v, int access, int body) {
   lua_newtable(L);
   for (; body >= 0; body = nw_lowered_body_at(v, body).up) {

@@ -26,7 +26,7 @@ static nw_value value_at(lua_State *L, const char *path) {
 
 static void read_table(reader *r, int depth);
 
-// Of the value on top, whose path is longer by `more` than it was up to n.
+// Handles the value on top; `more` is appended to the first n characters of the path.
 static void read_value(reader *r, size_t n, const char *more, int depth) {
   if (n + strlen(more) >= sizeof r->path || depth > MAX_DEPTH)
     nwl_fail(r->L, NW_EINVAL, NULL, "%s: a machine has no such field", r->path);
@@ -50,7 +50,7 @@ static void read_list(reader *r, size_t n, int depth) {
 static void read_names(reader *r, size_t n, int depth) {
   char more[64];
   for (lua_pushnil(r->L); lua_next(r->L, -2); lua_pop(r->L, 1)) {
-    if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // of the list
+    if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // entry of the list
     if (lua_type(r->L, -2) != LUA_TSTRING)
       nwl_fail(r->L, NW_EINVAL, NULL, "a machine record is a table with named fields; it has %s as a key",
                nwl_typename(r->L, -2));
@@ -177,7 +177,7 @@ static void set_integer(lua_State *L, const char *key, int64_t v) {
   lua_setfield(L, -2, key);
 }
 
-// What a record of this host can say without measuring.
+// The part of this host's record that is known without measuring.
 static int f_host(lua_State *L) {
   const nw_machine_info *h = nw_host();
   lua_createtable(L, 0, 8);
@@ -193,7 +193,7 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
-// The table is on top; a collector in a protected call: memory may run out, and the core's frames are around.
+// The table is on top; runs in a protected call, since memory may run out inside frames of the core.
 static int add_figure(lua_State *L) {
   lua_pushnumber(L, *(double *)lua_touserdata(L, 3));
   lua_setfield(L, 1, lua_touserdata(L, 2));

@@ -1,4 +1,4 @@
-// What caches make of the accesses of a schedule.
+// Cache behaviour of a schedule's accesses.
 #include "bind.h"
 #include <limits.h>
 
@@ -145,7 +145,7 @@ static int f_misses(lua_State *L) {
 
 // ---- reuse
 
-// Bins that hold something: {from, to, count}.
+// Nonempty bins: {from, to, count}.
 static void push_bins(lua_State *L, const nw_reuse *r, int tensor) {
   lua_newtable(L);
   for (int bin = 0; bin < nw_reuse_bins(r); bin++) {

@@ -63,7 +63,7 @@ static void add_classes(lua_State *L) {
   lua_setfield(L, -2, "classes");
 }
 
-// Required anew, it is the same module: classes carry methods that the Lua library added.
+// If it is required again, it is the same module: classes have methods that the Lua library added.
 __attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
   static const char made;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &made) == LUA_TTABLE) return 1;

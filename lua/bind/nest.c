@@ -1,4 +1,4 @@
-// Loop nests by themselves.
+// Loop nests without a schedule.
 #include "bind.h"
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-// Programs as data: their nests as rows, what they are called with, and values in sizes.
+// Programs as data: their nests as rows, their names, and values for given sizes.
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What a schedule should take: the cost model's record.
+// Predicted cost of a schedule: the cost model's record.
 #include "bind.h"
 
 static void set_number(lua_State *L, const char *name, double value) {

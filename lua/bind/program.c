@@ -1,4 +1,4 @@
-// Programs of others, and how far long work is.
+// External programs, and progress of long work.
 #include "bind.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define MOST_WORDS 32
 #define PATIENCE 1.0 // seconds
-#define QUIET 10.0 // of them, between lines where there is no terminal
+#define QUIET 10.0 // seconds between lines if there is no terminal
 
 // ---- programs
 
@@ -16,7 +16,7 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// A host of its own stops the core; the stock interpreter's Ctrl-C sets a hook, which waits for the next instruction.
+// A host interrupts the core directly; the stock interpreter's Ctrl-C sets a hook, which runs at the next instruction.
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;
@@ -62,7 +62,7 @@ typedef struct lines {
   double every, told; // seconds; of this work
 } lines;
 
-// Where there is no terminal a line now and then says that it is not stuck, and stays.
+// Without a terminal, a line from time to time shows that the work continues; such lines are kept.
 static void tell_line(void *env, const char *what, double part, double seconds) {
   lines *l = env;
   if (!what) l->told = 0;
@@ -75,7 +75,7 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
   fflush(stderr);
 }
 
-// The line is on the terminal for as long as the work lasts, and in no pipe.
+// The line is on the terminal while the work lasts, and is never written to a pipe.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
   if (!what)
@@ -87,7 +87,7 @@ static void show(void *env, const char *what, double part, double seconds) {
   fflush(stderr);
 }
 
-// Runs below the core: whatever the listener does wrong ends here.
+// Called from the core: errors of the listener end here.
 static void tell_listener(void *env, const char *what, double part, double seconds) {
   lua_State *L = env;
   if (!lua_checkstack(L, 8)) return;
@@ -101,7 +101,7 @@ static void tell_listener(void *env, const char *what, double part, double secon
   lua_settop(L, top);
 }
 
-// A thread of its own, since any coroutine may be running when it is called.
+// Uses a separate Lua thread, since any coroutine may be running when it is called.
 static lua_State *listening_thread(lua_State *L) {
   static const char key;
   lua_State *thread = lua_newthread(L);
@@ -109,7 +109,7 @@ static lua_State *listening_thread(lua_State *L) {
   return thread;
 }
 
-// patience: seconds, or negative for what suits where it is shown.
+// patience: seconds, or negative for the default of the output.
 static void show_progress(lua_State *L, double patience) {
   static const char told_key;
   const char *term = getenv("TERM");
@@ -118,7 +118,7 @@ static void show_progress(lua_State *L, double patience) {
   lines *told = lua_newuserdatauv(L, sizeof *told, 0);
   *told = (lines){.every = patience};
   nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, told, patience);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // the one before it goes
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // frees the previous one
 }
 
 void nwl_show_progress(lua_State *L) { show_progress(L, -1); }

@@ -55,7 +55,8 @@ static int f_raster(lua_State *L) {
   return 1;
 }
 
-// pixels(rows, width, height): rows of the raster on so many pixels or fewer, as lines of numbers, each with a blank behind.
+// pixels(rows, width, height): the rows of the raster reduced to at most that many pixels, as lines of numbers, each followed
+// by a blank.
 static int f_pixels(lua_State *L) {
   int rows = nwl_list_length(L, 1, 10000, "rows");
   lua_rawgeti(L, 1, 1);

@@ -1,5 +1,5 @@
-// Data written as Lua. A chunk from a file runs in a state of its own, which shares nothing with the session's: it has the
-// functions of math and nothing else, so many instructions and so much memory, and what it returns is copied.
+// Data written as Lua. A chunk from a file runs in a separate Lua state: it has only the
+// math library, limits on instructions and memory, and its result is copied.
 #include "bind.h"
 #include <lualib.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void too_long(lua_State *R, lua_Debug *ar) {
   luaL_error(R, "it runs too long: more than %d instructions", INSTRUCTIONS);
 }
 
-// Runs in the state of the record: its chunk as text only, with math as its only library.
+// Runs in the state of the record: loads the chunk as text only, with math as its only library.
 static int run(lua_State *R) {
   size_t n = (size_t)lua_tointeger(R, 2);
   const char *text = lua_touserdata(R, 1), *name = lua_touserdata(R, 3);
@@ -70,7 +70,7 @@ static bool copy_table(copy *c, int depth) {
   return true;
 }
 
-// Pushes what is on top of `from` to `to`.
+// Copies the top of `from` to `to`.
 static bool copy_value(copy *c, int depth) {
   size_t n;
   const char *s;
@@ -105,7 +105,7 @@ static int close_record(lua_State *L) {
   return 0;
 }
 
-// Pushes its owner, so that it is closed whatever is raised.
+// Pushes its owner, so that it is closed on any error.
 static lua_State *new_state(lua_State *L) {
   record *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (record){.state = NULL};
@@ -121,7 +121,7 @@ static lua_State *new_state(lua_State *L) {
 // run_record(text, name): the value, or nil and why.
 static int f_run_record(lua_State *L) {
   size_t n;
-  nwl_is_string(L, 1, "text"); // compiled code has NULs, and is refused as what it is
+  nwl_is_string(L, 1, "text"); // compiled code contains NULs, and gets a clear error
   const char *text = lua_tolstring(L, 1, &n), *name = nwl_string(L, 2, "name");
   lua_settop(L, 2);
   lua_State *R = new_state(L);

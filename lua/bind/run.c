@@ -1,4 +1,4 @@
-// Kernels, times, and the slow ways to run.
+// Kernels, times, and the interpreters.
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void read_arrays(lua_State *L, int list, int n, nw_kernel *k, nw_array **
   }
 }
 
-// kernel_args(k, list): the list completed with new outputs when only inputs are there.
+// kernel_args(k, list): the list, with new outputs if only inputs are given.
 static int kernel_args(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = nwl_list_length(L, 2, MAX_ARGS, "arguments"), n = nw_kernel_params(k), outputs = count_outputs(k);

@@ -38,7 +38,7 @@ static int f_anew(lua_State *L) {
 
 // ---- history
 
-// All the steps asked for, or none.
+// Takes all the given steps, or none.
 static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sched *)) {
   nw_sched *s = self(L);
   lua_Integer steps = nwl_integer_or(L, 2, "steps", 1), done = 0;
@@ -82,7 +82,7 @@ static int sched_replay(lua_State *L) {
 
 // ---- calls whose traces go whatever ends them: an interrupt leaves no instruction to Lua that could clean up
 
-// What a call left above its function at `f`, or its error.
+// Returns the results of a call above its function at `f`, or raises its error.
 static int results_of(lua_State *L, int status, int f) {
   if (status != LUA_OK) return lua_error(L);
   return lua_gettop(L) - f + 1;
@@ -189,7 +189,7 @@ static nw_style style_arg(lua_State *L, int arg) {
   return (nw_style)nwl_choice(L, arg, "style", names, 0);
 }
 
-// show(self, style, version?, changed?): changed marks what the last step made.
+// show(self, style, version?, changed?): changed marks the changes of the last step.
 static int sched_show(lua_State *L) {
   nw_sched *s = self(L);
   int version = version_number(L, s, 3, nw_sched_current(s));
@@ -227,7 +227,7 @@ static int sched_lowered(lua_State *L) {
   return 1;
 }
 
-// True if the text form reads back to the same program.
+// True if parsing the text form gives the same program.
 static int sched_reparses(lua_State *L) {
   const nw_program *p = nw_sched_program(self(L));
   nw_ctx *c = nwl_ctx(L);
@@ -245,7 +245,7 @@ static int sched_reparses(lua_State *L) {
   return 2;
 }
 
-// program_text(text): the program that a text says is printed, and what was printed must read back to it.
+// program_text(text): parses and prints a program, and checks that parsing the result gives the same program.
 static int f_program_text(lua_State *L) {
   nw_ctx *c = nwl_ctx(L);
   const char *text = nwl_string(L, 1, "text");
@@ -341,7 +341,7 @@ static int f_judge_question(lua_State *L) {
   return 1;
 }
 
-// The parts of views are dressed up by lua/nestwright/language/schedule.lua.
+// lua/nestwright/language/schedule.lua formats the parts of views.
 const nwl_row nwl_sched_rows[] = {
     {"schedule", f_schedule, "(outputs: nw.tensor[], target?: nw.target): nw.schedule", "A schedule of a computation."},
     {"schedule_anew", f_anew, "(s: nw.schedule, target: nw.target): nw.schedule",

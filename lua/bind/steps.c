@@ -1,6 +1,6 @@
 // Steps: reading the arguments of a primitive, taking the step, and the table of primitives as data.
 //
-// Memory for lists is userdata left on the stack, so it goes with the call whatever happens.
+// Memory for lists is userdata left on the stack, so it is freed after the call in any case.
 #include "bind.h"
 #include <stdint.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
   }
 }
 
-// The items stay referenced by the table, which the caller's frame holds.
+// The items stay referenced by the table, which is in the caller's frame.
 static void read_list(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   nwl_table(L, at, p->name);
   out->n = nwl_list_length(L, at, NW_MAX_RESULTS, p->name);
@@ -184,7 +184,7 @@ int nwl_random_step(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
   uint64_t seed = (uint64_t)nwl_integer(L, 2, "seed");
   nwl_box *b = nwl_new(L, &random_class, release_random);
-  const nw_random_step *r = nwl_hold(b, nw_sched_random_step(s, seed)); // what Lua raises below must not lose it
+  const nw_random_step *r = nwl_hold(b, nw_sched_random_step(s, seed)); // keeps it if Lua raises an error below
   if (!r) return nwl_raise(L);
   if (!r->primitive) return lua_pushnil(L), 1;
   lua_createtable(L, 0, 5);

@@ -1,4 +1,4 @@
-// Targets: what a schedule is made for.
+// The targets of schedules.
 #include "bind.h"
 #include "target/target.h"
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static int same(lua_State *L) {
   return 1;
 }
 
-// nil: it says nothing of what things cost.
+// nil: it has no cost figures.
 static int f_machine(lua_State *L) {
   const nw_target *t = self(L);
   if (!(t->machine.clock > 0)) return 0;

@@ -88,7 +88,7 @@ static int f_compute_drop(lua_State *L) {
   return 0;
 }
 
-// Takes the build apart, whether it succeeds or not.
+// Frees the build, whether it succeeds or not.
 static int f_compute_end(lua_State *L) {
   const nw_expr *body[NWL_MAX_DIMS];
   nw_tensor *out[NWL_MAX_DIMS] = {0};

@@ -1,4 +1,4 @@
-// What a schedule tells about itself: its log, why a line is there, what is legal where.
+// Explanations of a schedule: its log, the steps behind a line, the legal steps.
 #include "bind.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void set_integer(lua_State *L, const char *field, int value) {
   lua_setfield(L, -2, field);
 }
 
-// Below 0 is what nobody knows.
+// Values below 0 are unknown.
 static void set_number(lua_State *L, const char *field, double value) {
   if (value < 0) return;
   lua_pushnumber(L, value);

@@ -1,4 +1,4 @@
-// The terminal: its size, and what it answers when it is asked what it can.
+// The terminal: its size, and its answers to queries.
 #include "bind.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -32,14 +32,14 @@ static int ms_left(const struct timespec *until) {
   return ms > 0 ? (int)ms : 0;
 }
 
-// Whether the text ends in a report of the terminal's attributes: ESC [ ? 6 2 ; 4 c.
+// True if the text ends with a report of the terminal's attributes: ESC [ ? 6 2 ; 4 c.
 static bool ends_in_attributes(const char *text, size_t n) {
   if (n == 0 || text[--n] != 'c') return false;
   while (n > 0 && strchr("0123456789;", text[n - 1])) n--;
   return n >= 3 && memcmp(text + n - 3, "\033[?", 3) == 0;
 }
 
-// Bytes read before the time is over, or the attributes have come.
+// Bytes read before the timeout, or until the attributes have arrived.
 static size_t listen_to(int fd, int ms, char *answer) {
   struct timespec until;
   size_t n = 0;
@@ -55,13 +55,13 @@ static size_t listen_to(int fd, int ms, char *answer) {
   return n;
 }
 
-// What was typed meanwhile must stay for whoever reads lines: where something waits already, nothing is asked.
+// Input that the user has typed must stay for the line reader: if some is pending, no query is made.
 static bool typed_ahead(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   return poll(&p, 1, 0) > 0;
 }
 
-// A job in the background that touches the terminal is stopped.
+// A background job that accesses the terminal would be stopped.
 static bool in_foreground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
 static size_t ask(int fd, const char *query, int ms, char *answer) {
@@ -78,7 +78,7 @@ static size_t ask(int fd, const char *query, int ms, char *answer) {
   return n;
 }
 
-// Nothing where it could not be asked; what was read so far where the time was over.
+// Nothing if no query was possible; after a timeout, what was read so far.
 static int f_ask(lua_State *L) {
   const char *query = nwl_string(L, 1, "query");
   int ms = nwl_count_or(L, 2, "milliseconds", 1, 10000, 1000);

@@ -8,7 +8,7 @@ static void release_visits(void *p) { nw_visits_free(p); }
 const nwl_class nwl_refused_class = {"refused", "nestwright.refused", NULL, NULL, NULL};
 const nwl_class nwl_visits_class = {"visits", "nestwright.visits", NULL, NULL, NULL};
 
-static const char programs_key; // in the registry: refusal -> its programs, as long as there is the refusal
+static const char programs_key; // in the registry: refusal -> its programs, as long as the refusal exists
 
 static void push_programs(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &programs_key) == LUA_TTABLE) return;
@@ -50,7 +50,7 @@ static int f_refusal(lua_State *L) {
   return 1;
 }
 
-// The program that arguments 1 and 2 mean: a schedule's, or what was before or would be after a step.
+// The program given by arguments 1 and 2: a schedule's, or the program before or after a refused step.
 static const nw_program *program_arg(lua_State *L) {
   nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
   if (s) return nw_sched_program(s);
@@ -100,7 +100,7 @@ static void push_integers(lua_State *L, int n, const int64_t *values) {
 
 // ---- blocks
 
-// Steps: a number by loop; false: not always the same.
+// Steps: a number by loop; false: not constant.
 static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
   lua_createtable(L, 0, 5);
   set_text(L, "name", a->name);
@@ -179,7 +179,7 @@ static void read_values(lua_State *L, nw_visits *v, int block, int axis) {
   lua_pop(L, 1);
 }
 
-// At the top: lists of values by axis, false where all are asked for.
+// On top: lists of values by axis, false for all values.
 static void read_asked(lua_State *L, nw_visits *v, int block) {
   int at = lua_gettop(L), n = nw_visits_block(v, block)->naxes;
   nwl_table(L, at, "axes");
