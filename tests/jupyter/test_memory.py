@@ -24,7 +24,7 @@ class Memory(KernelTest):
             reply, _ = self.run_cell(fill, timeout=120)
             self.assertEqual(reply["status"], "error", reply)
             self.assertEqual(reply["ename"], "OutOfMemory")
-            self.assertRegex(reply["evalue"], r"no memory for [0-9.]+ \w+ more; Lua uses [0-9.]+ MB: the limit of address space")
+            self.assertRegex(reply["evalue"], r"no memory for [0-9.]+ \w+ more; Lua uses [0-9.]+ MB: the limit on address space")
             self.assertIn("request less memory, or set values that are no longer needed to nil", "\n".join(reply["traceback"]))
         reply, _ = self.run_cell("full = nil", timeout=60)
         self.assertEqual(reply["status"], "ok", reply)
