@@ -203,7 +203,7 @@ return function(with_notebook)
   local measured = script_of("measured", MEASURED)
   name, text = made_by(measured)
   text = text:gsub("%d%.%d+e%-%d+", "1000.5"):gsub("0%.0%d+", "1000.5")
-  foreign, damaged = tries(measured, "FOREIGN", "kernels' times are not kept: ")
+  foreign, damaged = tries(measured, "FOREIGN", "the times of kernels cannot be kept: ")
   disguises.each("kernels' times", in_state(name), text, false, foreign)
   disguises.each_damage("kernels' times", in_state(name), text, damaged)
 end

@@ -150,7 +150,7 @@ local function measured()
     local path = must(("ls %s/nestwright/microkernels*"):format(folder)):gsub("\n", "")
     local before = sandbox.read(path)
     local text, status = run("ulimit -f 0; " .. command .. " 2")
-    local notes = count(text, "times are not kept: microkernels: cannot write")
+    local notes = count(text, "times of kernels cannot be kept: microkernels: cannot write")
     if status ~= 0 or not text:find "measured" or notes ~= 1 then return text end
     if sandbox.read(path) ~= before then return "what was kept is lost" end
   end)
