@@ -3,7 +3,7 @@
 #include "sched/step.h"
 
 // Limits on isl operations for one attempt: suggestions must be fast, and trying everything even more so.
-enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 60000 };
+enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 48000 };
 
 #define NW_NOT_DECIDED "not decided by a quick check: take the step to find out"
 
