@@ -1,4 +1,4 @@
-// What a program executes and touches, in order.
+// The executions and memory accesses of a program, in program order.
 #pragma once
 #include "nestwright/array.h"
 #include "nestwright/program.h"
@@ -18,11 +18,11 @@ typedef struct nw_walk_opts {
 typedef struct nw_visit_loop { // a loop around a block
   const char *name, *mark; // mark: "", "parallel", "vectorize", ...
 } nw_visit_loop;
-typedef struct nw_visit_axis { // an axis of its stage
+typedef struct nw_visit_axis { // an axis of the stage that a block computes
   const char *name;
   char kind; // 's'patial, 'r'educe, 'o'rdered
-  int64_t lo, extent; // from lo
-  const int64_t *step; // by loop: change of the axis value per iteration; INT64_MIN: not constant
+  int64_t lo, extent; // first value, number of values
+  const int64_t *step; // by loop: change of the axis value per iteration; INT64_MIN if it is not constant
 } nw_visit_axis;
 typedef struct nw_visit_block {
   const char *name, *stage; // stage: the stage that the block computes
@@ -30,7 +30,7 @@ typedef struct nw_visit_block {
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first
-  const char *buffer; // its first output, with nindex indices; NULL if they depend on data
+  const char *buffer; // first output of the block, with nindex indices; NULL if the indices depend on data
 } nw_visit_block;
 typedef struct nw_visited { // an execution
   int block;
@@ -38,16 +38,17 @@ typedef struct nw_visited { // an execution
   const int64_t *index; // indices of the element that it writes
 } nw_visited;
 typedef struct nw_visits nw_visits;
-// NULL if the order of execution depends on data.
+// Prepares a query for executions. NULL if the order of execution depends on data.
 NW_API nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_visits_free(nw_visits *v);
 NW_API int nw_visits_blocks(const nw_visits *v);
 NW_API const nw_visit_block *nw_visits_block(const nw_visits *v, int block);
-// Adds a block to the query; ascending values restrict an axis. Only requested executions are enumerated.
+// nw_visits_ask adds a block to the query. nw_visits_only restricts an axis of it to the given values, in ascending
+// order. Only requested executions are enumerated.
 NW_API void nw_visits_ask(nw_visits *v, int block);
 NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64_t *values);
-// Finds the executions in program order. The iterations of a vectorized loop run together; other loops, also parallel ones,
-// run sequentially. False if there are more than `most` executions (NW_ELIMIT), or on an interrupt.
+// Finds the executions in program order. The iterations of a vectorized loop run together; all other loops, even
+// parallel ones, run sequentially. False if there are more than `most` executions (NW_ELIMIT), or after an interrupt.
 NW_API bool nw_visits_walk(nw_visits *v, int64_t most);
 NW_API int64_t nw_visits_count(const nw_visits *v);
 NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
@@ -67,8 +68,8 @@ NW_API void nw_sweeps_free(nw_sweeps *s);
 NW_API int nw_sweeps_count(const nw_sweeps *s); // number of accesses with affine addresses
 NW_API const char *nw_sweep_tensor(const nw_sweeps *s, int i);
 NW_API bool nw_sweep_writes(const nw_sweeps *s, int i);
-NW_API int nw_sweep_loops(const nw_sweeps *s, int i); // enclosing loops, outermost first
-NW_API nw_moved nw_sweep_loop(const nw_sweeps *s, int i, int k);
+NW_API int nw_sweep_loops(const nw_sweeps *s, int i); // number of enclosing loops
+NW_API nw_moved nw_sweep_loop(const nw_sweeps *s, int i, int k); // enclosing loop k; 0 is the outermost
 
 #ifdef __cplusplus
 }

@@ -8,8 +8,9 @@ extern "C" {
 
 NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
 // For tests: places tensors and temporaries so that they end where an inaccessible page begins, or begin where one ends. An
-// access outside them then crashes, which is reported as an error. align: alignment of tensors that end at such a page, a
-// power of two; 0: what their size allows, which is less than code with streaming stores requires.
+// access outside them then crashes, which is reported as an error. align: the alignment of tensors that end at such a
+// page, a power of two. If it is 0, their size determines the alignment, which may then be less than code with
+// streaming stores requires.
 typedef enum nw_fence { NW_FENCE_OFF, NW_FENCE_AFTER, NW_FENCE_BEFORE } nw_fence;
 NW_API void nw_fences(nw_ctx *c, nw_fence fence, size_t align);
 NW_API nw_array *nw_array_retain(nw_array *a);
@@ -23,11 +24,14 @@ NW_API double nw_array_get(const nw_array *a, int64_t flat);
 NW_API int64_t nw_array_get_int(const nw_array *a, int64_t flat);
 NW_API void nw_array_set(nw_array *a, int64_t flat, double v);
 NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
-// Integers are drawn from lo..hi inclusive. False on an interrupt: only a part of the elements is filled then.
+// Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt: then only a
+// part of the elements is filled.
 NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
-// For loops over elements: true, with a failure, if the session was interrupted; checks at every 65,536th element.
+// For loops over elements: returns true, with a failure, if the session was interrupted. It checks only at every
+// 65,536th element.
 static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
-NW_API nw_array *nw_array_load(nw_ctx *c, const char *path); // .npy 1.0, 2.0; C and Fortran order, both endians
+// .npy 1.0 or 2.0, in C or Fortran order, little or big endian
+NW_API nw_array *nw_array_load(nw_ctx *c, const char *path);
 NW_API bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path);
 
 #ifdef __cplusplus

@@ -19,10 +19,12 @@ typedef struct nw_sim_opts {
   int nlevels;
   nw_sim_level level[NW_MAX_LEVELS]; // nearest to the core first
   int line; // bytes of a line, a power of two; the same for all levels
-  bool misses; // accesses that each level sees. false: all (FULL), true: the misses of the level before (MISSES)
+  bool misses; // which accesses each level sees: all accesses (false), or only the misses of the level before (true)
   // distinguish conflict from capacity misses; needs a second, fully associative simulation of each level
   bool conflicts;
-  int part; // sampling: simulate only one line in `part`, with caches that are smaller by the same factor where sets do not matter; 0: all
+  // sampling: simulate only one line in `part`; 0: all lines. Caches whose sets do not matter are made smaller by the
+  // same factor
+  int part;
 } nw_sim_opts;
 
 typedef struct nw_sim_counts {
@@ -33,43 +35,44 @@ typedef struct nw_sim_counts {
 } nw_sim_counts;
 typedef struct nw_touched {
   const char *tensor;
-  int64_t index; // linear, of the first element
+  int64_t index; // linear index of the first element
   int lanes; // number of adjacent elements
   bool write;
   uint64_t address;
-  uint8_t outcome[NW_MAX_LEVELS]; // by level: the worst outcome of its lines, nw_outcome
+  uint8_t outcome[NW_MAX_LEVELS]; // by level: the worst nw_outcome of the lines of the access
 } nw_touched;
 typedef struct nw_iteration { // an iteration of a loop
   const char *loop;
   int depth; // number of enclosing loops
   int64_t index; // from 0
-  int64_t from, to; // numbers of accesses
+  int64_t from, to; // number of its first access, and of the first access after it
 } nw_iteration;
 typedef struct nw_trace nw_trace;
-// The accesses of the lowered program, in order, computed without running it.
-// NULL if they depend on data, or if there are more than `most` (NW_ELIMIT).
-// o: caches to simulate; NULL: none.
+// Computes the accesses of the lowered program, in order, without running it. NULL if they depend on data, or if there
+// are more than `most` accesses (NW_ELIMIT). o: the caches to simulate; NULL: none.
 NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most,
                                const nw_sim_opts *o);
-// The same from the interpreter, with arguments as for nw_interpret.
+// Records the accesses while the interpreter runs the program, with arguments as for nw_interpret.
 NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
 NW_API void nw_trace_free(nw_trace *t);
 NW_API int64_t nw_trace_count(const nw_trace *t);
 NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-NW_API int64_t nw_trace_iterations(const nw_trace *t); // of a walk only; in the order in which they end
+// number of iterations, in the order in which they end; only for a walk
+NW_API int64_t nw_trace_iterations(const nw_trace *t);
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
-// index of the first access that differs; -1: none
+// the index of the first access that differs, or -1 if all are equal
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b);
 // All accesses of a program as pixels. A pixel shows the worst outcome of its accesses, so that every miss is visible.
-// 0: none; 1: read hit, 2: write hit; 3: cold, 4: capacity, 5: conflict miss. Level -1: the level that served the access:
-// 1 is the first level, 2 the second, ...; the number of levels plus 1 is memory.
+// The values are 0 for no access, 1 for a read hit, 2 for a write hit, and 3, 4 and 5 for a cold, capacity and conflict
+// miss. With level = -1, a pixel shows which level served the access: 1 for the first level, 2 for the second, and so
+// on; the number of levels plus 1 stands for memory.
 typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
 typedef struct nw_lane {
   const char *tensor;
-  int64_t from, to; // begin of the lowest row and end of the highest row, in units of y
+  int64_t from, to; // where the lowest row begins and the highest row ends, in units of y
   int64_t accesses;
   int64_t outcome[NW_OUTCOMES]; // number of accesses by outcome
-  uint8_t *pixel; // rows of `width`, the lowest first
+  uint8_t *pixel; // rows of `width` pixels, the lowest row first
 } nw_lane;
 typedef struct nw_raster nw_raster;
 // Reduces a lane to fewer pixels, each with the worst outcome of its parts. out has to_width * to_height bytes.
@@ -81,8 +84,8 @@ NW_API int64_t nw_raster_time(const nw_raster *r); // number of accesses
 NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors, in the order of their addresses
 NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
 NW_API int64_t nw_raster_touched(const nw_raster *r,
-                                 int column); // bytes of distinct lines up to the end of that column
-// number of iterations, of loops with at most 300 iterations in total
+                                 int column); // bytes of all distinct lines accessed up to the end of that column
+// number of recorded iterations; only loops with at most 300 iterations in total are recorded
 NW_API int64_t nw_raster_iterations(const nw_raster *r);
 NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // misses of one load or store of the program in one level
@@ -97,20 +100,22 @@ NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
-// Reuse distances: number of distinct lines requested between two requests of the same line. A fully associative cache with
-// more lines than that hits. Counted by tensor, exactly below 64, then in 64 bins per octave.
+// Reuse distances. A distance is the number of distinct lines requested between two requests of the same line; the
+// second request hits in a fully associative cache that has more lines than that. Distances are counted for each
+// tensor: exactly below 64, then in 64 bins per octave.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
 NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their addresses
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
-NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of first requests of a line
+NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests that are the first of their line
 NW_API int nw_reuse_bins(const nw_reuse *r);
-// least distance of the bin; the next bin begins where it ends
+// the least distance in the bin; the bin ends where the next one begins
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
-// Occupancy of the sets of a level, and number of distinct lines requested from each set, in equal intervals of time.
+// How full each set of a level is, and how many distinct lines are requested from it, in equal intervals of time
+// (columns).
 typedef struct nw_filling nw_filling;
 NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                  int level, int columns);

@@ -6,12 +6,14 @@
 extern "C" {
 #endif
 
-// Differential check of a schedule on small shapes and, for constant shapes, on its own (see check/check.h).
+// Compares the results of a schedule with the definition on small shapes and, if the shapes are constant, on those too
+// (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
-// Replays the last step on small integers, if it was refused. False if it was not refused.
+// If the last step was refused, runs its program on small integers to show the conflict. False if it was not refused.
 typedef struct nw_lesson {
-  const char *how; // the conflict that the interpreter observed: "order", "place", "iterations", "race", "twice",
-      // "outside", "domain", "unwritten", "incomplete", "value"; NULL: none observed
+  // The kind of conflict that the interpreter observed: "order", "place", "iterations", "race", "twice", "outside",
+  // "domain", "unwritten", "incomplete" or "value"; NULL if it observed none.
+  const char *how;
   bool visible; // false for refusals for structure or capacity, where there is nothing to run
   char *text; // text for users; heap
 } nw_lesson;

@@ -13,27 +13,27 @@ typedef struct nw_cost_opts {
   const int64_t *sizes;
   int threads; // 0 or 1: a single thread does all the work
   bool conflicts; // distinguish conflict from capacity misses: slower
-  bool full; // each level sees all accesses instead of only the misses of the level before: often faster
+  bool full; // each level sees all accesses, not only the misses of the level before; often faster
   bool in_cache; // no cache simulation: all data is in the first level
 } nw_cost_opts;
 typedef struct nw_cost_total {
   double cycles, seconds; // of the whole program
   const char *bound; // the main bottleneck of the first thread
   double flops, instructions, spills, joules; // sums over all threads
-  int threads; // number of threads with work: 1 if no loop is parallel
-  double outside_cycles; // outside parallel loops
+  int threads; // number of threads that have work; 1 if no loop is parallel
+  double outside_cycles; // cycles outside parallel loops
   double team_seconds; // time to begin and end parallel loops
 } nw_cost_total;
-typedef struct
-    nw_cost_loop { // a loop or a guard of the lowered program, outermost first, for the first thread; number 0 is the whole program
-  const char *name; // of a loop; NULL: the whole program, or a guard
+// A loop or a guard of the lowered program, with the cost of the first thread; number 0 is the whole program.
+typedef struct nw_cost_loop {
+  const char *name; // of a loop; NULL for the whole program and for a guard
   int id; // of the statement
   int depth; // number of enclosing loops, itself included
-  int64_t entered, times; // number of times it begins; total number of iterations
-  double cycles; // including everything inside
+  int64_t entered, times; // how many times the loop begins; total number of its iterations
+  double cycles; // with everything inside it
   const char *bound;
 } nw_cost_loop;
-typedef struct nw_cost_term { // time in cycles of the first thread if this were the only limit
+typedef struct nw_cost_term { // a limit on speed: the cycles that the first thread would need if it were the only one
   const char *name;
   double cycles;
 } nw_cost_term;
@@ -48,17 +48,19 @@ typedef struct nw_cost_buffer {
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
-// The share of the caches that the cost model gives one of `threads` threads, after subtracting what others use.
+// The part of the caches that the cost model assumes for one of `threads` threads, after it has subtracted what the
+// other threads use.
 NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);
 NW_API nw_cost_total nw_cost_total_of(const nw_cost *k);
-NW_API double nw_cost_share(const nw_cost *k, int thread); // cycles in parallel loops
+NW_API double nw_cost_share(const nw_cost *k, int thread); // cycles of a thread in parallel loops
 NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
-NW_API int nw_cost_misses(const nw_cost *k); // rows of the first thread, by level, then load or store
+// number of rows of the first thread, sorted by level, then by load or store
+NW_API int nw_cost_misses(const nw_cost *k);
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
 // True if a level's counts equal those of the reference simulator; otherwise *error is the relative error of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
@@ -70,13 +72,14 @@ NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);
 NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 
-// ---- compiled code, followed without being run
-typedef struct nw_code_time { // all 0: code for an unknown CPU
+// ---- compiled code, simulated without being run
+typedef struct nw_code_time { // all members are 0 for code for an unknown CPU
   double instructions, cycles; // cycles: if all data is in the first cache level
   double mispredicted; // mispredicted branches
   double waits; // cycles of loads waiting for the cache
 } nw_code_time;
-// For the assembly that nw_kernel_text returns. expected: estimated number of instructions executed. False on an interrupt.
+// Simulates the assembly that nw_kernel_text returns. expected: the estimated number of executed instructions. False
+// after an interrupt.
 NW_API bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out);
 
 #ifdef __cplusplus

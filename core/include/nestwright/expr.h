@@ -23,21 +23,23 @@ NW_API const char *nw_dtype_name(nw_dtype t);
 NW_API bool nw_dtype_parse(const char *name, nw_dtype *out);
 NW_API int nw_dtype_bytes(nw_dtype t);
 NW_API bool nw_dtype_is_float(nw_dtype t);
-NW_API bool nw_dtype_is_int(nw_dtype t); // without bool
+NW_API bool nw_dtype_is_int(nw_dtype t); // false for bool
 NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // The dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
 //
-// Constructors fold and put integers in canonical order. Operands may come from another pool: they are imported.
+// Constructors of expressions fold constants and put integer operands in canonical order. Operands from another pool
+// are imported.
 
 NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
 NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: a caller that keeps an expression must retain its pool
-// The current pool for new user expressions: a compute in progress has its own. Everything below that returns an expression
-// makes it here. Borrowed, and current only until the next nw_compute_begin, _end or _drop.
+// The current pool for new expressions of the user; a compute in progress has a pool of its own. Every function of the
+// language that returns an expression makes it in this pool. The result is borrowed, and is current only until the next
+// nw_compute_begin, _end or _drop.
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
 typedef enum nw_op {
@@ -50,10 +52,11 @@ typedef enum nw_op {
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
-// True if the user may give something this name. `what` describes it: "a tensor". False, with the reason, if the text form
-// could not be parsed.
+// True if the user may give this name to an object; `what` describes the object ("a tensor"). False, with the reason,
+// if a text form with this name could not be parsed.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
-// Any unary or binary op with promotion of its operands (literals made by nw_literal adapt to the other operand).
+// Applies any unary or binary op and promotes its operands (a literal made by nw_literal takes the dtype of the other
+// operand).
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);
 NW_API const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e);
 NW_API const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);

@@ -8,25 +8,26 @@ extern "C" {
 
 // Intrinsics: small computations implemented by external code; ir/program/intrinsic.h describes how it is called. Registering
 // an intrinsic tests it against its description in a worker process. Registered intrinsics can be named in s:tensorize.
-#define NW_ANY_STRIDE INT64_MIN // passed at the call
+#define NW_ANY_STRIDE INT64_MIN // any stride is allowed; it is passed in the call
 typedef struct nw_intrinsic nw_intrinsic; // lives as long as the session
 typedef struct nw_intrinsic_spec {
   const char *name;
   int nargs;
   nw_tensor *const *arg; // inputs and outputs of one compute, in the order of the function's parameters
-  const int64_t *const *stride; // by argument (NULL: any), by dimension: a fixed stride in elements, or NW_ANY_STRIDE
+  // by argument (NULL: any strides) and dimension: a fixed stride in elements, or NW_ANY_STRIDE
+  const int64_t *const *stride;
   bool init; // true: a reduction starts from its init; false: it continues from the values in the output
-  const char *source; // C, compiled by the system's compiler; or
-  const char *library; // a shared library
-  const char *symbol; // NULL: the name
-  const char *special; // NULL, or the generator of functions for constant strides
+  const char *source; // C text that the system's compiler compiles; NULL if there is a library
+  const char *library; // path of a shared library; NULL if there is a source
+  const char *symbol; // name of the function; NULL: the name of the intrinsic
+  const char *special; // name of a function that makes functions for constant strides, or NULL
   int nconstants;
   const int64_t *constant; // passed after the strides
-  bool jump_safe; // for libraries: holds no lock, owns no memory, and calls nothing that does
+  bool jump_safe; // for libraries: the function holds no lock and owns no memory, and calls no function that does
   double timeout; // time limit of one test run in seconds; 0: 5
 } nw_intrinsic_spec;
 NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s); // borrowed; NULL: failure
-// A file of this library: the path in the environment variable, or a file next to the library.
+// Finds a file that belongs to this library: its path is in the environment variable, or it is next to the library.
 NW_API bool nw_find_library(const char *variable, const char *name, char *path, size_t n);
 NW_API const char *nw_intrinsic_id(const nw_intrinsic *in); // "mm16:1c9a2f07"
 NW_API bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in);

@@ -11,17 +11,17 @@ typedef struct nw_learn_rows {
   int rows, features;
   const float *feature; // row after row
   const float *margin; // initial score of a row; NULL: 0
-  const float *label; // larger is better; not used for prediction
+  const float *label; // the measured value: larger is better; not used for prediction
   int ngroups;
   const int *group; // number of rows of each group; only rows of the same group are compared
-  const float *weight; // for regression: weight of each row; for ranking: weight of each group; NULL: 1
+  const float *weight; // weights of the rows (regression) or of the groups (ranking); NULL: all are 1
 } nw_learn_rows;
 typedef struct nw_learn_opts {
   int rounds, depth, seed;
   double rate; // learning rate
   double columns, sample; // fractions of the features and rows that each tree uses
-  int forest; // trees per boosting round, averaged; 0: 1
-  double least; // least number of rows, or sum of weights, of a leaf; 0: 1
+  int forest; // trees per boosting round, whose scores are averaged; 0 means 1
+  double least; // least number of rows (or sum of weights) in a leaf; 0 means 1
   bool squares; // regression on the labels; otherwise ranking within each group
 } nw_learn_opts;
 typedef struct nw_learner nw_learner;

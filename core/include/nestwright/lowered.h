@@ -10,20 +10,20 @@ typedef struct nw_lowered nw_lowered;
 typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is the whole program
   int id; // statement id; 0: the whole program
   const char *name, *mark; // of a loop; NULL: the whole program, or a guard
-  int up; // number of the enclosing body; -1: none
+  int up; // number of the enclosing body; -1 if there is none
   int depth; // number of enclosing loops, itself included
   int64_t extent; // of a loop; -1: not constant
-  int conditions; // number of conditions: the guard's own, and selects in bounds and conditions
+  int conditions; // number of conditions: the guard's own condition, and the selects in bounds and conditions
 } nw_body_row;
 typedef struct nw_statement_row { // a store
   int id, body; // body: number of the innermost enclosing body
   int first, n; // its accesses; the last one is the store
-  int operations; // number of operations on values; each value counts once; fma counts as two
+  int operations; // number of operations on values; a shared value counts once, and an fma counts as two operations
   int selects; // number of selects between values
   int conditions; // number of masks and selects, including those in indices
-  bool copies; // a plain copy: stores the loaded value
-  bool fills; // has no loads
-  bool updates; // loads the element that it stores
+  bool copies; // true if it is a plain copy, which stores the loaded value
+  bool fills; // true if it has no loads
+  bool updates; // true if it loads the element that it stores
   bool stream; // non-temporal store
 } nw_statement_row;
 typedef struct nw_access_row { // one load or store of the program text
@@ -42,7 +42,7 @@ typedef struct nw_stored_row { // a buffer
   bool temporary; // not an argument of the kernel
   int64_t elements; // -1: unknown without the sizes
 } nw_stored_row;
-// sizes: values of the symbolic sizes, in order; NULL: unknown.
+// sizes: values of the symbolic sizes, in order; NULL if they are unknown.
 NW_API nw_lowered *nw_lowered_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_lowered_free(nw_lowered *v);
 NW_API int nw_lowered_bodies(const nw_lowered *v);
@@ -50,7 +50,8 @@ NW_API nw_body_row nw_lowered_body_at(const nw_lowered *v, int i);
 NW_API int nw_lowered_statements(const nw_lowered *v);
 NW_API nw_statement_row nw_lowered_statement_at(const nw_lowered *v, int i);
 NW_API nw_access_row nw_lowered_access_at(const nw_lowered *v, int i);
-// Number of elements between the addresses of an access in consecutive iterations of a loop; the most frequent one if it varies.
+// The number of elements between the addresses of an access in consecutive iterations of a loop. If the number varies,
+// the most frequent one.
 NW_API int64_t nw_lowered_stride(const nw_lowered *v, int access, int body);
 NW_API int nw_lowered_buffers(const nw_lowered *v);
 NW_API nw_stored_row nw_lowered_buffer_at(const nw_lowered *v, int i);

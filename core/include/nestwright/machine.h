@@ -1,4 +1,4 @@
-// This machine, measured.
+// Measurements of this machine.
 #pragma once
 #include "nestwright/expr.h"
 
@@ -9,10 +9,10 @@ extern "C" {
 // Lets steps report the cost of threads on this machine. It is measured by the first step that needs it, once per process,
 // unless the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
-// Measured peak of fused multiply-adds of NW_F32 or NW_F64, flop/s.
+// The measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
 NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
-// Bandwidth in bytes per second of a loop over `bytes` of memory, counting only named reads and writes, as STREAM does.
-// Writes at most `most` samples and returns their number; 0: failure.
+// Measures the bandwidth of a loop over `bytes` of memory, in bytes per second. As in STREAM, only the reads and writes
+// in the text of the loop count. Stores at most `most` samples in `rate` and returns their number; 0 on failure.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
 // Measures this machine in about two seconds; calls `found` for each figure with the path of its field in the record
@@ -24,14 +24,15 @@ typedef struct nw_energy_zone {
   char zone[64], name[32];
   double joules, limit; // current value; value at which it wraps to 0
 } nw_energy_zone;
-// Returns the number of zones, in order; 0 with a failure: none. root: NULL is /sys/class/powercap.
+// Stores the zones in order and returns their number; 0, with a failure, if there are none. root: the directory to
+// read; NULL means /sys/class/powercap.
 NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
 NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules
 NW_API double nw_core_hz(void); // clock of this core, measured with a chain of dependent adds; 0: unknown
-// peak of one thread divided by that of two full-width units at the measured clock
+// the measured peak of one thread, divided by the peak of two full-width units at the measured clock
 NW_API double nw_peak_vs_ports(nw_ctx *c);
 NW_API char *nw_machine_text(nw_ctx *c); // CPU, features, caches and cores as text
-// The n-th cache of this machine, from 0, the one nearest to a core first. False if there is none.
+// Describes cache n of this machine; cache 0 is the nearest to a core. False if there is no such cache.
 NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
 NW_API int nw_machine_cache_cpus(int n); // logical CPUs that share it
 

@@ -1,5 +1,5 @@
-// Functions that the front ends and the LLVM module call in addition to the public ones. They are exported but not a stable
-// interface. Each is declared, with NW_API, in the header of its room.
+// Functions that the front ends and the LLVM module call in addition to the public ones. They are exported, but they
+// are not a stable interface. Each one is declared with NW_API in the header of its room.
 #pragma once
 
 // clang-format off

@@ -9,10 +9,11 @@ extern "C" {
 // ---- loop nests by themselves, from a text or from a program
 
 typedef struct nw_loopnest nw_loopnest;
-// Overrides of parameters: a set of sizes (NULL: none), and n parameters by name. docs/cost.md has the grammar.
+// Parses a nest; docs/cost.md has the grammar. The parameters take their values from the named set of sizes (NULL:
+// none), and n of them from name and value.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
-// The memory accesses of a program as a nest. NW_ELIMIT: they are not affine.
+// The memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
 NW_API nw_loopnest *nw_loopnest_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_loopnest_free(nw_loopnest *n);
 NW_API char *nw_loopnest_print(const nw_loopnest *n); // heap; can be parsed again
@@ -23,15 +24,17 @@ NW_API const char *nw_loopnest_array(const nw_loopnest *n, int i, uint64_t *addr
 
 typedef struct nw_count_opts {
   nw_sim_opts caches;
-  int thread, threads; // simulate thread number `thread` of `threads`, with its own caches; threads = 0: all the work
+  // simulate thread number `thread` of `threads`, with its own caches; threads = 0: one thread does all the work
+  int thread, threads;
   bool simulate; // simulate every access instead of using the model
   bool exact; // fail (NW_ELIMIT) instead of estimating
   int64_t budget; // limit on the lines that the model requests; 0: a few seconds of work
 } nw_count_opts;
 
 typedef struct nw_counted {
-  int64_t accesses, touched; // accesses of the nest; lines requested to count them, over all levels
-  bool exact[NW_MAX_LEVELS]; // by level; otherwise the counts are estimates with this relative error
+  // number of accesses of the nest; number of lines that were requested to count them, over all levels
+  int64_t accesses, touched;
+  bool exact[NW_MAX_LEVELS]; // by level; if false, the counts are estimates with the relative error below
   double error[NW_MAX_LEVELS];
 } nw_counted;
 

@@ -1,9 +1,10 @@
 // Public interface of the core. Every name is prefixed nw_ or NW_.
 //
 // Ownership. A nw_ctx is one session; threads must not share it. Objects with a _retain/_release pair are
-// reference counted; a function that returns one gives the caller a reference unless it says "borrowed". Everything else
-// that is returned (expressions, diagnostics, programs of a schedule) is borrowed and lives as long as the object from
-// which it was obtained. `char *` results are heap strings that the caller must free(); `const char *` are borrowed.
+// reference counted; a function that returns one gives the caller a reference unless its comment says "borrowed".
+// Every other result (an expression, a diagnostic, a program of a schedule) is borrowed and lives as long as the object
+// from which it was obtained. `char *` results are heap strings that the caller must free(); `const char *` results are
+// borrowed.
 //
 // Errors. A function that can fail returns NULL or false and leaves a diagnostic in the context; the first failure
 // is kept until nw_clear. A NULL operand is passed through, so a chain of calls needs one check at its end.

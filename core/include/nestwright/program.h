@@ -10,7 +10,7 @@ typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
 typedef struct nw_show_opts {
   nw_style style;
   bool full; // the exact text form, which can be parsed; otherwise the short form for users
-  int changed_since; // mark statements that were changed by this step or a later one (0: none)
+  int changed_since; // mark the statements that this step or a later one changed (0: none)
   int nmarks; // number of statements to mark, each with a remark
   const int *mark; // ids
   const char *const *remark;
@@ -24,7 +24,7 @@ NW_API bool nw_same_program(const nw_program *a, const nw_program *b);
 NW_API nw_program *nw_program_retain(const nw_program *p);
 NW_API void nw_program_release(nw_program *p);
 
-NW_API int nw_program_sizes(const nw_program *p); // symbolic sizes
+NW_API int nw_program_sizes(const nw_program *p); // number of symbolic sizes
 NW_API const char *nw_program_size(const nw_program *p, int i); // name
 NW_API int nw_program_buffers(const nw_program *p);
 NW_API const char *nw_program_buffer(const nw_program *p, int i); // name
@@ -34,10 +34,10 @@ NW_API int nw_program_parameters(const nw_program *p);
 NW_API bool nw_program_is_output(const nw_program *p, int i);
 NW_API int nw_program_rank(const nw_program *p, int i);
 NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // expression of sizes; heap
-// True if the value can be computed from the given sizes.
+// Computes an extent. True if its value follows from the given sizes.
 NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names,
                                  const int64_t *values, int64_t *out);
-// Evaluates an extent or a condition of sizes, written as in steps: "M // 16 + 1". False if a name has no value.
+// Evaluates an extent or a condition of sizes that is written as in steps: "M // 16 + 1". False if a name has no value.
 NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,
                           int64_t *out, bool *is_condition);
 NW_API const char *nw_program_name(const nw_program *p);
@@ -48,8 +48,9 @@ typedef struct nw_outline_row {
   const char *mark; // of a loop: "", "parallel", ...
   const char *axis; // of a stage: its last axis that is not a reduce axis, or NULL
   int id, depth;
-  int64_t extent; // of a loop that begins at 0: its number of iterations if constant; else -1
-  bool unsafe; // a step that was not judged made or changed it
+  // of a loop that begins at 0: the number of iterations; -1 if it is not constant, and for other statements
+  int64_t extent;
+  bool unsafe; // true if a step that was not judged made or changed the statement
   bool stream; // of a stage: its stores are non-temporal
   char *text; // text for users: "i_o in 0..32  parallel"
 } nw_outline_row;

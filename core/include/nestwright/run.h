@@ -1,4 +1,4 @@
-// Running kernels, measuring them, logging their threads; running other programs.
+// Running and measuring kernels, logging their threads, and running other programs.
 #pragma once
 #include "nestwright/array.h"
 #include "nestwright/program.h"
@@ -14,15 +14,16 @@ typedef struct nw_build_opts {
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
-// Combines kernels of the same computation: a call runs the first whose facts hold. The last one must not assume more than the
-// others.
+// Combines kernels of the same computation: a call runs the first kernel whose facts hold. The last kernel must not
+// assume more than the others.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
-                                         nw_array *const *args); // time to find the version; < 0: failure
+                                         nw_array *const *args); // seconds to choose the kernel; < 0: failure
 NW_API int64_t nw_kernel_code_bytes(const nw_kernel *k); // bytes of machine code
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);
 NW_API void nw_kernel_release(nw_kernel *k);
-// Parameters in the order of the computation: inputs, then outputs. Sizes are inferred from the shapes of the arrays.
+// The parameters of a kernel: first the inputs, then the outputs, in the order of the computation. Sizes are inferred
+// from the shapes of the arrays.
 NW_API int nw_kernel_params(const nw_kernel *k);
 NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 // Makes the output arrays of a call from the shapes of the inputs.
@@ -34,13 +35,14 @@ typedef struct nw_time {
   double *sample; // heap, reps of them, in order; caller frees
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
-// Duration of one call in seconds. The call is stopped after `limit` seconds; -1: failure, with NW_ELIMIT if it was stopped.
+// Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure,
+// with NW_ELIMIT if the call was stopped.
 NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit);
 // Runs the kernels alternately: A B C A B C ...; out has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
-// Log of one call: each part of a parallel loop that a thread ran without interruption, with wall time and CPU time of the
-// thread. Times are in seconds since the call began.
+// An entry in the log of one call: a part of a parallel loop that one thread ran without interruption, with the wall
+// time and the CPU time of the thread. Times are in seconds since the call began.
 typedef struct nw_span {
   int loop; // number of the loop in the program, from 0
   int64_t region; // index of the parallel loop in the call, from 0
@@ -48,7 +50,8 @@ typedef struct nw_span {
   int64_t from, to; // iterations of the loop
   double begin, end, cpu;
 } nw_span;
-typedef struct nw_region { // from the start of the first thread to the end of the last, including the barrier
+// a run of a parallel loop: from the start of its first thread to the end of its last, with the barrier
+typedef struct nw_region {
   int loop;
   double begin, end;
 } nw_region;
@@ -61,7 +64,7 @@ NW_API int64_t nw_log_spans(const nw_log *l);
 NW_API const nw_span *nw_log_span(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_regions(const nw_log *l);
 NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
-NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that did not fit
+NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions for which the log had no room
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL: unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
@@ -73,17 +76,18 @@ NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, 
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // true if steps of its schedule were not judged
-// text after that pass; NULL: after the last one
+// the text of the lowered program after that pass; after the last pass if it is NULL
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // by line of that text: statement id, or 0; heap
-NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
-// most: number of steps after which it stops with NW_ELIMIT; 0: no limit.
+NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
+// Runs a program in the interpreter. After `most` steps it stops with NW_ELIMIT; 0: no limit.
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // evaluates the definition; args as for a kernel
 
 // An external program, found on PATH and run to its end without a shell. Its input is a file in memory, which it may also
-// open as /dev/stdin. An interrupt, or `stopped` (may be NULL), kills the program and its children.
+// open as /dev/stdin. The program and its children are killed if the session is interrupted, or if `stopped` (may be
+// NULL) returns true.
 typedef struct nw_child {
   const char *what; // description for progress: "gnuplot draws"
   const char *input;

@@ -32,7 +32,7 @@ typedef enum nw_arg_kind {
   NW_ARG_EXPR, // an integer expression of sizes and loop variables
   NW_ARG_COND, // a condition on sizes and loop variables
   NW_ARG_STMT, // a loop or a stage
-  NW_ARG_VALUE, // a word or a whole number: name, or i when that is NULL
+  NW_ARG_VALUE, // a word (in name) or, if name is NULL, a whole number (in i)
   NW_ARG_INTRINSIC, // by name or id
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
@@ -42,14 +42,15 @@ struct nw_arg {
   int64_t i; // INT; LOOP and STMT by id when name is NULL
   int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
-  // EXPRS: layout expressions in variables "_0", "_1", ...; EXPR, COND: one, in the user's sizes or the program's
+  // EXPRS: layout expressions in the variables "_0", "_1", ...; EXPR, COND: one expression in sizes of the user or of
+  // the program
   const nw_expr *const *expr;
 };
 typedef struct nw_param { // one parameter of a primitive
   const char *name;
   nw_arg_kind kind;
   nw_arg_kind item; // LIST: kind of its items
-  bool optional, option; // option: given by name in a trailing table, {tail = "cut"}
+  bool optional, option; // option: true if it is given by name in a table after the arguments, {tail = "cut"}
   const char *choices; // STR: "guard|cut|mask"
   const char *doc;
 } nw_param;
@@ -72,10 +73,12 @@ typedef struct nw_results { // results of a step: loops (ids) or stages (names; 
   int loop[NW_MAX_RESULTS];
   const char *stage[NW_MAX_RESULTS];
 } nw_results;
-// args: one per parameter of the row, NW_ARG_NONE if omitted. On failure the schedule is unchanged.
+// Applies a step. args has one argument for each parameter of the primitive; NW_ARG_NONE stands for an omitted one. On
+// failure the schedule is unchanged.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
-// The program that the step would make, counted; otherwise NULL and the reason, heap (why may be NULL). It is judged like a
-// real step, but makes no picture, suggestions or version: for searches. The context must not have an error.
+// For searches: returns the program that the step would make (counted). If the step is refused, returns NULL and stores
+// the reason in *why (heap; why may be NULL). The step is judged like a real one, but no version is made, and a refusal
+// has no picture or suggestions. The context must not have an error.
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
 // A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
 typedef struct nw_random_step {
@@ -91,26 +94,28 @@ NW_API nw_random_step *nw_sched_random_step(nw_sched *s, uint64_t seed);
 NW_API void nw_random_step_free(nw_random_step *r);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
-// While on, steps are not judged: only programs that cannot be lowered are refused. Such steps stay marked. Returns the
-// previous state.
+// Switches unsafe mode on or off. While it is on, steps are not judged, and a step is refused only if its program
+// cannot be lowered. Steps taken in this mode stay marked as unsafe. Returns the previous state.
 NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
 NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
 NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by name or number; -1 and an error
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // as Lua code, or as JSON
-// steps are judged again; the error names the first step that fails
+// judges the steps again; the error names the first step that fails
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
-// The last question that the judge answered: 'o' by order, 'v' by value, 'm' marks only.
+// How the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the marks
+// alone.
 NW_API char nw_judge_question(const nw_ctx *c);
-// A version in the log: changes of its step, and the cost of its program.
+// A version in the log: the changes that its step made, and the cost of its program.
 typedef struct nw_log_entry {
   int version, parent; // parent -1: the naive program
   bool unsafe;
   const char *step, *branch, *notes; // borrowed; NULL where there is none
   int added, removed, changed; // numbers of statements
-  double operations, input_bytes, output_bytes, temp_bytes; // of one run; below 0: unknown without the sizes
-  bool exact; // otherwise they are upper bounds: guards or uneven bounds could not be counted
+  // of one run; below 0 if they depend on sizes without values
+  double operations, input_bytes, output_bytes, temp_bytes;
+  bool exact; // false if they are upper bounds, because guards or uneven bounds could not be counted
   char *formula; // operations as an expression of sizes, if the number is unknown; heap, or NULL
   int nbuffers;
   const char *buffer[NW_MAX_RESULTS]; // temporaries
@@ -122,26 +127,27 @@ NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const c
                                   const int64_t *values);
 // For tests: reverses every word of a text for users if NW_SCRAMBLE is set. Code that parses such a text then fails.
 NW_API char *nw_as_shown(char *text);
-// The steps that made a line: 1, 2, ... of the short form, or of the lowered program. Heap text, one reason per
-// line; NULL and an error if there is no such line.
+// Explains which steps made a line (1, 2, ...) of the short form, or of the lowered program. Returns a heap text with
+// one reason per line; NULL and an error if there is no such line.
 NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
-// Every primitive tried on a loop: the legal steps, and the reasons against the others.
+// The result of trying a primitive on a loop: the step if it is legal, otherwise the reason against it.
 typedef struct nw_move {
   const char *primitive;
   char *step; // as typed; heap, or NULL if there were no sensible arguments
   char *why; // reason of the refusal; NULL: legal; heap
   bool undecided; // not decided by the quick check; it may be legal
 } nw_move;
-// number of moves; heap, nw_moves_free. -1: no such loop
+// Tries every primitive on a loop. Returns the number of moves; nw_moves_free frees them. Returns -1 if there is no
+// such loop.
 NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out);
 NW_API void nw_moves_free(int n, nw_move *m);
-// Every loop as a location for computing a stage.
+// A loop as a possible location for computing a stage.
 typedef struct nw_location {
   char *loop; // name; NULL: the root. heap
   char *why; // reason against it; NULL: legal; heap
   bool current; // the current location
-  double recompute; // computed instances divided by needed instances; below 0: unknown without the sizes
-  double bytes; // size of the stage's storage there; below 0: unknown
+  double recompute; // computed instances divided by needed instances; below 0 if unknown without the sizes
+  double bytes; // bytes of the stage's storage at this location; below 0 if unknown
   char *size; // extents of the storage, "34*34"; heap, or NULL
 } nw_location;
 NW_API int nw_sched_locations(nw_sched *s, const char *stage, nw_location **out);
@@ -151,12 +157,13 @@ NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step,
 NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
 // Loops: handles are ids.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
-NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that replaced it
-// first value as text, heap; NULL as above, "0" for an empty piece
+// NULL and NW_ESTALE if a step replaced it; the error names the step
+NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
+// the first value of the loop, as heap text; NULL as for nw_sched_loop_name; "0" for an empty piece
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
 // The loops that replace this one in the current version: itself, or those that steps made from it, in order.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
-NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL: it is empty
+NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
@@ -167,7 +174,8 @@ typedef struct nw_refused nw_refused; // counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
 NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: no program was made
-NW_API const nw_refusal *nw_refused_why(const nw_refused *r); // borrowed; NULL: its arguments were rejected
+// borrowed; NULL if the arguments of the step were rejected
+NW_API const nw_refusal *nw_refused_why(const nw_refused *r);
 
 #ifdef __cplusplus
 }

@@ -59,8 +59,8 @@ typedef enum nw_refusal_kind {
 
 // One execution of a block: the values of the enclosing loops, outermost first.
 typedef struct nw_execution {
-  const char *block; // NULL: none
-  bool init; // the init that a reduction block still owns
+  const char *block; // NULL if there is no such execution
+  bool init; // true if this is the init of a reduction block that has not been split off
   bool write; // true: it writes the element; false: it reads it
   int n;
   const char **loop;
@@ -68,10 +68,10 @@ typedef struct nw_execution {
 } nw_execution;
 // A witness of a conflict, in numbers: the sizes, one or two executions, and the element that they access.
 typedef struct nw_conflict {
-  int nsizes; // as in the program
+  int nsizes; // number of symbolic sizes, in the order of the program
   int64_t *size;
   nw_execution source, sink;
-  const char *buffer; // NULL: no element
+  const char *buffer; // buffer of the element; NULL if no element is involved
   int ndim;
   int64_t *index;
   const char *loop; // a marked loop that would carry the conflict, or NULL
@@ -88,7 +88,8 @@ typedef struct nw_refusal {
   const char *sink_block, *sink;
   const char *distance; // "1" or "(0, 0, 1)", or NULL
   const char *message; // "cannot run k_o in parallel"
-  bool detail; // the message has only the reason, "it is a scan"; the step is put before it later
+  // true if the message is only the reason ("it is a scan"), and the text of the step is put before it later
+  bool detail;
   const char *why; // one sentence about the two iterations
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
   const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text
@@ -105,21 +106,24 @@ typedef struct nw_diag {
 NW_API nw_ctx *nw_open(void);
 NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
-NW_API void nw_clear(nw_ctx *c); // forget it
-NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler and in another thread
-NW_API bool nw_stopped(nw_ctx *c); // true, with a failure, if it was interrupted
-// Sets the receiver of progress of work longer than `patience` seconds: its description, the part done (0..1; below 0:
-// unknown) and the seconds since its begin; `what` is NULL when it is done. NULL: no receiver.
+NW_API void nw_clear(nw_ctx *c); // removes the last failure
+NW_API void nw_interrupt(nw_ctx *c); // stops the current call; safe in a signal handler and in another thread
+NW_API bool nw_stopped(nw_ctx *c); // true, with a failure, if the session was interrupted
+// Sets the function that receives the progress of work that takes longer than `patience` seconds (NULL: no receiver).
+// It gets the description of the work, the part that is done (0..1, or below 0 if unknown), and the seconds since the
+// work began. `what` is NULL when the work is done.
 typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
 NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double patience);
-// For work of many calls that began at `since` (seconds, monotonic clock): as above; `what` is NULL when it is done.
+// Reports the progress of work that consists of many calls and began at `since` (seconds of the monotonic clock).
+// `what` is NULL when the work is done.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
-// The place to which a thread returns if a call cannot be finished: a small allocation failed, or an internal condition
-// does not hold. Between nw_recovery_open, followed by `if (setjmp(p.jump))`, and nw_recovery_close, such a call does
-// not end the process but returns there a second time, with a code and a message. nw_recovery_recover then repairs the
-// session: it, its programs and schedules are as before the call; the memory that the call allocated is lost.
+// The place to which a thread returns if a call cannot be finished, because a small allocation failed or an internal
+// condition does not hold. Between nw_recovery_open, followed by `if (setjmp(p.jump))`, and nw_recovery_close, such a
+// call does not end the process but returns there a second time, with a code and a message. nw_recovery_recover then
+// repairs the session: the session, its programs and its schedules are as they were before the call. The memory that
+// the call allocated is lost.
 typedef struct nw_recovery {
   jmp_buf jump;
   struct nw_recovery *outer;
@@ -130,24 +134,27 @@ typedef struct nw_recovery {
 NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
-NW_API void nw_recovery_keep(void); // objects made so far by the call have an owner, and outlive it
-// For callers of code that may leave by exceptions: the recovery point to restore afterwards.
+NW_API void nw_recovery_keep(void); // objects that the call has made so far have an owner, so they outlive the call
+// For callers of code that may throw exceptions: the current recovery point, which they restore afterwards.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
-// For tests: only the n-th memory request from now on (n = request, from 1) fails; 0: none. Returns the rest of the previous count.
+// For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Returns
+// how many requests were still missing before the one that was to fail previously.
 NW_API int64_t nw_refuse_memory(int64_t request);
-// Bytes that can still be allocated, by the tightest limit of this process and the machine.
+// The number of bytes that can still be allocated under the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);
-NW_API void nw_say_limit(char *out, size_t n); // which limit that is, as text
-// True if n elements of `each` bytes for `what` ("the trace") can be allocated, by any allocator. Otherwise a failure, NW_EMEMORY.
+NW_API void nw_say_limit(char *out, size_t n); // writes the name of that limit
+// True if n elements of `each` bytes for `what` ("the trace") can be allocated by any allocator. Otherwise false, with
+// the failure NW_EMEMORY.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
-// $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, created if missing. False if there is no home directory.
+// Writes the path of the state directory, $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, and creates the
+// directory if it is missing. False if there is no home directory.
 NW_API bool nw_state_dir(char *out, size_t n);
-// True if a text of n bytes is UTF-8 without control characters, on one line or on several. Otherwise the diagnostic names
-// the offending byte of `what`.
+// True if a text of n bytes is UTF-8 without control characters; line breaks are allowed only if `lines` is set.
+// Otherwise the diagnostic names the offending byte of `what`.
 NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines);
-// The text made safe to print, a heap string: invalid UTF-8, and characters that control a terminal, become escapes such as
-// \x1b. Line breaks are kept.
+// Returns the text in a form that is safe to print, as a heap string: invalid UTF-8 and characters that control a
+// terminal become escapes such as \x1b. Line breaks are kept.
 NW_API char *nw_text_shown(const char *s, size_t n);
 // The word nearest to a misspelled one, or NULL if none is near.
 NW_API const char *nw_nearest(const char *word, int n, const char *const *words);

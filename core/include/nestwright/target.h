@@ -10,9 +10,9 @@ extern "C" {
 NW_API nw_target *nw_target_new(nw_ctx *c, const nw_machine *m);
 NW_API nw_target *nw_target_retain(nw_target *t);
 NW_API void nw_target_release(nw_target *t);
-NW_API bool nw_target_here(const nw_target *t); // true if this host can run its code
+NW_API bool nw_target_here(const nw_target *t); // true if this host can run code for the target
 NW_API void nw_backends_provide(nw_ctx *c); // run/: registers the available back ends in the session
-NW_API void nw_models_provide(nw_ctx *c); // cost/: the same for models
+NW_API void nw_models_provide(nw_ctx *c); // cost/: registers the available cost models
 
 #ifdef __cplusplus
 }
