@@ -20,7 +20,8 @@ struct nw_arena {
   size_t next_size;
 };
 
-// The system may promise memory that it does not have, and kill the process when the memory is used.
+// A request is also refused if the system promises memory that it does not have: it would kill the process when the
+// memory is used.
 static bool refused(size_t bytes) {
   return nw_refuses_memory() || (bytes >= NW_ASK_FROM && (int64_t)bytes > nw_memory_left());
 }
@@ -86,7 +87,8 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   return c;
 }
 
-// An object that is too big for the next chunk gets its own chunk behind the head, so the rest of the head stays in use.
+// An object that is too big for the next chunk gets a chunk of its own after the head, so the free part of the head
+// stays in use.
 void *nw_arena_alloc(nw_arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) nw_out_of_memory(bytes);
   bytes = (bytes + 15) & ~(size_t)15;

@@ -28,7 +28,7 @@ char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
 #define NW_NEW(arena, type) ((type *)nw_arena_alloc((arena), sizeof(type)))
 #define NW_NEW_N(arena, type, n) ((type *)nw_arena_alloc((arena), (size_t)(n) * sizeof(type)))
 
-// Heap memory that is never NULL, for small requests.
+// For small requests: heap memory that is never NULL.
 NW_API void *nw_xmalloc(size_t bytes);
 NW_API void *nw_xcalloc(size_t n, size_t bytes);
 NW_API void *nw_xrealloc(void *p, size_t bytes);
@@ -36,39 +36,44 @@ NW_API char *nw_xstrdup(const char *s);
 
 // ---- memory.c: memory whose size a user chooses
 //
-// n elements of `each` bytes for `what` ("the trace"), zeroed. NULL and NW_EMEMORY, with the size and the limit that was hit,
-// if the allocation fails. Freed by nw_let_go, or if the call that requested them is abandoned.
+// Allocates n zeroed elements of `each` bytes for `what` ("the trace"). If that fails, returns NULL and leaves
+// NW_EMEMORY with the size and the limit that was hit. nw_let_go frees the memory; it is also freed if the call that
+// requested it is abandoned.
 void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Resizes a block; on failure the block is unchanged. New elements are undefined.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
-void *nw_xask(uint64_t n, uint64_t each); // the same for code that cannot return a failure: it abandons the call
+// for code that cannot return a failure: abandons the call if there is no memory
+void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
-// True if this much can be mapped now, else false and NW_EMEMORY. For code that ends the process if its own request fails.
+// True if this much memory can be mapped now; otherwise false, with NW_EMEMORY. For code that would end the process if
+// a request of its own failed.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Requests from this size on are checked against the remaining memory; smaller ones are not, since the check would take longer
 // than the allocation.
 enum { NW_ASK_FROM = 64 << 20 };
 
-// ---- recovery.c: giving a call up
+// ---- recovery.c: abandoning a call
 //
-// Jumps to the recovery point that this thread opened last (nw_recovery_open); without one the process ends.
+// Jumps to the recovery point that this thread opened last (nw_recovery_open); if there is none, ends the process.
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of that many bytes failed
 NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
 // Prints the current work to stderr and ends the process.
 NW_API _Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
-// Sets the current work of this thread, and how to print it; print is NULL if there is none. Returns the previous value.
+// Sets the description of the current work of this thread, and returns the previous one; print is NULL if there is no
+// work.
 typedef struct nw_work {
   void (*print)(FILE *out, const void *of);
   const void *of;
 } nw_work;
 nw_work nw_work_on(nw_work now);
-// An abandoned call releases what it added here and did not remove.
+// An entry in a list of objects that are released if the call is abandoned. A call adds each such object, and removes
+// it when it is no longer needed.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
-  uint64_t number; // 0: it is not in a list
+  uint64_t number; // 0 if it is not in a list
   void (*release)(struct nw_scratch *s);
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
@@ -105,7 +110,8 @@ void nw_vec_insert(nw_vec *v, int pos, void *p);
 void nw_vec_remove(nw_vec *v, int pos);
 NW_API void nw_vec_free(nw_vec *v);
 
-// ---- hashing: the high half of a 64-bit product mixes well (a low-bits hash made interning quadratic)
+// ---- hashing: uses the high half of a 64-bit product, which mixes well (hashing by the low bits made interning
+// quadratic)
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
@@ -116,12 +122,12 @@ NW_API bool nw_make_dirs(char *dir, unsigned mode);
 // ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
 int64_t nw_floormod_i64(int64_t a, int64_t b);
-int64_t nw_gcd(int64_t a, int64_t b); // of any numbers: not negative; 1 if it would be 2^63
+int64_t nw_gcd(int64_t a, int64_t b); // of any two numbers; never negative; 1 if the result would be 2^63
 
 // ---- context
 //
 // A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
-// signal handler, and in another thread; it is set last.
+// signal handler and in another thread; it is set after the other members.
 typedef enum nw_slot_id {
   NW_SLOT_TARGET,
   NW_SLOT_POLY,
@@ -135,7 +141,7 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  // A call was abandoned and may have left this object in any state. NULL: this is harmless.
+  // Called if a call was abandoned, which may have left this object in any state. NULL if that does no harm.
   void (*abandon)(void *data);
 } nw_slot;
 
@@ -143,7 +149,7 @@ typedef struct nw_progress_state {
   nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
-  double since, told; // seconds; 0: not yet
+  double since, told; // when the work began, and when progress was last reported; seconds; 0: not yet
 } nw_progress_state;
 
 // Faults that tests can inject by name (base/mutants.def). True if the environment names this fault; always false except in
@@ -166,7 +172,8 @@ struct nw_ctx {
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
   uint64_t serial; // makes names of TE symbols unique: "A@12"
-  // Cost of starting threads, measured; 0: unknown, below 0: there is only one core. NULL: not measured.
+  // Returns the measured cost of starting threads: 0 if it is unknown, below 0 if there is only one core. NULL if
+  // threads are not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
   int rule_off; // test hook: the row of poly/rules.def that is switched off, from 1; 0 outside `dev test mutants`
@@ -174,16 +181,18 @@ struct nw_ctx {
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));
 
-// Leaves a diagnostic (the first one wins) and returns NULL. `hint` may be NULL.
+// Leaves a diagnostic, unless there is one already, and returns NULL. `hint` may be NULL.
 void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);
-// Leaves a refusal. Every string in *r is copied. If r->message is NULL, the message is built from the other fields.
+// Leaves a refusal, with copies of all strings in *r. If r->message is NULL, the message is built from the other
+// fields.
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
 // A deep copy that lives as long as the arena.
 nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
-// The current refusal, writable, so that later rooms can add step text, picture and alternatives; NULL if none.
+// The current refusal, so that later rooms can add the text of the step, the picture and the alternatives; NULL if
+// there is none.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
-// A string that lives as long as the current diagnostic.
+// Formats a string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
-// Reports that `part` (0..1, below 0: unknown) of `what` is done; cheap, but reads the clock.
+// Reports that `part` (0..1, or below 0 if unknown) of the work `what` is done. It is cheap, but reads the clock.
 void nw_progress(nw_ctx *c, const char *what, double part);
 void nw_progress_end(nw_ctx *c);

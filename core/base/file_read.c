@@ -1,4 +1,5 @@
-// Opening and reading files: the type of a file is read from its descriptor, so that nobody can exchange it in between.
+// Opening and reading files: the type of a file is read from its descriptor, so that nobody can replace the file after
+// the check.
 #include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static int refused(const char *path, const char *what, nw_str *found, nw_str *wh
   return -1;
 }
 
-// Checked before opening as well: opening a device may already start it.
+// The type is also checked before the file is opened, since opening a device may already start it.
 int nw_file_open_at(int dir, const char *path, int flags, nw_file_whose whose, size_t most, nw_str *why) {
   struct stat st;
   nw_str found = {0};
@@ -105,7 +106,7 @@ static bool more_room(char **text, size_t *room) {
   return true;
 }
 
-// The whole current content, in *text with a NUL at its end; on failure *found has the reason.
+// Reads the whole current content into *text, and adds a NUL; on failure *found has the reason.
 static bool read_all(int fd, size_t most, char **text, size_t *n, nw_str *found) {
   struct stat st;
   size_t room = (fstat(fd, &st) ? 0 : (size_t)st.st_size) + 1; // one more, to see the end

@@ -23,8 +23,8 @@ enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 20
 struct nw_file {
   int fd;
   int dir; // the directory of the target; -1: the target itself is written
-  char *path; // as it was named
-  char base[NAME_MAX + 1]; // of the target in dir
+  char *path; // as the caller gave it
+  char base[NAME_MAX + 1]; // name of the target in dir
   char part[40]; // its temporary name; "": none
   bool existed, quick, settled;
   bool no_room; // no file could be created in its directory
@@ -34,7 +34,7 @@ struct nw_file {
 // ---- bytes
 
 // A write that exceeds a limit, or to a closed pipe, raises a signal, which would end the process of a host that does not ignore
-// it. Such a signal goes to the writing thread: it is blocked and discarded.
+// it. The system sends such a signal to the writing thread, so it is blocked there and then discarded.
 static void hold_signals(sigset_t *ours, sigset_t *before) {
   sigset_t pending;
   sigemptyset(ours);
@@ -50,7 +50,7 @@ static void release_signals(const sigset_t *ours, const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-// Waits until a pipe or a terminal accepts more data, up to the time limit; 0, or the error.
+// Waits until a pipe or a terminal accepts more data, at most until the time limit. Returns 0, or the error.
 static int await(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLOUT};
   int ready = poll(&p, 1, PATIENCE_MS);
@@ -77,9 +77,9 @@ static int put(int fd, const void *data, size_t n) {
   return error;
 }
 
-// ---- where a file goes
+// ---- the target of a path
 
-// Splits a path into a descriptor of its directory and its last component; -1 and errno.
+// Splits a path into a descriptor of its directory and its last component; returns -1 and sets errno on failure.
 static int open_parent(const char *path, char *base) {
   const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
   if (!*last || !strcmp(last, ".") || !strcmp(last, "..")) return errno = *path ? EISDIR : ENOENT, -1;
@@ -104,7 +104,7 @@ static bool follow(int dir, const char *base, const struct stat *st, char *path)
   return true;
 }
 
-// The directory and the name after the last links are followed; -1 and errno.
+// Follows links, and returns a descriptor of the target's directory and the name in it; -1 and errno on failure.
 static int find_target(const char *path, char *base) {
   char now[PATH_MAX];
   struct stat st;
@@ -123,7 +123,7 @@ static int find_target(const char *path, char *base) {
   return errno = ELOOP, -1;
 }
 
-// The number of the open file that a path names, such as /dev/stdout; -1: none.
+// The descriptor of the open file that a path such as /dev/stdout names; -1 if it names none.
 static int standard_number(const char *path) {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
@@ -137,8 +137,8 @@ static int standard_number(const char *path) {
   return -1;
 }
 
-// Opens targets that are written directly: a terminal, a FIFO, an open file of this process. -1 and errno; A_FILE for a path
-// of a file.
+// Opens a target that is written directly: a terminal, a FIFO or an open file of this process. Returns A_FILE if the
+// path names a regular file; -1 and errno on failure.
 static int open_stream(const char *path) {
   struct stat st;
   int number = standard_number(path);
@@ -201,7 +201,7 @@ void nw_file_tidy(int dir) {
   if (d) closedir(d);
 }
 
-// Without a name, if the file system supports it: then nothing is left if the process is killed.
+// Makes the new file, without a name if the file system supports that: then no file remains if the process is killed.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
     f->fd = openat(f->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
@@ -219,7 +219,7 @@ static int open_part(nw_file *f, mode_t mode) {
   return errno;
 }
 
-// A read-only file is not replaced either; a writable one keeps its mode, and if possible its owner.
+// Refuses to replace a read-only file. A writable file keeps its mode and, if possible, its owner.
 static int prepare(nw_file *f, unsigned how) {
   struct stat st;
   mode_t mode = how & NW_FILE_PRIVATE ? 0600 : how & NW_FILE_PROGRAM ? 0777 : 0666;
@@ -231,7 +231,7 @@ static int prepare(nw_file *f, unsigned how) {
   int error = open_part(f, f->existed ? 0600 : mode);
   f->no_room = error;
   if (error || !f->existed) return error;
-  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root keeps a group at most
+  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root can keep the group at most
   return fchmod(f->fd, st.st_mode & 0777) ? errno : 0;
 }
 
@@ -265,7 +265,8 @@ bool nw_file_add(nw_file *f, const void *data, size_t n) {
   return !f->error;
 }
 
-// A network file system may report errors only on close: so a copy is closed; the file itself is still needed.
+// A network file system may report errors only when the file is closed. The file is still needed, so a copy of the
+// descriptor is closed.
 static int settle(const nw_file *f) {
   if (!f->quick && fsync(f->fd) && errno != EINVAL && errno != ENOTSUP) return errno;
   int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
@@ -313,7 +314,7 @@ bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, n
 
 // ---- appending
 
-// Waits only a short time for the lock.
+// Tries for a short time to lock the file.
 static bool locked(int fd) {
   for (int i = 0; i < LOCK_TRIES; i++) {
     if (!flock(fd, LOCK_EX | LOCK_NB)) return true;
@@ -323,7 +324,7 @@ static bool locked(int fd) {
   return false;
 }
 
-// During the wait, the file may have been replaced.
+// True if the path still names the open file: it may have been replaced during the wait for the lock.
 static bool is_still(int fd, const char *path) {
   struct stat a, b;
   return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
@@ -343,7 +344,7 @@ static int open_locked(const char *path, int flags, size_t most, nw_str *why) {
 
 int nw_file_lock(const char *path, nw_str *why) { return open_locked(path, O_RDWR, SIZE_MAX, why); }
 
-// First ends an incomplete line, left for example by another program when the disk was full.
+// First ends an incomplete line, which for example another program left when the disk was full.
 static int append(int fd, const void *data, size_t n) {
   struct stat st;
   char last = '\n';
@@ -351,7 +352,7 @@ static int append(int fd, const void *data, size_t n) {
   if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1) return errno;
   int error = last == '\n' ? 0 : put(fd, "\n", 1);
   if (!error) error = put(fd, data, n);
-  if (error && ftruncate(fd, st.st_size)) {} // what came of it goes again
+  if (error && ftruncate(fd, st.st_size)) {} // removes what was written
   return error;
 }
 

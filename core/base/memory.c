@@ -8,7 +8,7 @@
 
 typedef struct bound {
   const char *name;
-  int64_t limit, left; // bytes; left INT64_MAX: there is none
+  int64_t limit, left; // in bytes; left is INT64_MAX if there is no limit
 } bound;
 
 static int64_t read_number(const char *path, const char *key) {
@@ -114,7 +114,7 @@ static block *block_of(void *data) { return (block *)((char *)data - offsetof(bl
 
 static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // its first member
 
-// NULL on failure; p is then unchanged.
+// Allocates or resizes a block. NULL on failure; p is then unchanged.
 static void *asked(void *p, size_t bytes) {
   block *b = p ? block_of(p) : NULL;
   bool own = !b || b->scratch.number;

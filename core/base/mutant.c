@@ -9,9 +9,9 @@ static const char *const mutant_name[] = {
 #undef NW_MUTANT
 };
 
-// The environment is read once, as a simplifier may ask a million times.
+// The environment is read only once, since a simplifier may call this a million times.
 bool nw_mutant_on(nw_mutant m) {
-  static _Atomic int on = -2; // not read yet; -1: none
+  static _Atomic int on = -2; // -2: not read yet; -1: no fault is enabled
   int now = on;
   if (now == -2) {
     const char *name = getenv("NW_MUTANT");

@@ -1,7 +1,8 @@
-// "Did you mean".
+// The nearest word, for hints such as "did you mean 'x'?".
 #include "base/base.h"
 
-// Edit distance in which swapping neighbours counts once, for words of up to 31 letters; longer words have no near ones.
+// The edit distance of two words of up to 31 letters, where a swap of two neighbours counts as one edit. A longer word
+// is far from every other word.
 static int distance(const char *a, const char *b) {
   int n = (int)strlen(a), m = (int)strlen(b);
   if (n > 31 || m > 31) return 99;

@@ -99,7 +99,7 @@ void nw_broken_in_test(const char *what, const char *file, int line) {
   abort();
 }
 
-static _Thread_local int64_t countdown; // 0: none
+static _Thread_local int64_t countdown; // requests until the one that fails; 0: none fails
 
 int64_t nw_refuse_memory(int64_t request) {
   int64_t was = countdown;

@@ -1,4 +1,4 @@
-// The share of a thread in the iterations 0..n of a parallel loop, piece by piece.
+// The iterations of a parallel loop over 0..n that one thread runs, piece by piece.
 #pragma once
 #include "base/base.h"
 
@@ -7,7 +7,8 @@ typedef struct nw_share {
   __int128 at;
 } nw_share;
 
-// chunk 0: one piece for each thread, n*t/T..n*(t+1)/T. Else pieces of |chunk| iterations, dealt in turn; those of a negative
-// chunk go to whoever is free, which is counted as if they were dealt, too.
+// chunk = 0: each thread runs one piece, n*t/T..n*(t+1)/T. Otherwise the threads run pieces of |chunk| iterations in
+// turn. If chunk is negative, a real run gives each piece to a thread that is free; here these pieces are assigned in
+// turn as well.
 nw_share nw_share_of(int64_t n, int64_t chunk, int64_t thread, int64_t threads);
-bool nw_share_next(nw_share *s, int64_t *from, int64_t *to); // false: there is no more
+bool nw_share_next(nw_share *s, int64_t *from, int64_t *to); // false if there is no further piece

@@ -9,7 +9,7 @@ static void str_reserve(nw_str *b, size_t more) {
   size_t cap = b->cap ? b->cap : 64;
   while (cap < need) cap *= 2;
   char *s = nw_refuses_memory() ? NULL : realloc(b->s, cap);
-  if (!s) free(b->s), nw_out_of_memory(cap); // a text in the making is of no use to anyone
+  if (!s) free(b->s), nw_out_of_memory(cap); // an incomplete text is of no use
   b->s = s;
   b->cap = cap;
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/base.h"
 
-//   NW_ISA(id, name, features, doc)   features: the list of its rows
+// NW_ISA(id, name, features, doc) features: the list of the rows of its features
 #define NW_ISAS(NW_ISA)                                                                                                \
   NW_ISA(X86_64, "x86_64", NW_X86_64_FEATURES, "x86 with 64 bits")                                                     \
   NW_ISA(AARCH64, "aarch64", NW_AARCH64_FEATURES, "Arm with 64 bits")
@@ -35,7 +35,7 @@ enum {
       NW_FEATURE_COUNT
 };
 
-typedef unsigned nw_features; // a set of them
+typedef unsigned nw_features; // a set of features
 enum {
 #define NW_FEATURE(id, name, bytes, doc) NW_FEATURE_##id = 1u << NW_FEATURE_BIT_##id,
   NW_FEATURES(NW_FEATURE)
@@ -51,5 +51,5 @@ typedef struct nw_feature_row {
 NW_API const char *nw_isa_name(nw_isa isa);
 NW_API const nw_feature_row *nw_feature_at(int bit);
 static inline bool nw_has(nw_features have, nw_features wanted) { return (wanted & ~have) == 0; }
-nw_features nw_features_of(nw_isa isa, int64_t vector_bytes); // all whose vectors are no wider
-NW_API int nw_features_vector_bytes(nw_features f); // of the widest vector of floats
+nw_features nw_features_of(nw_isa isa, int64_t vector_bytes); // all features whose vectors have at most this size
+NW_API int nw_features_vector_bytes(nw_features f); // size of the widest vector of floats

@@ -1,5 +1,5 @@
-// This host, as described by the kernel and the CPU. Values missing in the files stay 0, or get the defaults
-// given here; nothing fails.
+// This host, as described by the kernel and the CPU. Values that are missing in the files stay 0 or get the defaults
+// given here, so no function fails.
 #include "hw/hw.h"
 #include <pthread.h>
 #include <sched.h>
@@ -74,8 +74,8 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
   m->cache[at] = c;
 }
 
-// Some virtual machines hide their caches. Levels by the beginning of the CPU's name, the first match; the machine
-// records name the sources. Level 3 is shared by all available CPUs.
+// Cache levels for virtual machines that hide their caches. The first row whose text begins the CPU's name applies; the
+// machine records cite the sources. Level 3 is shared by all available CPUs.
 static const struct {
   const char *cpu;
   nw_cache level[3];
@@ -92,7 +92,7 @@ static void assume_caches(nw_machine_info *m) {
   m->caches_assumed = true;
 }
 
-// Needs the CPU's name and the number of CPUs.
+// Must be called after the CPU's name and the number of CPUs are known.
 static void read_caches(nw_machine_info *m) {
   nw_cache c;
   for (int i = 0; i < 16 && m->ncaches < NW_COUNT(m->cache); i++)
@@ -139,7 +139,7 @@ static int usable_cpus(void) {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// Not among the features that every compiler's check supports.
+// Not every compiler can check this feature.
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);

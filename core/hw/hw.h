@@ -1,4 +1,4 @@
-// What is known of a machine without measuring it: currently only this host.
+// What the system reports about a machine, without measurements; currently only for this host.
 #pragma once
 #include "hw/features.h"
 
@@ -10,7 +10,7 @@ typedef struct nw_cache {
 } nw_cache;
 
 typedef struct nw_machine_info {
-  char cpu[64], model[96]; // the kernel's name of the model
+  char cpu[64], model[96]; // name of the model as the operating system reports it
   int cores; // logical CPUs that this process may use
   nw_isa isa;
   nw_features features;
@@ -18,7 +18,7 @@ typedef struct nw_machine_info {
   int vector_registers;
   int ncaches;
   nw_cache cache[4]; // data or unified, level 1 first; from sysfs
-  bool caches_assumed; // the system does not report its caches: these are typical values of such CPUs
+  bool caches_assumed; // true if the system does not report its caches; the values are then typical of such CPUs
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 

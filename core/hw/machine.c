@@ -12,7 +12,7 @@ int nw_section_elements(const nw_machine *m, const nw_section *s) {
   return s->key ? s->most : *(const int *)(const void *)((const char *)m + s->number);
 }
 
-// ---- nothing said
+// ---- unset fields
 
 static void clear_field(const nw_field *f, char *at) {
   for (int i = 0; f->kind == NW_FIELD_REAL && i < f->count; i++) ((double *)(void *)at)[i] = NAN;
@@ -36,7 +36,7 @@ void nw_machine_init(nw_machine *m) {
 
 // ---- paths
 
-// The section of a path, and the rest of the path: the longest match. NULL: none.
+// The section with the longest path that begins this path, and the rest of the path; NULL if there is none.
 static const nw_section *section_of(const char *path, const char **rest) {
   int n;
   const nw_section *s = nw_machine_sections(&n), *found = NULL;
@@ -72,7 +72,7 @@ static bool no_such(nw_ctx *c, const char *path, const char *word, int n, const 
   return false;
 }
 
-// The path ends at a section instead of one of its fields.
+// Fails because the path ends at a section instead of at one of its fields.
 static bool no_field(nw_ctx *c, const nw_section *s) {
   bool list = s->stride && !s->key;
   const char *hint = nw_diag_printf(c, list ? "%s = {{...}, {...}}" : "%s = {...}", s->path);
@@ -81,7 +81,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// All valid continuations where a path is wrong: the rows of the sections of that name, and at the top their names.
+// Fails with all valid continuations of a wrong path: the rows of the sections of that name, or at the top level the
+// names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -107,7 +108,7 @@ static const char *word_at(char *buf, size_t size, const char *text) {
   return buf;
 }
 
-// The index of the element with which the path continues; -1: a failure.
+// The index of the element with which the path continues; -1 on failure.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;
@@ -238,7 +239,7 @@ nw_value nw_field_get(const nw_field *f, const char *at, int i) {
   }
 }
 
-// ---- all of them
+// ---- all fields
 
 static void section_path(char *buf, size_t size, const nw_section *s, int element) {
   if (s->key)
@@ -273,7 +274,7 @@ void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env) {
   }
 }
 
-// ---- where numbers come from
+// ---- sources of numbers
 
 bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text) {
   int i = 0;

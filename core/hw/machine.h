@@ -2,7 +2,7 @@
 //
 // Every field is a row of one table (machine_rows.c): path, unit, kind, default, doc. Reading, validation, printing, help and
 // the reference use the rows. A finished record has a value in every field that its kind of machine has; the others
-// are 0. It is plain data: copied by assignment, owned by its holder.
+// are 0. A record is plain data: it is copied by assignment and belongs to the variable that holds it.
 #pragma once
 #include "hw/hw.h"
 
@@ -13,9 +13,10 @@ typedef enum nw_machine_kind {
   NW_MACHINE_KINDS
 } nw_machine_kind;
 
-// Classes of operations with separate costs. Names with 64 are for f64 where it is slower than f32.
-//   NW_CLASS(id, name, otherwise, doc)   otherwise: the class whose cost is the default; or the default instructions per
-//                                        cycle ("-": required) and latency
+// Classes of operations with separate costs. A name that ends in 64 is the class of an operation on f64 that is slower
+// than on f32.
+// NW_CLASS(id, name, otherwise, doc) otherwise: the class whose cost is the default; or the default of instructions per
+// cycle ("-" if a value is required) and of latency
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
@@ -61,29 +62,30 @@ typedef enum nw_class {
 #define NW_LANES_ROOM 256 // size of arrays with an element for each lane: the maximum of loop_lanes
 
 typedef struct nw_op_cost {
-  double per_cycle[NW_WIDTHS]; // instructions (for functions: calls); 0: no instruction of that width
+  // instructions per cycle (for functions: calls); 0 if there is no instruction of that width
+  double per_cycle[NW_WIDTHS];
   double latency; // cycles until a dependent instruction can begin
 } nw_op_cost;
 
 typedef struct nw_machine_level { // a data cache
   int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
-  int64_t effective_bytes; // part that a program can expect if the cache is shared
+  int64_t effective_bytes; // the part of the size that a program can expect to use if the cache is shared
   double latency; // cycles
   double bytes_per_cycle; // to the level above, or to the registers
-  double back_per_cycle; // bytes written from the level above
+  double back_per_cycle; // bytes per cycle that are written from the level above
   double strided,
       strided_store; // cycles per line for lines that are not adjacent to the previous one; 0: not known
-  double crowded_store; // the same for stores into few sets
-  double strided_across; // extra cycles of a load that crosses a line, for non-adjacent lines; 0: not known
-  int write_allocate; // 0, 1: a written line is fetched first
-  int overlaps; // 0, 1: its transfers overlap others; for combine = "ecm"
+  double crowded_store; // the same for stores to lines that map to few sets
+  double strided_across; // extra cycles of a load that crosses a line if the lines are not adjacent; 0: not known
+  int write_allocate; // 1 if a written line is fetched first, else 0
+  int overlaps; // 1 if its transfers overlap other transfers, else 0; used if combine = "ecm"
   double read_pj, write_pj; // per byte
 } nw_machine_level;
 
 typedef struct nw_machine_memory {
   int64_t bytes;
   double latency; // nanoseconds
-  double bandwidth, bandwidth_all; // GB/s, one thread and all
+  double bandwidth, bandwidth_all; // GB/s of one thread, and of all threads together
   int overlaps;
   double read_pj, write_pj; // per byte
 } nw_machine_memory;
@@ -97,7 +99,7 @@ typedef struct nw_machine_team { // overhead of a parallel loop, by number of th
 typedef struct nw_machine_energy {
   double op_pj[NW_CLASS_COUNT][NW_ENERGY_BITS]; // for one number of that many bits
   double instruction; // pJ for fetching, decoding and scheduling any instruction
-  double static_watts; // one core's part; of a GPU or an accelerator all of it
+  double static_watts; // static power of one core; for a GPU or an accelerator, of the whole device
 } nw_machine_energy;
 
 typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
@@ -136,7 +138,8 @@ typedef struct nw_machine_accelerator {
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
 
-typedef struct nw_machine_source { // source of numbers: the path of a field, or a prefix of paths
+// source of the numbers of a field (its path), or of several fields (a prefix of their paths)
+typedef struct nw_machine_source {
   char path[40], text[160];
 } nw_machine_source;
 
@@ -154,18 +157,18 @@ struct nw_machine {
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
   double gather, scatter; // cycles per lane
-  // a smaller gather costs as much as one of this many lanes; instructions per lane
+  // gather_least: a gather of fewer lanes costs as much as a gather of this many; gather_instructions: per lane
   double gather_least, gather_instructions;
-  double line_crossing, page_crossing, store_crossing; // extra cycles of a load, or a store, that crosses
+  double line_crossing, page_crossing, store_crossing; // extra cycles of a load or store that crosses a line or a page
   double alias_4k; // extra cycles of a load after a store to the same offset of another page
-  double window; // instructions in flight
-  double scheduler; // instructions that wait for their operands
+  double window; // number of instructions in flight
+  double scheduler; // number of instructions that can wait for their operands
   double forward; // cycles from a store to a load of the stored value
   double forward_masked; // the same for a masked store
   double store_lines; // number of different lines per cycle that stores can write
   double branch_miss, loop,
       call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of calling an empty function
-  double foretold; // iterations of a loop whose end is predicted correctly
+  double foretold; // maximal number of iterations of a loop whose end is predicted correctly
   int combine; // nw_overlap
   int nlevels;
   nw_machine_level level[NW_MACHINE_LEVELS]; // the nearest to the core first
@@ -185,18 +188,19 @@ typedef enum nw_field_kind { NW_FIELD_REAL, NW_FIELD_WHOLE, NW_FIELD_FLAG, NW_FI
 
 // REAL is a double or an array of them, WHOLE an int64_t, FLAG and WORD an int, TEXT an array of char.
 typedef struct nw_field {
-  const char *name, *unit; // unit: "" if there is none
+  const char *name, *unit; // unit: "" if the field has no unit
   nw_field_kind kind;
   size_t offset;
   int count; // number of array elements; TEXT: bytes
   double least, most; // REAL, WHOLE
-  // Default: NULL: the field is required; otherwise a number, a word, or the name of a field of the same section.
+  // The default: a number, a word, or the name of a field of the same section. NULL if the field is required.
   const char *otherwise;
   const char *words; // WORD: "max ecm"
   const char *doc;
 } nw_field;
 
-// A section of the record: caches[] or op.*; its fields are rows. Lists and named sections have several instances.
+// A section of the record, such as caches[] or op.*; its fields are rows. A list or a named section has several
+// instances.
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
   unsigned kinds; // kinds of machines that have it, as bits
@@ -223,30 +227,32 @@ typedef struct nw_value {
 
 NW_API void nw_machine_init(nw_machine *m); // all fields unset
 void nw_machine_limits(nw_machine *m); // the default limits of programs; everything else is 0
-// Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes"; indices count from 1, and lists grow by one. False, and a
-// failure with the field, its unit and, for an unknown field, the nearest name.
+// Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes". Indices count from 1; the index after the last
+// extends a list. On failure returns false, and the failure has the field, its unit and, for an unknown field, the
+// nearest name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Sets the source of the number of a field, or of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
-// Fills in defaults and checks the record: required fields, and consistency.
+// Fills in the defaults, and checks that required fields are set and that the values are consistent.
 NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
-// Every field that this kind of machine has, in the order of the rows.
+// Calls fn for every field that this kind of machine has, in the order of the rows.
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
 NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
-                                    const char *path); // source of the number; NULL: not given
+                                    const char *path); // source of the number; NULL if none is given
 
-// Number of ways of a level so that the ways together have effective_bytes, with the same number of sets; at least one.
+// The number of ways with which a level with the same number of sets would have effective_bytes; at least one.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
-// Limits of the launches of programs for this machine. A machine without a grid has the interpreter's limits, which are the
-// default limits of a GPU.
+// The limits of launches for this machine. A machine that launches no grids has the limits of the interpreter, which
+// are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
 // features of its CPU; for the host, the features that were detected
 nw_features nw_machine_features(const nw_machine *m);
-int nw_width_of(int64_t bytes); // index into per_cycle of the least width that holds such a vector; 0: one number
-// Overhead in microseconds of a parallel loop with that many threads: interpolated linearly between rows, constant outside
-// them; spawn and barrier may be NULL.
+// index into per_cycle of the least width that holds such a vector; index 0 is one number
+int nw_width_of(int64_t bytes);
+// The overhead of a parallel loop with that many threads, in microseconds. It is interpolated linearly between the
+// rows, and is constant outside them. spawn and barrier may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

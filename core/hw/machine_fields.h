@@ -10,7 +10,7 @@ typedef struct nw_record_field { // a field of a record
   const nw_section *section;
   const nw_field *field;
   char *base;
-  int at; // index of one of several numbers, from 1; 0: all
+  int at; // index of one of several numbers, from 1; 0 means all of them
 } nw_record_field;
 
 int nw_section_elements(const nw_machine *m, const nw_section *s);

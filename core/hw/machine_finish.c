@@ -34,7 +34,7 @@ static bool missing(nw_ctx *c, const nw_section *s, int element, const nw_field 
   return false;
 }
 
-// ---- what was not said
+// ---- defaults
 
 static const nw_field *sibling(const nw_section *s, const char *name) {
   for (int i = 0; i < s->nrows; i++)
@@ -106,7 +106,7 @@ static bool no_rate(const nw_op_cost *o) {
   return none;
 }
 
-// There are no vectors wider than the machine's.
+// Removes the costs of vectors that are wider than those of the machine.
 static void clip_widths(nw_op_cost *o, int64_t vector_bytes) {
   for (int w = 0; w < NW_WIDTHS; w++)
     if (isnan(o->per_cycle[w]) || (w && 8 << w > vector_bytes)) o->per_cycle[w] = 0;
@@ -148,7 +148,7 @@ static bool fill_ops(nw_ctx *c, nw_machine *m) {
   return true;
 }
 
-// ---- what goes together
+// ---- consistency
 
 static bool is_power_of_two(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 
@@ -196,7 +196,7 @@ static bool check_cpu(nw_ctx *c, nw_machine *m) {
   return check_teams(c, m);
 }
 
-// A field that must not exceed another field of the same machine.
+// Checks that a field does not exceed another field of the same machine.
 static bool no_more(nw_ctx *c, const char *field, int64_t v, const char *limit, int64_t most) {
   if (v <= most) return true;
   nw_fail(c, NW_EINVAL, NULL, "gpu.%s: %lld is more than gpu.%s allows: %lld", field, (long long)v, limit,
@@ -240,14 +240,14 @@ static bool check_name(nw_ctx *c, const nw_machine *m) {
   return true;
 }
 
-// ---- all of it
+// ---- the whole record
 
 static const char *kind_name(int kind) {
   static const char *const names[] = {"a cpu", "a GPU", "an accelerator"};
   return names[kind];
 }
 
-// Fields of another kind of machine: they must be unset, and become 0.
+// Checks that fields of other kinds of machines are unset, and makes them 0.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)
@@ -278,7 +278,7 @@ bool nw_machine_finish(nw_ctx *c, nw_machine *m) {
                                      : check_accelerator(c, m);
 }
 
-// ---- asking
+// ---- queries
 
 void nw_machine_limits(nw_machine *m) {
   int n;

@@ -1,7 +1,8 @@
-// What operations cost, as a column of ops.def. The other columns are in ir/expr/expr.h.
+// The costs of operations: a column of ops.def. The other columns are in ir/expr/expr.h.
 #pragma once
 #include "hw/machine.h"
 #include "ir/expr/expr.h"
 
-// The class of an operation on floats or on integers; the class of f32 if f64 has its own. NW_CLASS_NONE: it has no cost by itself.
+// The class of an operation on floats or on integers; the class of f32 if f64 has its own. NW_CLASS_NONE if it has no
+// cost of its own.
 nw_class nw_op_class(nw_op op, bool real);

@@ -22,7 +22,7 @@ static known *known_of(nw_ctx *c) {
   return slot->data;
 }
 
-// ---- what follows from a record
+// ---- limits that follow from a record
 
 static void add_scope(nw_limits *l, const char *name, const char *owner, int64_t bytes) {
   nw_scope_limit *s = &l->scope[l->nscopes++];
@@ -66,7 +66,7 @@ void nw_target_release(nw_target *t) {
 
 // ---- this host
 
-// What the system reports; costs need a complete record (lua/nestwright/hw/host.lua).
+// A record with what the system reports. Costs need a complete record (lua/nestwright/hw/host.lua).
 static nw_machine host_machine(void) {
   const nw_machine_info *h = nw_host();
   nw_machine m;
@@ -106,7 +106,7 @@ void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backen
   k->host->model = k->model[kind];
 }
 
-// ---- asking
+// ---- queries
 
 bool nw_target_here(const nw_target *t) {
   return nw_machine_is_host(&t->machine) && t->machine.isa == (int)nw_host()->isa;

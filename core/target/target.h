@@ -31,10 +31,11 @@ typedef struct nw_linker {
 typedef struct nw_backend {
   const char *name, *doc;
   bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available
-  char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL and no diagnostic: there is no such view
-  bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes); // heap: an object file for a linker
+  char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL without a diagnostic if there is no such view
+  // makes an object file for a linker (heap)
+  bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes);
   nw_linker (*linker)(const nw_target *t);
-  bool (*call)(nw_kernel *k); // runs it; arguments and workspaces are in place
+  bool (*call)(nw_kernel *k); // runs the kernel, whose arguments and workspaces are prepared
   void (*unload)(nw_kernel *k);
   int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
 } nw_backend;
@@ -50,14 +51,14 @@ struct nw_target {
   nw_machine machine;
   nw_limits limit;
   nw_features features;
-  const nw_backend *backend; // NULL: no code can be made for it
-  const nw_cost_model *model; // NULL: not modelled
+  const nw_backend *backend; // NULL if no code can be generated for the target
+  const nw_cost_model *model; // NULL if costs cannot be predicted
 };
 
 nw_target *nw_target_host(nw_ctx *c); // this host, as the system describes it; borrowed
-bool nw_target_here(const nw_target *t); // code for it runs on this host
-const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL: there is no scope of that name
-// The features in both: those that code for the target may use on this host.
+bool nw_target_here(const nw_target *t); // true if code for the target runs on this host
+const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL if there is no scope of that name
+// The features that both the target and this host have: code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Back ends and models are registered here when a session starts; targets made afterwards have them.
+// Registers a back end and a model for a kind of machine when a session starts; targets that are made later use them.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);

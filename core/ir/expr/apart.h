@@ -1,9 +1,10 @@
-// Splits sums that contain a minimum or maximum: x < min(a, b) + c is x < a + c and x < b + c.
+// Splits conditions on sums that contain a minimum or maximum: x < min(a, b) + c becomes x < a + c and x < b + c.
 #pragma once
 #include "ir/expr/expr.h"
 
-// The first part of the sum for which `is` holds, and its coefficient: through +, - and constant factors. NULL: none.
-// Sums are in normal form (sum.c), so a part occurs only once and the coefficient is complete.
+// Searches a sum through +, - and constant factors for the first part for which `is` returns true. Returns the part and
+// its coefficient; NULL if there is none. Sums are in normal form (sum.c), so a part occurs only once and the
+// coefficient is complete.
 typedef bool (*nw_part_fn)(void *env, const nw_expr *e);
 const nw_expr *nw_sum_part(const nw_expr *e, nw_part_fn is, void *env, int64_t *coef);
 const nw_expr *nw_sum_replace(nw_pool *pool, const nw_expr *e, const nw_expr *part, const nw_expr *by);

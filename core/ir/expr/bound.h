@@ -3,26 +3,28 @@
 #include "ir/expr/fold.h"
 #include "ir/expr/range.h"
 
-// ---- sums in plain arithmetic: false when something would overflow
+// ---- sums in plain arithmetic: these functions return false if a number would overflow
 bool nw_sum_add_term(nw_sum *s, int64_t coef, const nw_expr *atom);
 bool nw_sum_add_constant(nw_sum *s, int64_t c);
 bool nw_sum_add_sum(nw_sum *s, int64_t coef, const nw_sum *t);
-bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, products of sums multiplied out
+bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e after multiplying out products of sums
 
 // ---- ranges and facts
-int nw_var_place(const nw_ranges *r, const char *name); // index of the range, -1 if none; name is interned in r's pool
-int nw_range_place(const nw_ranges *r, const nw_expr *e); // of the innermost ranged variable in e
+// index of the variable's range, or -1; name is interned in r's pool
+int nw_var_place(const nw_ranges *r, const char *name);
+// index of the range of the innermost variable in e that has one, or -1
+int nw_range_place(const nw_ranges *r, const nw_expr *e);
 int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t);
 typedef struct nw_facts {
   const nw_ranges *r;
   int n;
-  nw_sum *fact; // each is >= 0
+  nw_sum *fact; // sums that are all >= 0
 } nw_facts;
 void nw_facts_read(nw_facts *f, const nw_ranges *r);
 void nw_facts_free(nw_facts *f);
-// Splits s into a known multiple of m, `multiple`, and the `rest`.
+// Splits s into two sums: `multiple`, a known multiple of m, and `rest`.
 void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *multiple, nw_sum *rest);
 
-// A constant lower bound of the sum for all values of the variables in their ranges that satisfy the
-// facts, the greatest one found; the search stops when it is at least `enough`. False if none was found.
+// Searches for the greatest constant lower bound of the sum over all values of the variables that are in their ranges
+// and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was found.
 bool nw_bound_below(const nw_ranges *r, const nw_sum *s, int64_t enough, int64_t *out);

@@ -1,5 +1,5 @@
-// Where a product and a sum are rounded once.
+// Products and sums that are rounded together, once.
 #pragma once
 #include "ir/expr/expr.h"
 
-const nw_expr *nw_form_fma(nw_pool *pool, const nw_expr *e); // e with every fma that lowering would form in it
+const nw_expr *nw_form_fma(nw_pool *pool, const nw_expr *e); // e with every fma that lowering would make

@@ -5,7 +5,8 @@
 #include "ir/expr/expr.h"
 #include "ir/expr/rewrites.h"
 
-// The node with these parts, made if it does not exist yet. Does not fold. `head` gives op, type, n and the payload.
+// The node with these parts; it is made if it does not exist yet, and is not folded. `head` has op, type, n and the
+// value or name.
 NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
@@ -18,15 +19,15 @@ static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); 
 static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
 // ---- constants
-int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits; bool: v != 0
+int64_t nw_wrap(nw_dtype t, int64_t v); // v modulo 2^bits, in the dtype's range; for bool: v != 0
 NW_API bool nw_fits(nw_dtype t, int64_t v);
 double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
-// NULL if it must not be folded: division by zero, operands that are not all constants.
+// NULL if the operation must not be folded: a division by zero, or operands that are not all constants.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- sums: constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
-// nor a constant nor a product with a constant factor. Coefficients are kept signed, whatever the dtype.
+// nor a constant nor a product with a constant factor. Coefficients are signed for every dtype.
 typedef struct nw_term {
   int64_t coef;
   const nw_expr *atom;
@@ -42,18 +43,18 @@ typedef struct nw_sum {
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
 void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, split into terms
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
-const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s stays usable
+const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s can still be used afterwards
 void nw_sum_free(nw_sum *s);
 void nw_sum_drop_zeros(nw_sum *s);
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
 // A total order that does not depend on the pool or on history.
 int nw_compare(const nw_expr *a, const nw_expr *b);
 
-// ---- integer // and %, comparisons of integers: NULL when nothing is gained
+// ---- integer // and %, and comparisons of integers: NULL if nothing gets simpler
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 
-// ---- rules.def: NULL when no rule applies
+// ---- rules.def: NULL if no rule applies
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- a map from expressions to expressions
@@ -63,5 +64,6 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 NW_API void nw_memo_init(nw_memo *m);
-NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is stored (NULL: not yet)
+// where its value is stored; the value is NULL if there is none yet
+NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
 NW_API void nw_memo_free(nw_memo *m);

@@ -9,7 +9,8 @@ typedef enum nw_rewrite_id {
   NW_REWRITE_COUNT
 } nw_rewrite_id;
 
-// NW_BY(name, e) is e, the result of that rewrite; NULL: it did not apply. Test builds count applications.
+// NW_BY(name, e) is e, the result of that rewrite, or NULL if the rewrite did not apply. Test builds count the
+// applications.
 #ifdef NW_MUTANTS
 const nw_expr *nw_rewritten(nw_rewrite_id by, const nw_expr *e);
 uint64_t nw_rewrite_uses(nw_rewrite_id by);

@@ -1,10 +1,11 @@
-// The evaluator of operations, made from the columns of ops.def. It computes with unbounded numbers (64 bits times 64 bits fit), so
-// there is one rule: the result wraps to its dtype, and callers that must not wrap test for it.
+// The evaluator of operations, made from the columns of ops.def. It computes with numbers that are wide enough for
+// every result, even for products of 64-bit numbers. The result then wraps to its dtype; callers that must not wrap
+// check for it.
 #pragma once
 #include "ir/expr/fold.h"
 #include <math.h>
 
-// Rounded towards minus infinity; b is not 0. Both fit 64 bits.
+// The quotient rounded towards minus infinity. b is not 0, and both numbers fit in 64 bits.
 static inline __int128 nw_floor_quotient(__int128 a, __int128 b) {
   return b == -1 ? -a : nw_floordiv_i64((int64_t)a, (int64_t)b);
 }
@@ -26,7 +27,8 @@ static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *ou
   }
 }
 
-// The value in the language: wrapped to t, the dtype of the result. wraps (may be NULL): true if wrapping changed it.
+// The value in the language: wrapped to t, the dtype of the result. Sets *wraps (wraps may be NULL) if wrapping changed
+// it.
 static inline bool nw_whole_op(nw_op op, nw_dtype t, int64_t a, int64_t b, int64_t *out, bool *wraps) {
   __int128 v = 0;
   if (!nw_whole_value(op, a, b, &v)) return false;
@@ -35,7 +37,7 @@ static inline bool nw_whole_op(nw_op op, nw_dtype t, int64_t a, int64_t b, int64
   return true;
 }
 
-// ---- floats: NaN if either is; -0 is less than +0
+// ---- floats: the result is NaN if an operand is NaN; -0 is less than +0
 
 static inline float nw_leastf(float a, float b) {
   return isnan(a) ? a : isnan(b) ? b : a < b || (a == b && signbit(a)) ? a : b;
