@@ -2,11 +2,12 @@
 //
 // A *site* is a part of a program that accesses memory: a block, or the init that a reduction block still owns. Its
 // domain is the set of its executions: one dimension per loop around it (a fused loop has one per original dimension),
-// sizes as parameters. A *use* is a read or write: a relation from executions to elements. An element of a buffer that is allocated
-// inside loops is identified together with the iterations of those loops: the buffer is new at each entry.
+// sizes as parameters. A *use* is a read or write: a relation from executions to elements. If a buffer is allocated
+// inside loops, it is new in each of their iterations, so an element is identified by its index together with those
+// iterations.
 //
-// Proven facts are stored by content, in the family that the programs of one schedule share; so a step
-// costs only what it changed. Questions answer NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
+// Proven facts are stored by content in a family, which the programs of one schedule share; so only the parts that a
+// step changed cost time. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
 #pragma once
 #include "poly/poly.h"
 #include <isl/aff.h>
@@ -34,35 +35,35 @@ typedef enum nw_rule {
 
 // ---- context.c: isl's context and the session's budget
 typedef struct nw_proofs {
-  int refs; // the session's slot, and one per family
-  nw_ctx *ctx; // NULL once the session is closed
+  int refs; // one for the session's slot, and one per family
+  nw_ctx *ctx; // NULL after the session is closed
   isl_ctx *isl;
-  long budget, limit; // limit on isl operations for a question about few loops, and for the current question
+  long budget, limit; // limits on isl operations: for a question about few loops, and for the current question
   long done; // operations counted when isl last restarted its counter
   char question;
   bool glance;
-  // A question that reuses earlier results is charged their original cost, once: see context.c.
+  // A question that reuses earlier results is charged their original cost once: see context.c.
   long asked; // number of questions so far
   double before, charged, nested;
 } nw_proofs;
 typedef struct nw_price {
-  double from, cost; // the operation counter when the work began, and the cost of the work
+  double from, cost; // the value of the operation counter when the work began; the cost of the work
   long asked; // the last question that was charged for it
 } nw_price;
 double nw_proofs_meter(nw_proofs *s);
 void nw_price_begin(nw_proofs *s, nw_price *price);
 void nw_price_end(nw_proofs *s, nw_price *price);
 void nw_price_charge(nw_proofs *s, nw_price *price); // charges the current question for reused work
-bool nw_proofs_from_nothing(nw_proofs *s); // true if the question must be asked again without stored results
+bool nw_proofs_from_nothing(nw_proofs *s); // true if the question must be answered again without stored results
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
 bool nw_proofs_begin(nw_proofs *s,
                      const nw_program *p); // begins a question with a new budget; false on an interrupt
-// Prepares a projected set for a difference or a subset test. Takes map.
+// Prepares a projected set for a difference or a subset test. Consumes map.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
-nw_answer nw_proofs_lost(nw_proofs *s); // isl exceeded its budget: leaves the diagnostic, answers NW_ABORTED
+nw_answer nw_proofs_lost(nw_proofs *s); // isl exceeded its budget: leaves the diagnostic and returns NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
@@ -70,18 +71,18 @@ typedef struct nw_verdict_key {
   uint64_t hash;
   int n;
   uintptr_t *key;
-  int number; // number of this content, from 1; never reused
+  int number; // number of this content; counts from 1 and is never reused
 } nw_verdict_key;
 typedef struct nw_verdicts {
   nw_verdict_key *at;
   int n, cap;
-  char *verdict; // by number: 0 unknown, 1 proved, 2 denied
+  char *verdict; // by number: 0 unknown, 1 proved, 2 disproved
   nw_price *price; // by number
 } nw_verdicts;
 // Sets and maps of a site or an access, by its number: programs of one schedule share most of them.
 typedef struct nw_kept {
-  isl_set *domain; // of a site
-  isl_map *map; // of a site: its instances; of an access: its elements
+  isl_set *domain; // for a site: its domain
+  isl_map *map; // for a site: its instances; for an access: its elements
   bool exact;
   nw_price price;
 } nw_kept;
@@ -97,42 +98,43 @@ typedef struct nw_family {
   isl_set *context; // known facts about the sizes
   nw_vec product; // expressions of sizes that are not affine: each is a parameter
   nw_verdicts verdicts;
-  nw_kept **kept; // by number, up to the capacity of the verdicts; nkept of them; if too many, all are freed at once
+  nw_kept **kept; // by number; nkept of them exist. If there are too many, all are freed at once
   int nkept;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it also serves p; counted
-// True if a call was abandoned since it was made. It is then neither used nor freed.
+nw_family *nw_family_for(const nw_program *p, nw_family *known); // returns `known` if it also fits p; counted
+// True if a call was abandoned since the family was made. The family is then neither used nor freed.
 bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);
-int nw_family_param(nw_family *f, const nw_expr *e); // position of a size, or of an expression of sizes; -1
+// position of a size, or of an expression of sizes; -1 if it is no parameter
+int nw_family_param(nw_family *f, const nw_expr *e);
 
-// A key is built word by word. Its number identifies its content; `proved` stores one fact about it.
+// A key is built word by word. Its number identifies its content, and one fact is stored for each number.
 typedef struct nw_key {
   uintptr_t *word;
   int n, cap;
 } nw_key;
 void nw_key_add(nw_key *k, uintptr_t word);
 void nw_key_ptr(nw_key *k, const void *p);
-void nw_key_loop(nw_key *k, const nw_stmt *loop); // with its bounds
+void nw_key_loop(nw_key *k, const nw_stmt *loop); // adds the loop and its bounds
 void nw_key_var(nw_key *k, const nw_block_var *v);
 void nw_key_free(nw_key *k);
 int nw_fact_number(nw_family *f, const nw_key *k);
 bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
-bool nw_fact_denied(nw_family *f, int number); // known to fail; only if no witness is needed
+bool nw_fact_denied(nw_family *f, int number); // true if it is known to fail; used only if no witness is needed
 void nw_fact_deny(nw_family *f, int number);
-nw_kept *nw_kept_find(const nw_family *f, int number); // NULL: it must be made
-void nw_keep(nw_family *f, int number, nw_kept kept); // takes the set and map of `kept`
+nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if it must be made
+void nw_keep(nw_family *f, int number, nw_kept kept); // becomes the owner of the set and map of `kept`
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered objects
 
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
   const char *name; // variable
-  int first, n; // dimensions: n > 1 for a fused loop
+  int first, n; // its first dimension and their number; n > 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // its values are 0..few if that is a small constant; else 0
+  int few; // if its values are 0..few for a small constant, that constant; else 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
@@ -143,27 +145,27 @@ typedef struct nw_space {
 void nw_space_init(nw_space *v, nw_family *f);
 void nw_space_var(nw_space *v, const char *name);
 void nw_space_loop(nw_space *v, const nw_stmt *loop);
-// before the first nw_space_aff or _cond: finds opaque subexpressions
+// finds opaque subexpressions; must be called before the first nw_space_aff or nw_space_cond
 void nw_space_scan(nw_space *v, const nw_expr *e);
 void nw_space_free(nw_space *v);
 int nw_space_first(const nw_space *v, const char *name);
-isl_set *nw_space_all(const nw_space *v); // opaque dimensions within their bounds
+isl_set *nw_space_all(const nw_space *v); // all points whose opaque dimensions are within their bounds
 isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e);
 isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
-isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset where it is not exact
+isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset if the condition is not exact
 bool nw_cond_exact(const nw_expr *cond);
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
-// A tuple of values at the points of a set that also has the opaque dimensions; these are
-// projected out. Takes lists and sets.
+// Makes a map from the points of a set to a tuple of values. The set also has the opaque dimensions, which are
+// projected out. Lists and sets are consumed.
 isl_pw_aff_list *nw_values(const nw_space *v);
 isl_pw_aff_list *nw_values_dims(isl_pw_aff_list *value, const nw_space *v, int from, int to);
 isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const nw_expr *e);
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value);
 isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n,
-                      const nw_expr *const *e); // takes domain; opaque projected out
+                      const nw_expr *const *e); // consumes domain; projects out the opaque dimensions
 
 // ---- back.c: from isl to expressions
-const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param); // takes a
+const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param); // consumes a
 
 // ---- model.c: sites and accesses of a program
 typedef struct nw_use nw_use;
@@ -173,16 +175,16 @@ typedef struct nw_site {
   int seq; // textual order
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
-  int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is their number
+  int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is the number of dimensions
   int nwhere;
-  const nw_expr **where; // guards around it and its own
+  const nw_expr **where; // its own guard and the guards around it
   nw_space view;
-  int number; // of its domain and bindings, in the family
-  bool exact; // domain and bindings are exact
-  bool pieces; // an init that also runs for empty reductions
-  bool maybe; // an init that may run if a loop of a piece has no iterations: see model.c
+  int number; // number of its domain and bindings in the family
+  bool exact; // true if domain and bindings are exact
+  bool pieces; // true for an init that also runs for empty reductions
+  bool maybe; // true for an init that may run if a loop of a piece has no iterations: see model.c
   isl_set *domain;
-  isl_map *instance; // execution -> block variables (spatial ones only for an init)
+  isl_map *instance; // execution -> block variables (for an init, only the spatial ones)
   int nvars;
   const nw_block_var **var;
   int nuses;
@@ -198,7 +200,7 @@ struct nw_use {
   const nw_stmt *alloc; // the allocation around it; NULL for a parameter
   int depth; // number of loops around that allocation
   bool write, update; // update: the read and write of a reduction's own element
-  const nw_expr *load; // of a read: the LOAD
+  const nw_expr *load; // the LOAD of a read
   int n;
   const nw_expr *const *index; // in terms of the block variables
   int nconds;
@@ -214,11 +216,11 @@ typedef struct nw_together {
   const nw_stmt *loop;
   int n, part_id[NW_MAX_DEPTH];
   const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
-  // other loops are between them, or they run in another order: equal only if the loop carries no dependence
+  // other loops are between them, or they run in another order; equivalent only if the loop carries no dependence
   bool apart;
 } nw_together;
 typedef struct nw_whole {
-  nw_program *p; // counted; NULL: nothing was merged
+  nw_program *p; // counted; NULL if nothing was merged
   int n;
   nw_together *loop;
   nw_price price;
@@ -235,61 +237,70 @@ typedef struct nw_model {
   nw_family *f;
   const nw_program *p;
   const nw_program *seen; // the user's program: p, or the program from which p was made (whole.c)
-  const nw_whole *whole; // NULL: p is the user's program
+  const nw_whole *whole; // NULL if p is the user's program
   nw_arena *arena;
   int nsites;
   nw_site **site; // in the order of the text
-  nw_uses *of; // the accesses of each buffer of p, and the sites by their work: index.c
+  nw_uses *of; // the accesses of each buffer of p, and the sites sorted by their work: see index.c
   nw_site **by_work;
   nw_price price;
 } nw_model;
-void nw_model_drop(const nw_program *p); // frees it; it is made again when needed
+void nw_model_drop(const nw_program *p); // frees the model; it is made again when needed
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
-nw_model *nw_model_judged(const nw_program *p, nw_family *known); // of the program that the judge examines instead of p
+// the model of the program that the judge examines instead of p
+nw_model *nw_model_judged(const nw_program *p, nw_family *known);
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
-// A space of the loops around an access in which its index and conditions can be built, and those conditions.
+// Makes a space of the loops around an access in which its index and conditions can be expressed, and the set of those
+// conditions.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v);
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v);
 void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
 void nw_scan_loop(nw_space *v, const nw_stmt *loop);
-isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // takes set
-bool nw_site_same_work(const nw_site *a, const nw_site *b); // true for the same origin, with both or none an init
+isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // consumes set
+// true if the origin is the same, and both or neither are an init
+bool nw_site_same_work(const nw_site *a, const nw_site *b);
 
-// ---- index.c: what a question is about, without a walk over the whole program; all in the order of the text
+// ---- index.c: finds the accesses and sites for a question without a walk over the whole program, in the order of the text
 void nw_model_index(nw_model *m);
 nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
 nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // sites that do the same work; s may be of another model
 nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop);
-int nw_site_level(const nw_site *s, const nw_stmt *loop); // index of the loop among those around s; -1: none
+// index of the loop among the loops around s; -1 if it is not one of them
+int nw_site_level(const nw_site *s, const nw_stmt *loop);
 
 // ---- pair.c: two accesses of one buffer
 bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);
 isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same element
-// One execution may read any of several elements if the index is data. An event is an execution with one of them:
-// (execution of r, element) -> element; and the executions of w with the events of r that access the same element.
+// If the index is data, one execution may read any of several elements. An event is an execution together with one of
+// these elements. nw_events makes (execution of r, element) -> element; nw_meet_events makes the pairs of an execution
+// of w and an event of r that access the same element.
 isl_map *nw_events(const nw_model *m, nw_use *r);
-isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // takes events
-// The pairs whose first is not before its second. Takes pairs.
+isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // consumes events
+// The pairs whose first execution is not before the second one. Consumes pairs.
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
-isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b); // the pairs whose first is before its second
-// True if every execution of a is before every one of b that accesses its element. If false, *bad (if not NULL) has the pairs.
+// the pairs whose first execution is before the second
+isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
+// True if every execution of a is before every execution of b that accesses the same element. If not, *bad (if bad is
+// not NULL) has the pairs that violate this.
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
-// ---- parts.c: the loops and variables of a site that have to do with one another
+// ---- parts.c: groups of loops and variables of a site that depend on each other
 typedef struct nw_part {
-  uint64_t loops, vars; // bits; loops from `from` on
+  uint64_t loops, vars; // as bits; bit 0 of loops is loop `from`
 } nw_part;
-uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // variables of the expression, as bits
-nw_vec nw_site_conditions(const nw_site *s); // conditions besides the bounds of the loops; the caller frees it
+uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
+// its conditions except the bounds of the loops; the caller frees the vector
+nw_vec nw_site_conditions(const nw_site *s);
 int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has room for 2*NW_MAX_DEPTH
 // (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
-// Parts with the same number have the same map, up to the positions of the loops, and the same declared box; 0: not comparable.
+// Parts with the same number have the same map, up to the positions of the loops, and the same declared box; 0: the
+// parts cannot be compared.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 
-// ---- declared.c: the instances a block declares
+// ---- declared.c: the instances that a block declares
 uint64_t nw_all_vars(const nw_site *s);
 isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars); // the box of these variables
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars);
@@ -298,42 +309,45 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
 bool nw_index_exact(const nw_use *a);
 void nw_key_declared(nw_key *k, const nw_use *a);
 
-// ---- cover.c: once, and all
+// ---- cover.c: whether instances are executed once, and all of them
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
 // True if each entry of the loops before `from` executes an instance at most once.
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
-// True if the sites that do the work of s execute every declared instance; *once: at most once.
+// True if the sites that do the work of s execute every declared instance. *once is true if they execute each one at
+// most once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
 //
 // A load of a block's result is replaced by that block's value, "C#0". If the other program has no such block,
-// the load is expanded: in the old program to the block's body (it was inlined), in the new one to the source of the
-// copy. So two programs whose blocks have equal normal forms compute the same values, if every load finds the
-// value that it names.
+// the load is expanded: in the old program to the block's body, since the block was inlined; in the new program to the
+// source of the copy. So if every load gets the value that it names, two programs whose blocks have equal normal forms
+// compute the same values.
 bool nw_is_copy(const nw_stmt *block);
-bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index); // the spatial variables, in some order
+// true if the indices are the spatial variables in some order
+bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);
 typedef struct nw_normal {
   const nw_model *m, *other;
   bool copies_only;
   nw_pool *pool;
   int depth;
-  const nw_stmt *rounded; // out: a block whose body was used without the rounding of its store
+  const nw_stmt *rounded; // result: a block whose body was used without the rounding of its store, or NULL
 } nw_normal;
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
-// ---- partial.c: a reduction taken in parts
+// ---- partial.c: reductions that are computed in parts
 //
-// True if `is`, which has the spatial variables and the init of `was`, combines partial results of `was`'s reduction.
-// Then *part is the block of the partial results, and *answer (if not NULL) says whether they are complete.
+// True if `is`, which has the spatial variables and the init of `was`, combines partial results of the reduction of
+// `was`. *part is then the block of the partial results, and *answer (if answer is not NULL) is whether they are
+// complete.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
                        const nw_stmt **part, nw_answer *answer);
 
-// ---- single.c: does each element of the buffer hold one value all its life?
+// ---- single.c: whether each element of a buffer has only one value as long as the buffer exists
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 
-// ---- buffer.c: every read finds its value; every output is written
+// ---- buffer.c: whether every read gets its value, and every output is written
 bool nw_exists_once(const nw_model *m, const nw_buffer *b);
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first);
 typedef struct nw_fate { // all accesses of one buffer
@@ -346,20 +360,20 @@ typedef struct nw_fate { // all accesses of one buffer
 } nw_fate;
 typedef bool (*nw_write_class)(const nw_use *w);
 
-// ---- fold.c: elements that share a place
+// ---- fold.c: elements that share a position in memory
 isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b); // logical index -> position
 int nw_layout_fact(const nw_model *m, int tag, const nw_buffer *b);
 nw_answer nw_own_places(const nw_model *m, const nw_buffer *b); // true if all elements have different positions
 isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b); // pairs of executions that access the same position
 nw_answer nw_check_fold(const nw_fate *f);
 
-// ---- coverage.c: is what is read written at all?
+// ---- coverage.c: whether the elements that are read are written at all
 nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **bad);
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of);
 isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of);
 isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw_write_class of);
 
-// ---- epochs.c: reductions that are done more than once
+// ---- epochs.c: reductions that are computed more than once
 nw_answer nw_whole_epochs(const nw_fate *f);
 
 // ---- contrib.c: reductions and outputs
@@ -368,26 +382,28 @@ isl_map *nw_reduce_values(const nw_use *u); // execution -> values of the reduce
 // pairs of executions with the same contribution
 isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b);
 nw_answer nw_contributed_once(const nw_fate *f);
-nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
+nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r is NULL for an output at the end of the program
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
 // ---- neutral.c: contributions that add nothing
-// A condition on the block's variables without which its contribution is the neutral element; NULL: there is none.
-// True if e, as the component t of a contribution, never changes the reduction's value.
+// nw_is_neutral: true if e, as component t of a contribution, never changes the reduction's value.
+// nw_contributes_where: a condition on the block's variables; if it does not hold, the contribution is neutral. NULL if
+// there is none.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
-// need: (loops around the allocation, element, values of the reduce variables), `dims` for the first part. Takes it.
+// need: (loops around the allocation, element, values of the reduce variables); the first part has `dims` dimensions.
+// Consumes need.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
-void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // the inputs of this fact
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds the inputs of this fact to a key
 
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
-// Checks that every sum of floats keeps the order of its terms: for steps that are judged by order.
+// For steps that are judged by order: checks that every sum of floats keeps the order of its terms.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
-nw_answer nw_check_nesting(const nw_model *m); // of marked loops, and the requirements of each mark
+nw_answer nw_check_nesting(const nw_model *m); // checks the nesting of marked loops, and the requirements of each mark
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: the user's program; may be NULL
 nw_answer nw_check_together(const nw_model *m); // checks the assumptions of a merged program
 nw_answer nw_check_bounds(const nw_model *m);
@@ -395,16 +411,17 @@ nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m,
                               bool structure); // structure: also checked for unsafe steps
-// `marks`: the step changes only marks, and so may remove properties.
+// `marks`: true if the step changes only marks; then it may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
-// ---- marks.c: how a conflict is told
-bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked by an earlier unsafe step
-bool nw_is_reduction(const nw_use *a, const nw_use *b); // two updates of one reduction, or its init and an update
+// ---- marks.c: descriptions of conflicts
+bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // true if an earlier unsafe step marked the loop
+// true for two updates of one reduction, or its init and an update
+bool nw_is_reduction(const nw_use *a, const nw_use *b);
 nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b);
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom);
 
-// ---- grid.c: the structure of what is bound to a grid
+// ---- grid.c: the structure of loops that are bound to a grid
 typedef struct nw_launch {
   const nw_stmt *at; // the statement of one launch
   const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if nothing is bound
@@ -412,21 +429,24 @@ typedef struct nw_launch {
 nw_answer nw_check_grid(const nw_model *m);
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
 
-// ---- threads.c: what blocks and threads do to one another
-// before: may be NULL. syncs: NULL, or receives an nw_sync * for each pair, and nothing is refused.
+// ---- threads.c: conflicts between blocks and threads
+// before: may be NULL. If syncs is not NULL, it receives an nw_sync * for each pair, and nothing is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
 
-// ---- witness.c: the smallest executions that fail, as a refusal
+// ---- witness.c: refusals with the smallest executions that conflict
 typedef struct nw_story {
   nw_refusal_kind kind;
   const nw_use *source, *sink; // the element is the source's, or the sink's if there is no source
-  const nw_site *site; // if there is no access
+  const nw_site *site; // used if there is no access
   const nw_stmt *loop; // a marked loop that carries the pair
-  const char *message; // NULL: the caller adds the message
-  const char *why; // with {e} element, {f} the sink's, {s} source, {t} sink, {b} source's block, {c} sink's block
+  const char *message; // NULL if the caller adds the message
+  // may contain {e} element, {f} element of the sink, {s} source, {t} sink, {b} block of the source, {c} block of the
+  // sink
+  const char *why;
 } nw_story;
-nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad); // takes bad; NW_FAILS, or NW_ABORTED
-nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad); // executions of the one site
+// consumes bad; returns NW_FAILS or NW_ABORTED
+nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad);
+nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad); // bad: executions of story->site
 nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *why, isl_set *bad);
 nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt,
                   ...) NW_PRINTF(5, 6);

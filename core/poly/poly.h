@@ -1,14 +1,15 @@
-// The judge: a program as isl sets and maps, and the one verdict on every step.
+// The judge: it represents programs as isl sets and maps, and decides about every step.
 //
-// No isl type appears here. Every question is about two programs only: the judge reads original instances, bindings,
-// accesses, storage and marks from them, never what the primitive says it did.
+// No isl type appears here. Every question is about two programs only: the judge takes original instances, bindings,
+// accesses, storage and marks from the programs, and uses no information from the primitive.
 #pragma once
 #include "ir/program/program.h"
 
 // True if `after` is a correct rewriting of `before`. It is judged by order if both have the same blocks and
-// every original instance is executed once in each, otherwise by value. Also checks: accesses inside their buffers, every output
-// element written, marked loops carry no dependence, scope capacity. On false the context holds an NW_EREFUSED or
-// NW_EUNDECIDED diagnostic with a refusal whose witness is the lexicographically smallest pair.
+// every original instance is executed once in each, otherwise by value. The judge also checks that accesses are inside
+// their buffers, that every output element is written, that marked loops carry no dependence, and that buffers fit in
+// their scopes. On false the context holds an NW_EREFUSED or NW_EUNDECIDED diagnostic with a refusal whose witness is
+// the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
 // True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same; also false
@@ -17,49 +18,50 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
 // For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
-// True if every access is inside its buffer: then machine code of p cannot corrupt memory, even if its results are wrong.
+// True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if its results are
+// wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Checks that an unsafe program has no access outside its buffers: code must not write anywhere else, and a model has no cache
-// line there.
-// `what` describes the use of the program in the error: "compiled".
+// Checks that an unsafe program has no access outside its buffers: code must not write there, and a model has no cache
+// lines for such addresses. `what` describes the use of the program in the error: "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
 // Frees large data that was made to judge p; it is made again when needed.
 void nw_judge_forget(const nw_program *p);
 
-// Judges the first program of a computation: every access inside its buffer, every read after its write, outputs covered.
+// Judges the first program of a computation: every access must be inside its buffer, every read must come after the
+// write of its element, and all outputs must be written.
 bool nw_judge_first(const nw_program *p);
 
-// The iterations of a loop in which every condition below that depends on the loop holds, for all iterations of inner loops:
-// guards of blocks, conditions of selects, clamps.
+// The iterations of a loop in which every condition inside that depends on the loop holds, for all iterations of inner
+// loops. Conditions are guards of blocks, conditions of selects, and clamps.
 typedef struct nw_interval {
   int nconds; // number of such conditions
-  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none or they are
+  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart`
   const nw_expr *lo, *hi;
-  bool apart; // ... not consecutive
-  bool branches; // some blocks run in iterations in which others do not, as in a fused loop
+  bool apart; // the iterations are not consecutive
+  bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop
   bool stands; // lo..hi are inside the loop's range for all sizes; otherwise they must be clamped
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
-// The range of iterations of a loop outside which every update below adds nothing. nconds 0: an
-// update below it always contributes.
+// The range of iterations of a loop outside which no update inside adds anything. nconds is 0 if some update inside
+// always contributes.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
-// Where barriers are needed: block `before` must finish, in all threads, before block `after` begins; in
-// the same iteration of the common loops, or (loop not 0) in a later iteration of that loop. In the arena of p.
+// A place where a barrier is needed: block `before` must finish in all threads before block `after` begins, either in
+// the same iteration of their common loops (loop is 0) or in a later iteration of `loop`. Allocated in the arena of p.
 typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;
 } nw_sync;
 bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagnostic if isl exceeded its budget
 
-// Which question it answered last: nw_judge_question, in nestwright/sched.h.
+// nw_judge_question, in nestwright/sched.h, returns how the last step was judged.
 
 // Rules of the judge that the mutant tests can disable, one bit each (poly/rules.def).
 int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
-// Limit on isl operations for one question; 0 restores the default.
-// Below 0: a quick check whose answer is not a verdict.
+// Sets the limit on isl operations for one question; 0 restores the default. Below 0: a quick check, whose answer is
+// not final.
 long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit

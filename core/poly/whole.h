@@ -9,17 +9,19 @@ void nw_whole_drop(const nw_program *p);
 
 // ---- whole_digits.c: a number that is divided by products of sizes
 typedef struct nw_dividing {
-  const nw_stmt *loop; // the expressions that use this one
-  const nw_expr *base; // the innermost dividend; NULL: none was found
+  const nw_stmt *loop; // the expressions that use this loop are examined
+  const nw_expr *base; // the innermost dividend; NULL if none was found
   bool several;
-  nw_vec use; // its divisions, and their divisions
+  nw_vec use; // the divisions of base, and the divisions of those
 } nw_dividing;
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
-bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; false if a block binds a division
-bool nw_binds_digits(const nw_stmt *loop); // of a number that is computed from it and more than the loop's own variable
-bool nw_digits_only(const nw_stmt *loop); // true if the loop's number is known only through its digits
+bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a block binds a division
+// true if blocks bind digits of a number that is computed from the loop's variable and others
+bool nw_binds_digits(const nw_stmt *loop);
+bool nw_digits_only(const nw_stmt *loop); // true if the loop's number is used only through its digits
 enum { NW_MOST_DIGITS = 8 };
-// The extents of the digits, outermost first, whose product is `end`; 0: there are no such digits.
+// Finds the extents of the digits, outermost first; their product is `end`. Returns their number, or 0 if there are no
+// such digits.
 int nw_digit_extents(nw_pool *pool, const nw_dividing *found, const nw_expr *end, const nw_expr **out);
 
 // ---- whole_count.c: loops whose iterations are numbered
@@ -33,12 +35,12 @@ typedef struct nw_merging {
   const nw_expr *e, *end; // the number, and its exclusive bound
   int ndims;
   const nw_expr *dim[NW_MOST_DIGITS];
-  nw_vec cond; // conditions on the parts alone
+  nw_vec cond; // conditions that use only the parts
   bool apart, lost;
   nw_stmt *loop;
 } nw_merging;
 bool nw_uses_part(const nw_merging *x, const nw_expr *e);
-bool nw_find_parts(nw_merging *x, nw_stmt *outer); // and their conditions
+bool nw_find_parts(nw_merging *x, nw_stmt *outer); // finds the parts and their conditions
 bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found);
 
 // ---- whole_merge.c

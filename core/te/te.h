@@ -15,18 +15,18 @@ struct nw_axis {
 typedef struct nw_teop nw_teop;
 struct nw_teop {
   int refs;
-  nw_teop *waiting; // next in the list of operations to free
+  nw_teop *waiting; // the next one in the list of operations to free
   nw_ctx *ctx;
   nw_teop_kind kind;
-  nw_pool *pool; // owns the expressions below; its symbols name the tensors, axes and sizes they use
+  nw_pool *pool; // owns the expressions below; its symbols are the tensors, axes and sizes that they use
   char *name;
-  int naxes; // COMPUTE: one per output dimension
-  const nw_expr **axis; // VAR "i@serial"
+  int naxes; // COMPUTE: one axis per output dimension
+  const nw_expr **axis; // variables "i@serial"
   char **axis_name; // "i"
   const nw_expr **extent;
   int nreduce;
   nw_axis **reduce; // counted
-  nw_combiner combiner; // of all outputs
+  nw_combiner combiner; // the same for all outputs
   int nout;
   const nw_expr **body; // per output: the value, or for a reduction the term
   nw_dtype *dtype;
@@ -34,10 +34,11 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  bool deferred; // COMPUTE that can only be the update of a scan, which checks its reads; any other use is an error
-  int nreads; // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
+  bool deferred; // COMPUTE: it can only be the update of a scan, which then checks its reads; any other use is an error
+  // COMPUTE: the tensors that it reads, in the order in which the user wrote them; borrowed from the pool's symbols
+  int nreads;
   nw_tensor **reads;
-  // SCAN: nout states; counted. Rows below init_rows come from init, the rest from update.
+  // SCAN: nout states; counted. The first init_rows rows come from init, all later rows from update.
   nw_tensor **init, **update, **state;
   const nw_expr *init_rows;
 };
@@ -45,8 +46,8 @@ struct nw_teop {
 struct nw_tensor {
   int refs;
   nw_teop *op; // counted
-  int out; // which output
-  char *name; // "C"; LOADs name it "C@serial"
+  int out; // number of the output
+  char *name; // "C"; its name in LOADs is "C@serial"
   char *symbol;
 };
 
@@ -62,20 +63,20 @@ typedef struct nw_te_size {
 
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
-// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*. It leaves out states and the operations
-// that become part of a scan (its update and, if it is a plain compute, its init). Placeholders come first, in the order of
-// their creation, which is the order of a kernel's inputs.
+// All operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left out,
+// and so are operations that become part of a scan (its update and, if it is a plain compute, its init). Placeholders
+// come first, in the order of their creation, which is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
-// True if an expression has only symbolic sizes and numbers.
+// True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
-// A fact about one size as text that uses its name: "M % 8 == 0".
+// Parses a fact about one size: a text that uses its name, "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
-// The symbolic sizes of a computation, in the program's order; heap vector of nw_te_size*. The program's name of the
-// i-th size is nw_te_size_name(sizes, i), to be freed.
+// The symbolic sizes of a computation in the program's order, as a heap vector of nw_te_size*. nw_te_size_name(sizes,
+// i) is the name of size i in the program; the caller frees it.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
-// The naive program: one nest per operation in that order, temporaries allocated at the root.
+// The naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the root.
 NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
 // The name of a tensor in the program; heap. Its own name if it is not part of the program.
 char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

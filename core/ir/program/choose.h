@@ -1,8 +1,8 @@
 // Selects one of several versions: a decision tree over the values of sizes.
 //
-// Each version has facts; the first version whose facts all hold is selected, or the last one if none does. A chain of conditions
-// takes linear time. The tree first finds the interval of a size by bisection, then a residue, and then tests the remaining
-// facts of a version at once.
+// Each version has facts. The first version whose facts all hold is selected; if there is none, the last version. A
+// chain of conditions would take linear time. The tree first finds the interval of a size by bisection, then a residue,
+// and then tests the remaining facts of a version at once.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -18,7 +18,7 @@ typedef struct nw_choice {
   int size; // index of the size
   int64_t number;
   const nw_expr *fact;
-  int next; // NW_CHOSEN: the version. Else the position of its answers in `next`: yes and no, or one for each residue
+  int next; // NW_CHOSEN: the version. Otherwise the position in `next` of the nodes for yes and no, or for each residue
 } nw_choice;
 
 typedef struct nw_choices {
@@ -32,7 +32,7 @@ typedef struct nw_version_facts {
   const nw_expr *const *fact;
 } nw_version_facts;
 
-// Facts use only sizes. Those of the last case are ignored.
+// Makes the tree. Facts use only sizes; the facts of the last version are ignored.
 void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n,
                      const nw_version_facts *version);
 void nw_choices_free(nw_choices *t);

@@ -1,15 +1,15 @@
 // Intrinsics: small computations implemented by external code.
 //
-// An intrinsic has a description, the nest that it replaces, and an implementation: a C function
+// An intrinsic has a description, which is the nest that it replaces, and an implementation, which is a C function
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
 // which gets a pointer to the first element of the tile of each argument, in the order of `args`; then, in the same order,
 // the distance in elements between neighbours along every dimension whose stride is not fixed; then the constants. It
-// reads its inputs and writes its outputs, the whole tile and nothing else; a reduction that does not own its init
-// adds to the existing values. Tiles of outputs do not overlap other tiles.
+// reads its inputs and writes its outputs: the whole tiles, and nothing outside them. A reduction that does not own its
+// init adds to the existing values. Tiles of outputs do not overlap other tiles.
 //
-// Called intrinsics are verified: only tested intrinsics enter the session's table (check/trial.c).
+// Intrinsics that are called have been verified: only tested intrinsics get into the session's table (check/trial.c).
 #pragma once
 #include "ir/program/program.h"
 
@@ -20,9 +20,9 @@
 
 typedef struct nw_tile_dim {
   int64_t extent;
-  int64_t stride; // fixed, or NW_ANY_STRIDE: passed at the call
-  int own; // loop of the description that moves only along this dimension, -1 if the extent is 1
-  int64_t step; // ... by this many elements per iteration
+  int64_t stride; // a fixed stride, or NW_ANY_STRIDE if it is passed in the call
+  int own; // the loop of the description that moves only along this dimension; -1 if the extent is 1
+  int64_t step; // how many elements that loop moves per iteration
 } nw_tile_dim;
 
 typedef struct nw_intrinsic_arg {
@@ -43,31 +43,36 @@ struct nw_intrinsic {
   int nargs;
   nw_intrinsic_arg arg[NW_MAX_TILES];
   char *library, *symbol;
-  // Optional: `void *special(const int64_t *words)` in the same library makes, for these strides and constants, a function
-  // that takes only the tiles, or returns NULL; used if the strides are constants. Its functions are jump-safe.
+  // Optional: the name of a function `void *special(const int64_t *words)` in the same library. For given strides and
+  // constants it returns a function that takes only the tiles, or NULL. It is used if the strides are constants. The
+  // functions that it returns are jump-safe.
   char *special;
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
-  bool jump_safe; // holds no lock, owns no memory, calls nothing that does: it can be interrupted at any moment
+  // it holds no lock, owns no memory, and calls no function that does, so it can be interrupted at any time
+  bool jump_safe;
   void *handle; // of the library, open in the session
 };
 
 NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
-// Takes it; it replaces one of the same name, but programs that use the old one keep it.
+// Adds an intrinsic, and becomes its owner. It replaces an intrinsic of the same name, but programs that use the old
+// one keep it.
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
 
-// Reads the description into the fields above; the caller sets `strides` of the arguments before. False with a
-// diagnostic if it cannot be an intrinsic.
+// Reads the description into the members of `in`; the caller has set the strides of the arguments. False, with a
+// diagnostic, if the description is not suitable.
 bool nw_intrinsic_describe(nw_ctx *c, nw_intrinsic *in, nw_program *description);
-// An index of the description: the coefficient of each loop, and the rest. False if it is not affine.
+// Splits an index of the description into the coefficient of each loop and the constant rest. False if it is not
+// affine.
 bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef, int64_t *rest);
-// The id: name and a hash of everything relevant. `content` is the text of the implementation, or NULL.
+// Makes the id from the name and a hash of everything that matters. `content` is the text of the implementation, or
+// NULL.
 void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n);
 
-// ---- unify.c: is this nest an instance of that description?
+// ---- unify.c: whether a nest is an instance of a description
 
 // The position of a tile: the physical position of its first element, and the physical step along each of its dimensions.
 typedef struct nw_window {
@@ -79,9 +84,9 @@ typedef struct nw_window {
 
 typedef struct nw_match {
   const nw_stmt *block;
-  const nw_expr *where; // a condition around the whole nest; NULL is none
+  const nw_expr *where; // a condition around the whole nest; NULL if there is none
   nw_window window[NW_MAX_TILES]; // by argument
-  // If it does not match: the parts that differ, as heap text, and the statement.
+  // If the nest does not match: the parts that differ, as heap texts, and the statement that contains them.
   char *expected, *found;
   const nw_stmt *at;
 } nw_match;

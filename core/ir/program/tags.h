@@ -1,12 +1,12 @@
-// Pragmas of loops and annotations of stages. Each key is a row; every key is used by the runtime or a pass.
+// Pragmas of loops and annotations of stages. Each key is a row, and is used by the runtime or by a pass.
 #pragma once
 #include "ir/text/lines.h"
 
 typedef struct nw_tag_row {
   const char *key;
-  bool loop, stage; // whether it applies to loops, to stages
-  const char *choices; // choices of a word, "static|dynamic"; NULL: any line of text, or a number
-  int64_t most; // largest number, from 1; 0: a word or text
+  bool loop, stage; // true if it applies to loops, to stages
+  const char *choices; // the words that are allowed, "static|dynamic"; NULL: any line of text, or a number
+  int64_t most; // the largest number that is allowed (the least is 1); 0 if the value is a word or a text
   bool parallel; // only for parallel loops
   const char *doc; // its meaning, and what uses it
 } nw_tag_row;
@@ -17,10 +17,11 @@ const nw_tag_row *nw_tag_row_find(const char *key);
 const char *nw_tag_wants(const nw_tag_row *row); // "a whole number of at least 1", "static or dynamic", ...
 bool nw_tag_fits(const nw_tag_row *row, const nw_tag *t); // true if the value is valid for the key
 
-const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL: not set
+const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if it is not set
 bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // replaces a tag with the same key
 bool nw_tag_drop(nw_stmt *s, const char *key);
-// Iterations that a parallel loop hands out at a time: 0: fixed parts; positive: in turn; negative: to any free thread.
+// How a parallel loop gives iterations to threads. 0: each thread gets a fixed part. n > 0: pieces of n iterations, to
+// the threads in turn. n < 0: pieces of -n iterations, each to any free thread.
 NW_API int64_t nw_chunk_of(const nw_stmt *loop);
 bool nw_same_tags(const nw_stmt *a, const nw_stmt *b);

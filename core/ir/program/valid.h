@@ -1,15 +1,17 @@
-// The invariants of a program, checked in one place: nw_program_freeze aborts on a flaw, the parser reports it.
+// The invariants of a program, checked in one place. If one is violated (a flaw), nw_program_freeze fails, and the
+// parser reports an error.
 #pragma once
 #include "ir/program/program.h"
 
 typedef struct nw_flaw {
-  int at; // id of the statement or buffer, 0 elsewhere
+  int at; // id of the statement or buffer with the flaw, or 0
   char text[240];
 } nw_flaw;
 
-// False if p is valid; otherwise the first flaw, in the order of the text.
+// False if p is valid; otherwise true, and *out has the first flaw in the order of the text.
 bool nw_program_flaw(const nw_program *p, nw_flaw *out);
-// True if `s` is a valid name in the text form: letters, digits, _ and, inside, single . / @; not and, or, not, true, ...
+// True if `s` is a valid name in the text form: letters, digits, _ and, between them, single . / @. Reserved words such
+// as and, or, not, true are not names.
 bool nw_name_ok(const char *s);
 // Normalizes the allocations before p is frozen (alloc.c).
 void nw_settle_allocs(nw_program *p);

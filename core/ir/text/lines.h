@@ -1,4 +1,5 @@
-// A program as lines of text in pieces with a meaning, and the writers that turn lines into plain text, ANSI or HTML.
+// A program as lines of text. A line consists of pieces that each have a kind; writers turn lines into plain text, ANSI
+// or HTML.
 #pragma once
 #include "ir/program/program.h"
 
@@ -16,15 +17,15 @@ typedef enum nw_piece_kind {
 
 typedef struct nw_piece {
   nw_piece_kind kind;
-  size_t at, n; // in nw_lines.text
+  size_t at, n; // position and length in nw_lines.text
 } nw_piece;
 
 typedef struct nw_line {
-  int indent, width; // columns, the width without the indent
-  int piece, npieces; // in nw_lines.piece
-  int stmt, step; // 0 if the line belongs to no statement
+  int indent, width; // in columns; the width does not include the indent
+  int piece, npieces; // first piece in nw_lines.piece, and number of pieces
+  int stmt, step; // ids of its statement and step; 0 if the line belongs to no statement
   const char *remark; // or NULL
-  char gutter; // ' ' unchanged, '+' and '-'; 0 in a listing without a gutter
+  char gutter; // '+' added, '-' removed, ' ' unchanged; 0 in a listing without a gutter
 } nw_line;
 
 typedef struct nw_lines {
@@ -42,7 +43,7 @@ bool nw_lines_same(const nw_lines *a, int i, const nw_lines *b, int j);
 void nw_lines_write(nw_str *out, const nw_lines *l, nw_style style);
 void nw_lines_free(nw_lines *l);
 
-void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); // print.c: the one walk
+void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); // print.c
 
 char *nw_loop_header(const nw_program *p, const nw_stmt *s); // print.c: "for i_o in 0..32"; heap
 

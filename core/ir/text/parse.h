@@ -15,57 +15,57 @@ typedef enum nw_token_kind {
 
 typedef struct nw_token {
   nw_token_kind kind;
-  const char *s; // in the text
+  const char *s; // position in the text
   int n;
   int line, column; // from 1
-  int indent; // of its line, in spaces
+  int indent; // indentation of its line, in spaces
 } nw_token;
 
 typedef struct nw_parser {
   nw_ctx *ctx;
   nw_pool *pool;
-  nw_program *p; // NULL if a single expression is parsed: then a LOAD is an error
+  nw_program *p; // NULL if a single expression is parsed; then a LOAD is an error
   const char *at, *line_start;
   int line, indent;
   nw_token tok; // the token not yet consumed
   bool failed;
-  int depth, nodes; // of the expression being parsed
-  int *line_of, lines; // by id, for flaws that are found only in the whole program
+  int depth, nodes; // depth and number of nodes of the expression that is being parsed
+  int *line_of, lines; // the line of each id, for errors that are found only in the whole program
 } nw_parser;
 
-// Input may be arbitrary, so nesting and sizes are limited.
+// Limits on nesting and sizes, since the input may be arbitrary.
 enum {
-  NW_PARSE_BYTES = 1 << 24, // of a text
+  NW_PARSE_BYTES = 1 << 24, // size of a text
   NW_PARSE_NAME = 2000, // characters of a name
-  NW_PARSE_DEPTH = 100, // parentheses
+  NW_PARSE_DEPTH = 100, // nested parentheses
   NW_PARSE_NODES = 2000, // operations in one expression
-  NW_PARSE_LIST = 64, // indices, dimensions, block variables
-  NW_PARSE_TABLE = 1024, // sizes, facts, buffers
+  NW_PARSE_LIST = 64, // indices, dimensions or block variables in a list
+  NW_PARSE_TABLE = 1024, // sizes, facts and buffers
 };
 
 // ---- lexer
 bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); // false: the text is too long
 void nw_next(nw_parser *ps);
 bool nw_token_is(const nw_token *t, const char *text); // true if it is this word or sign
-bool nw_at(const nw_parser *ps, const char *text); // the token not yet consumed is
-bool nw_follows(const nw_parser *ps, const char *text); // true if the token after it is
+bool nw_at(const nw_parser *ps, const char *text); // true if the next token is this word or sign
+bool nw_follows(const nw_parser *ps, const char *text); // the same for the token after the next one
 bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);
 const char *nw_expect_name(nw_parser *ps, const char *what); // interned in the pool
-bool nw_end_line(nw_parser *ps); // the end of the text counts as one
-// true if it is the keyword of a line, not a buffer that is stored to
+bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the text counts as one
+// true if the next token is this keyword of a line, not a buffer that is stored to
 bool nw_begins(const nw_parser *ps, const char *word);
-bool nw_accept_word(nw_parser *ps, const char *word); // the same, consumed
-bool nw_token_text(const nw_parser *ps, char *out, size_t room); // of a name that fits
-bool nw_opens_body(nw_parser *ps, int indent); // `:`, and a line indented deeper
-void nw_note_line(nw_parser *ps, int id, const nw_token *at); // of a statement or buffer
-// NULL, with the first error in the context: "line:column: expected ..., found ...".
+bool nw_accept_word(nw_parser *ps, const char *word); // consumes such a keyword
+bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the name if it fits
+bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented deeper
+void nw_note_line(nw_parser *ps, int id, const nw_token *at); // records the line of a statement or buffer
+// These return NULL, and leave the first error in the context: "line:column: expected ..., found ...".
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
 void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
     NW_PRINTF(3, 4); // NW_ELIMIT: a limit was exceeded
 
-// ---- expressions. The second form checks the type: `lanes` 0 takes any.
+// ---- expressions; nw_parse_typed also checks the type
 const nw_expr *nw_parse_expr(nw_parser *ps);
 const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what);
 // A list up to the sign `close`, which is consumed; false after an error. `out` has room for NW_PARSE_LIST.
@@ -77,5 +77,5 @@ bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); 
 nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind); // a new statement for this line
 bool nw_parse_tables(nw_parser *ps);
 const char *nw_parse_string(nw_parser *ps); // a string token without its escapes
-bool nw_parse_tags(nw_parser *ps, nw_stmt *s); // none, or `with` and a list
+bool nw_parse_tags(nw_parser *ps, nw_stmt *s); // reads `with` and a list of tags, if present
 nw_stmt *nw_parse_block(nw_parser *ps);

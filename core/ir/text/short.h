@@ -1,4 +1,4 @@
-// A block in readable form: the body with the enclosing loops in place of the block's own variables.
+// A block in readable form: its body in terms of the enclosing loops instead of the block's own variables.
 #pragma once
 #include "ir/program/program.h"
 
@@ -6,7 +6,8 @@ typedef struct nw_short_block {
   char *where; // the guard, simplified; NULL if there is none or it always holds
   int n;
   char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one per target; an arg-reduction is one line
-  char *comment; // where the init runs, and the block's name if no target has it; "" if nothing
+  // where the init runs, and the block's name if no target has that name; "" if there is nothing to state
+  char *comment;
 } nw_short_block;
 
 // The path ends in the block.
