@@ -72,7 +72,7 @@ bool nw_var_kind_parse(const char *text, nw_var_kind *out) {
   return word_in(var_kinds, NW_COUNT(var_kinds), text, &i) && (*out = (nw_var_kind)i, true);
 }
 
-// ---- where a reduction starts from
+// ---- initial values of reductions
 
 static int64_t greatest(nw_dtype t) {
   int bits = 8 * nw_dtype_bytes(t);
@@ -89,8 +89,8 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// Minimum and maximum start from the opposite end of the type: infinity for floats. For an arg-reduction, component 1 is the index;
-// the components of the other reductions are alike.
+// Minimum and maximum start from the opposite end of the type, which is an infinity for floats. For an arg-reduction,
+// component 1 is the index; in other reductions all components have the same identity.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;
   bool arg = c == NW_ARGMIN || c == NW_ARGMAX;

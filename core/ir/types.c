@@ -39,8 +39,9 @@ static nw_dtype signed_of_bytes(int bytes) {
 
 static nw_dtype wider(nw_dtype a, nw_dtype b) { return dtypes[a].bytes >= dtypes[b].bytes ? a : b; }
 
-// bool gives way to everything; an integer to a float of any width; f16 with bf16 meets in f32; a signed and an unsigned
-// integer meet in the signed one if it is wider, else in the next wider signed one (there is no u64, so i64 suffices).
+// bool with another dtype gives that dtype. An integer with a float gives the float, whatever its width. f16 with bf16
+// gives f32. A signed and an unsigned integer give the signed dtype if it is wider, else the next wider signed dtype
+// (i64 is enough, since there is no u64).
 nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
   if (a == b || b == NW_BOOL) return a;
   if (a == NW_BOOL) return b;

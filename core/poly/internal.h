@@ -261,7 +261,7 @@ isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); /
 // true if the origin is the same, and both or neither are an init
 bool nw_site_same_work(const nw_site *a, const nw_site *b);
 
-// ---- index.c: finds the accesses and sites for a question without a walk over the whole program, in the order of the text
+// ---- index.c: finds accesses and sites without a walk over the whole program, in the order of the text
 void nw_model_index(nw_model *m);
 nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
 nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // sites that do the same work; s may be of another model
@@ -288,7 +288,7 @@ nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **ba
 
 // ---- parts.c: groups of loops and variables of a site that depend on each other
 typedef struct nw_part {
-  uint64_t loops, vars; // as bits; bit 0 of loops is loop `from`
+  uint64_t loops, vars; // as bits; only loops from number `from` on
 } nw_part;
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
 // its conditions except the bounds of the loops; the caller frees the vector

@@ -1,8 +1,8 @@
-// What the user writes: any op on operands of any dtype. Types are checked here, and operands promoted, before a typed
-// constructor sees them. docs/language.md, "Types and promotion", states these rules.
+// Applies an op to operands of any dtype, as the user writes it. Types are checked and operands are promoted here,
+// before a typed constructor gets them. docs/language.md, "Types and promotion", states these rules.
 //
-// A constant of type i64 or f64 is a literal: it gets the dtype of the operands that are not literals. Constants of other
-// dtypes were given theirs on purpose and promote like everything else.
+// A constant of type i64 or f64 is a literal: it gets the dtype of the operands that are not literals. A constant of
+// another dtype was given that dtype on purpose, so it promotes like any other operand.
 #include "ir/expr/fold.h"
 
 #define MAX_OPERANDS 3
@@ -18,7 +18,7 @@ typedef struct operands {
   int n;
   const nw_expr *at[MAX_OPERANDS];
   bool literal[MAX_OPERANDS],
-      constant[MAX_OPERANDS]; // as written: importing them into the pool simplifies them
+      constant[MAX_OPERANDS]; // as the user wrote them, since importing them into the pool simplifies them
 } operands;
 
 static bool any_float_literal(const operands *o) {
@@ -86,8 +86,8 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
-// An expression of a non-constant operand keeps its dtype, whatever it simplifies to: B(i)*0 of i64 would be taken for a
-// literal, so it is not simplified until the program is made.
+// An expression with a non-constant operand keeps its dtype even if it simplifies to a constant. B(i)*0 of i64 would
+// become a literal, so it is not simplified until the program is made.
 static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
   const nw_expr *e = nw_make(o->pool, op, type, n, at);
   bool constant = true;
@@ -114,7 +114,7 @@ static const nw_expr *divide_by_zero(const operands *o) {
                  nw_op_name(o->op));
 }
 
-// Bools count as i32 under + - *, and nowhere else.
+// Bool operands become i32 in + - *; other numeric ops reject them.
 static const nw_expr *apply_numeric(operands *o) {
   nw_dtype t = meet(o);
   bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;
@@ -199,7 +199,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));
 }
 
-// Lazy choice: only the branch taken is evaluated. The branches promote like operands of +, but bools stay bools.
+// Lazy: only the selected branch is evaluated. The branches promote like operands of +, but bools stay bools.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

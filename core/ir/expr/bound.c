@@ -1,6 +1,7 @@
-// The least value of a sum, by elimination. The innermost atom is replaced by a bound that uses outer variables only,
-// until a constant is left; where there are several bounds to choose from (a loop's, a fact's, either side of a max) each
-// is tried and the best kept. A goal is a sum over a positive denominator, so that x // c may stand for a bound on x/c.
+// The least value of a sum, by elimination. The innermost atom is replaced by a bound that uses only outer variables,
+// until only a constant remains. If there are several bounds (of a loop, of a fact, either side of a max), each is
+// tried and the best result is kept. A goal is a sum divided by a positive denominator, so that x // c can be replaced
+// by a bound on x/c.
 //
 // The search is incomplete and bounded by a number of steps, never by time: the same question has the same answer.
 #include "ir/expr/bound.h"
@@ -24,9 +25,10 @@ typedef struct search {
 
 static bool lower(search *q, goal *g, int depth, int64_t *out);
 
-// ---------------------------------------------------------------- which atom goes next
+// ---------------------------------------------------------------- choice of the next atom
 
-// The innermost; at the same depth an atom that is not a variable, since splitting x // c gives x.
+// Picks the innermost atom. At the same depth it prefers an atom that is not a variable, since splitting x // c gives
+// x.
 static int pick(const search *q, const nw_sum *s) {
   int best = 0, best_rank = -1000;
   for (int i = 0; i < s->n; i++) {
@@ -75,16 +77,17 @@ static bool lower_by_constant(search *q, goal *g, int t, int64_t bound, int dept
   return !__builtin_mul_overflow(g->sum.term[t].coef, bound, &c) && lower_replaced(q, g, t, 1, 0, NULL, c, depth, out);
 }
 
-// Keeps the better of two bounds. By pointer: v is written by the call that gives `found`.
+// Keeps the better of two bounds. v is a pointer because the call that computes `found` also writes *v.
 static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
   if (!found) return had;
   if (!had || *v > *best) *best = *v;
   return true;
 }
 
-// ---------------------------------------------------------------- one kind of atom after another
+// ---------------------------------------------------------------- bounds of each kind of atom
 
-// A constant bound of an expression within the search: its least value for sign 1, minus its greatest for -1.
+// A constant bound of an expression within the search: its least value if sign is 1, or minus its greatest value if
+// sign is -1.
 static bool constant_bound(search *q, const nw_expr *e, int sign, int64_t *out) {
   goal g = {.den = 1};
   nw_sum_init(&g.sum, q->r->pool, NW_INDEX);
@@ -101,7 +104,7 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
   return constant_bound(q, e, 1, &v) && v >= bound;
 }
 
-// A constant bound of a variable, moved to the next multiple of what divides the variable.
+// A constant bound of a variable, rounded to a multiple of the variable's known divisor.
 static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
   int64_t m = nw_known_divisor(q->r, &(nw_term){1, var}), v;
   if (m <= 1 || !nw_is_int(bound, &v) || llabs(v / 2) > INT64_MAX / 2 - m) return bound;
@@ -117,7 +120,8 @@ static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
 }
 
-// k*(x // c), x = multiples of c + rest: c*(x // c) is the multiples + c*(rest // c), and the rest has constant bounds.
+// Bounds k*(x // c) for x = multiples of c + rest: c*(x // c) is the multiples + c*(rest // c), where the rest has
+// constant bounds.
 static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t scale, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -168,9 +172,9 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Multiplied by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. A goal >= 0 stays one if d - 1 is added,
-// since the goal's value is an integer. Other bounds are not used for symbolic divisors, except that a quotient of x >= 0
-// is not negative.
+// Multiplies the goal by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. To prove that the goal is >=
+// 0, d - 1 may be added, since the goal's value is an integer. The only other bound that is used for a symbolic divisor
+// is that a quotient of x >= 0 is not negative.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   const nw_expr *x = v.atom->arg[0], *d = v.atom->arg[1];
@@ -209,7 +213,7 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Either a or b bounds the term, or only both together.
+// Bounds the term by a or b: either one is sufficient (`either`), or both bounds are needed.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -222,7 +226,7 @@ static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *
   return fb;
 }
 
-// The term with one branch of its select, where the select's condition holds.
+// Bounds the term with one branch of its select, under the condition of that branch.
 static bool lower_branch(search *q, goal *g, int t, const nw_expr *cond, const nw_expr *e, int depth, int64_t *out) {
   nw_ranges r = *q->r;
   search inner = *q;
@@ -273,7 +277,8 @@ static const nw_expr *product_without(nw_pool *p, const nw_vec *f, int skip) {
   return e;
 }
 
-// v*rest with rest >= 0 is bounded by v's bound times rest; else a product of constant bounds that are not negative.
+// If rest >= 0, v*rest is bounded by the bound of v times rest; otherwise by a product of constant bounds that are not
+// negative.
 static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -338,7 +343,8 @@ static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
   return 0;
 }
 
-// With a fact f*atom + rest >= 0 of the sign of the goal's term k*atom: |f|*goal - |k|*fact has no atom, and bounds the goal.
+// Uses a fact f*atom + rest >= 0 in which f has the sign of k in the goal's term k*atom: |f|*goal - |k|*fact does not
+// contain the atom, and bounds the goal.
 static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int depth, int64_t *out) {
   int64_t k = g->sum.term[t].coef, f = coef_of(fact, g->sum.term[t].atom);
   if (f == 0 || (f > 0) != (k > 0) || k == INT64_MIN || f == INT64_MIN) return false;

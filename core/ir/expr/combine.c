@@ -1,4 +1,4 @@
-// How a reduction combines one more contribution.
+// Expressions for the combination of a reduction's value with one more contribution.
 #include "ir/program/program.h"
 
 static const nw_op combiner_op[] = {
@@ -8,7 +8,7 @@ static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { re
 
 static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
 
-// True when value b must replace value a whatever their indices.
+// True if value b must replace value a for any indices.
 static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
   const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
   if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
@@ -37,7 +37,7 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   return nw_select(p, take, term[which], old[which]);
 }
 
-// ---- reductions over nothing
+// ---- empty reductions
 
 const nw_expr *nw_over_nothing(nw_pool *p, const nw_stmt *block) {
   const nw_expr *any = NULL;
@@ -55,7 +55,8 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// True if the loop runs only along the reduction. A loop that also selects the element only changes where the reduction begins.
+// True if the loop runs only along the reduction. A loop that also selects the element changes only where the reduction
+// begins.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

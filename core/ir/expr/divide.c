@@ -1,5 +1,5 @@
-// Floor division, modulo and comparison of index expressions, treated as sums. Index arithmetic is assumed not to overflow;
-// nothing here holds for integers that wrap.
+// Floor division, modulo and comparison of index expressions, treated as sums. Index arithmetic is assumed not to
+// overflow; these rules do not hold for integers that wrap.
 #include "ir/expr/fold.h"
 
 static int64_t terms_gcd(const nw_sum *s, int64_t g) {
@@ -7,14 +7,14 @@ static int64_t terms_gcd(const nw_sum *s, int64_t g) {
   return g;
 }
 
-// Divides the sum's coefficients by g, which divides them all, and its constant rounding down.
+// Divides the coefficients of a sum by g, a common divisor, and its constant with rounding down.
 static void divide_terms(nw_sum *s, int64_t g) {
   for (int i = 0; i < s->n; i++) s->term[i].coef /= g;
   s->constant = nw_floordiv_i64(s->constant, g);
 }
 
-// Moves what is a multiple of c from r to q: r_before == c*q + r_after, constant of r in 0..c-1, its coefficients
-// smaller than c.
+// Moves multiples of c from r to q, so that r_before == c*q + r_after. The constant of r is then in 0..c-1, and its
+// coefficients are smaller than c.
 static bool take_multiples(nw_sum *r, nw_sum *q, int64_t c) {
   bool any = false;
   for (int i = 0; i < r->n; i++) {
@@ -60,7 +60,7 @@ static const nw_expr *remainder_of(nw_sum *r, int64_t c, int64_t g) {
   return nw_add(p, nw_mul(p, nw_index(p, g), rest), nw_index(p, low));
 }
 
-// (c*x + y) // c is x + y // c; (c*x + y) % c is y % c; a common factor of dividend and divisor goes.
+// (c*x + y) // c is x + y // c, and (c*x + y) % c is y % c. A common factor of dividend and divisor is removed.
 static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t c) {
   bool changed = take_multiples(r, q, c);
   if (op == NW_OP_FLOORMOD && open_modulos(r, c)) changed = true;
@@ -69,7 +69,7 @@ static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t
   return op == NW_OP_FLOORDIV ? quotient(r, q, c, g) : remainder_of(r, c, g);
 }
 
-// The rest of a product without one factor d; NULL if d is not a factor.
+// A product without one factor d; NULL if d is not a factor.
 static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr *d) {
   if (e == d) return nw_index(p, 1);
   if (e->op != NW_OP_MUL) return NULL;
@@ -79,7 +79,7 @@ static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr
   return rest ? nw_mul(p, rest, e->arg[1]) : NULL;
 }
 
-// (d*x + y) // d is x + y // d, for a symbolic d too.
+// (d*x + y) // d is x + y // d also for a symbolic d.
 static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_expr *d) {
   nw_pool *p = r->pool;
   bool changed = false;
@@ -97,7 +97,7 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
   return nw_sum_expr(q);
 }
 
-// The constant of a dividend is brought into 0..c - 1, which must not leave the range of indices.
+// The constant of a dividend is changed to be in 0..c - 1; the result must stay in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
 // An exact expression may wrap if its terms are combined in another way: max(x, 12) - 15 is exact, and
@@ -133,7 +133,7 @@ static int count_terms(nw_pool *p, const nw_expr *e, bool *constant) {
   return s.n;
 }
 
-// One part of s as a sum of its own: its positive terms, or its negative ones with their signs changed.
+// One part of s as a separate sum: its positive terms, or its negative terms with their signs changed.
 static const nw_expr *side(const nw_sum *s, int sign, int64_t constant) {
   nw_sum part;
   nw_sum_init(&part, s->pool, NW_INDEX);
@@ -152,8 +152,8 @@ static bool has_sign(const nw_sum *s, int sign) {
   return false;
 }
 
-// s + k (op) 0 as a comparison: positive terms on the left, negative ones on the right, the constant where it stands
-// alone, else where it is positive.
+// Writes s + k (op) 0 as a comparison with the positive terms on the left and the negative ones on the right. The
+// constant is on the side that has no terms, otherwise on the side where it is positive.
 static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   int64_t k = s->constant;
   bool left = !has_sign(s, 1) || (has_sign(s, -1) && k > 0);

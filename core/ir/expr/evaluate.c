@@ -9,7 +9,7 @@ static bool variable(const nw_point *at, const char *name, int64_t *out) {
 
 static bool eval(const nw_expr *e, const nw_point *at, int64_t *out, bool *wraps);
 
-// `all` and `any`: one side can decide alone.
+// Evaluates `all` and `any`, whose result may be known from one side alone.
 static bool logic(const nw_expr *e, const nw_point *at, int64_t *out, bool *wraps) {
   int64_t a = 0, b = 0, stop = e->op == NW_OP_OR;
   bool ka = eval(e->arg[0], at, &a, wraps), kb = eval(e->arg[1], at, &b, wraps);

@@ -1,15 +1,15 @@
 // Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor with that many
-// elements cannot exist. Data arithmetic wraps. Rewrites that treat an expression as exact integers, such as x*2 // 2
-// to x, check it here first.
+// elements cannot exist. Data arithmetic wraps. A rewrite that treats an expression as exact integers, such as x*2 // 2
+// to x, first checks here that it is exact.
 //
 // A value read from data can be any value of its type; an expression of it is exact only if its range, derived
-// from the types alone, fits. The ranges of loops and sizes are not known here: each is below 2^47, as addresses are, and
-// index arithmetic as a whole below 2^62. This does not apply to a variable times a large constant: addresses have no such
-// products, and the constant may be a factor that came from data.
+// from the types alone, fits. The ranges of loops and sizes are not known here. Each is assumed to be below 2^47, like
+// addresses, and all index arithmetic below 2^62. A variable times a large constant is excluded: addresses have no such
+// products, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)
-#define LARGEST 200 // operations; a larger expression of data is assumed to wrap
+#define LARGEST 200 // number of operations; a larger expression of data is assumed to wrap
 #define INDEX ((__int128)1 << 62)
 #define LARGE_FACTOR (INT64_C(1) << 31)
 
@@ -33,7 +33,7 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
-// True if the value of e is index arithmetic, and not one of its operands or a multiple by a large constant.
+// True if e is index arithmetic; false if its value may be that of an operand, or a multiple by a large constant.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));
@@ -72,7 +72,7 @@ static bool exact(const nw_expr *e, span *out) {
   switch (e->op) {
   case NW_OP_INT: *out = (span){e->i, e->i}; return true;
   case NW_OP_VAR: *out = e->type.dtype == NW_INDEX ? (span){-VARIABLE, VARIABLE} : type; return true;
-  case NW_OP_CAST: // independent of the operand: the value is one of its type
+  case NW_OP_CAST: // the value is in the range of its type, whatever the operand is
     if (nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) || e->arg[0]->type.dtype == NW_BOOL) {
       a = of_dtype((nw_dtype)e->arg[0]->type.dtype);
       if (a.lo >= type.lo && a.hi <= type.hi) *out = a;

@@ -1,4 +1,5 @@
-// Sums in plain 64-bit arithmetic: what would overflow fails instead of wrapping, since bounds must mean something.
+// Sums in plain 64-bit arithmetic: an operation that would overflow fails instead of wrapping, since bounds must be
+// correct.
 #include "ir/expr/bound.h"
 
 #define MAX_EXPANSION 256
@@ -31,14 +32,14 @@ static int count_terms(const nw_expr *e) {
   return e->op == NW_OP_ADD || e->op == NW_OP_SUB ? count_terms(e->arg[0]) + count_terms(e->arg[1]) : 1;
 }
 
-// How many terms the product has when multiplied out, as far as MAX_EXPANSION.
+// The number of terms that the product has after it is multiplied out; counted only up to MAX_EXPANSION.
 static int expansion(const nw_expr *e) {
   if (e->op != NW_OP_MUL) return count_terms(e);
   int a = expansion(e->arg[0]), b = a < MAX_EXPANSION ? expansion(e->arg[1]) : 1;
   return a * b < MAX_EXPANSION ? a * b : MAX_EXPANSION;
 }
 
-// (a + b)*c as a*c + b*c. What would become too many terms stays a product.
+// Adds (a + b)*c as a*c + b*c. A product that would become too many terms stays a product.
 static bool expand_product(nw_sum *s, int64_t coef, const nw_expr *e) {
   const nw_expr *f = expansion(e) < MAX_EXPANSION ? sum_factor(e) : NULL;
   if (!f) return nw_sum_add_term(s, coef, e);

@@ -1,4 +1,5 @@
-// Facts besides ranges, in the form that the search for bounds uses; and the position of an expression in the ranges.
+// Facts other than ranges, in the form that the search for bounds uses; and the position of an expression in the
+// ranges.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t) {
   return k;
 }
 
-// A sum of multiples of g that is at least -c is at least -c rounded up to a multiple of g.
+// If a sum of multiples of g is at least -c, it is at least -c rounded up to a multiple of g.
 static void tighten(const nw_ranges *r, nw_sum *s) {
   int64_t g = 0, low;
   for (int i = 0; i < s->n; i++) g = nw_gcd(g, nw_known_divisor(r, &s->term[i]));
@@ -77,7 +78,7 @@ static void read_fact(nw_facts *f, const nw_expr *cond) {
   if (cond->op == NW_OP_EQ) add_fact(f, b, a, 0);
 }
 
-// nw_sum holds its first terms inside itself, so the array must not move once facts are in it.
+// nw_sum contains its first terms, so the array must not move after facts are in it.
 void nw_facts_read(nw_facts *f, const nw_ranges *r) {
   int room = 0;
   *f = (nw_facts){.r = r};

@@ -1,5 +1,5 @@
 // A product that is only added or subtracted is rounded once, together with the sum: a*b + c, a*b - c and
-// c - a*b become fma. Lowering does this, and a step that combines expressions reports where the rounding changes.
+// c - a*b become fma. Lowering does this, and a step that combines expressions reports that the rounding changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
 

@@ -27,7 +27,7 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
   nw_sum_init(&s, p, (nw_dtype)args[0]->type.dtype);
   nw_sum_add(&s, op == NW_OP_NEG ? -1 : 1, args[0]);
   if (n == 2) nw_sum_add(&s, op == NW_OP_SUB ? -1 : 1, args[1]);
-  // Index arithmetic is exact, so a number that does not fit must not become part of it.
+  // Index arithmetic is exact, so a number that does not fit in 64 bits must not become part of it.
   bool stays = s.wraps && nw_is_index(args[0]);
   const nw_expr *e = stays ? nw_raw(p, op, args[0]->type, n, args) : nw_sum_expr(&s);
   nw_sum_free(&s);
@@ -52,7 +52,7 @@ static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *c
   }
 }
 
-// ---------------------------------------------------------------- and, or: flat, left to right, without repetition
+// ---------------------------------------------------------------- and, or: flattened, in order, without repetition
 
 static void add_clauses(nw_vec *v, nw_op op, const nw_expr *e) {
   if (e->op == op || (is_logic((nw_op)e->op) && NW_MUTATED(logic_mixed))) {
@@ -83,7 +83,8 @@ static bool all_broadcast(int n, const nw_expr *const *args) {
   return n > 0;
 }
 
-// A value that is the same in every lane is computed once. Except for math functions: a vector form may round differently.
+// A value that is the same in every lane is computed once. Math functions are excluded, since a vector form may round
+// differently.
 static const nw_expr *fold_broadcast(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   if (nw_op_has(op, 'M') || op == NW_OP_LOAD || op == NW_OP_REDUCE || op == NW_OP_RAMP || op == NW_OP_BROADCAST ||
       n > 3 || !all_broadcast(n, args))
@@ -113,9 +114,10 @@ static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw
   return nw_ramp(p, nw_mul(p, base_of(a), base_of(b)), nw_mul(p, stride_of(p, a), base_of(b)), lanes);
 }
 
-// ---------------------------------------------------------------- all of it
+// ---------------------------------------------------------------- all ops
 
-// Operands of a commutative op are sorted. Except floats: users find their product as they wrote it.
+// True if the operands of a commutative op must be swapped. Floats are not sorted, so that users see a product as they
+// wrote it.
 static bool out_of_order(nw_op op, const nw_expr *const *a) {
   if (!nw_op_has(op, 'K') || is_logic(op) || nw_dtype_is_float((nw_dtype)a[0]->type.dtype)) return false;
   return nw_compare(a[0], a[1]) > 0;

@@ -1,4 +1,4 @@
-// Typed constructors: operands already have the type the op wants. NULL in, NULL out.
+// Typed constructors: operands already have the type that the op requires. A NULL operand gives NULL.
 #include "ir/expr/fold.h"
 #include <math.h>
 
@@ -97,7 +97,7 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
   return nw_intern(p, &head, a);
 }
 
-// base, base + stride, ...; a stride of 0 makes it a broadcast, one lane the base itself.
+// The vector base, base + stride, ... With a stride of 0 it is a broadcast; with one lane it is the base itself.
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes) {
   const nw_expr *a[2];
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;
@@ -149,8 +149,8 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }
 
-// e converted: integers wrap, a float becomes an integer by truncation and saturation (NaN gives 0), floats
-// round to nearest even.
+// Converts e. Integers wrap; a float becomes an integer by truncation and saturation, and NaN gives 0; floats round to
+// nearest even.
 const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e) {
   return e ? nw_make(p, NW_OP_CAST, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e) : NULL;
 }

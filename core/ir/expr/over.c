@@ -1,5 +1,6 @@
 // The least and greatest value of an expression when some variables run through their ranges, as an expression in the
-// others. NULL stands for no bound; max(no lower bound, 0) has one all the same, which is what makes clamped gathers work.
+// other variables. NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers
+// need that.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -33,14 +34,14 @@ static bool is_positive(const over *o, const nw_expr *e) {
   return nw_is_index(e) && nw_prove(o->r, nw_lt(o->r->pool, nw_index(o->r->pool, 0), e));
 }
 
-// Division by a positive divisor that stays fixed grows with the dividend.
+// A quotient by a positive, fixed divisor grows with the dividend.
 static const nw_expr *bound_quotient(const over *o, const nw_expr *e, int sign) {
   if (uses_over(o, e->arg[1]) || !is_positive(o, e->arg[1])) return NULL;
   const nw_expr *x = bound(o, e->arg[0], sign);
   return x ? nw_floordiv(o->r->pool, x, e->arg[1]) : NULL;
 }
 
-// Within one period x % c is x less a fixed multiple of c; otherwise it may be anything from 0 to c - 1.
+// Within one period, x % c is x minus a fixed multiple of c; otherwise it may be any number from 0 to c - 1.
 static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign) {
   nw_pool *p = o->r->pool;
   const nw_expr *c = e->arg[1];
@@ -51,7 +52,8 @@ static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign)
   return sign < 0 ? nw_index(p, 0) : nw_sub(p, c, nw_index(p, 1));
 }
 
-// For a bound below, min needs both sides and max either; above, the other way round.
+// A lower bound of min needs bounds of both sides, and a lower bound of max needs one of them; for upper bounds it is
+// the other way round.
 static const nw_expr *bound_extremum(const over *o, const nw_expr *e, int sign) {
   bool both = (e->op == NW_OP_MIN) == (sign < 0);
   const nw_expr *a = bound(o, e->arg[0], sign), *b = bound(o, e->arg[1], sign);
@@ -67,14 +69,14 @@ static bool safe_anywhere(void *env, const nw_expr *e) {
 }
 
 // Both branches are evaluated in a bound, so neither may contain a divisor that is nonzero only under the condition,
-// nor a read that may be outside.
+// nor a read that may be out of bounds.
 static const nw_expr *bound_select(const over *o, const nw_expr *e, int sign) {
   const nw_expr *a = bound(o, e->arg[1], sign), *b = bound(o, e->arg[2], sign);
   if (!nw_visit(a, safe_anywhere, (void *)o) || !nw_visit(b, safe_anywhere, (void *)o) || !a || !b) return NULL;
   return nw_make2(o->r->pool, sign < 0 ? NW_OP_MIN : NW_OP_MAX, a, b);
 }
 
-// x*y with x fixed and not negative grows with y.
+// If x is fixed and not negative, x*y grows with y.
 static const nw_expr *bound_product(const over *o, const nw_expr *e, int sign) {
   nw_pool *p = o->r->pool;
   const nw_expr *a = e->arg[0], *b = e->arg[1];
@@ -108,7 +110,7 @@ static const nw_expr *bound_atom(const over *o, const nw_expr *e, int sign) {
   }
 }
 
-// The term to replace next: the innermost variable of `over`, but first what contains it.
+// Picks the term to replace next: the innermost variable of `over`, but terms that contain it come first.
 static int pick(const over *o, const nw_sum *s) {
   int best = -1, best_rank = -1;
   for (int i = 0; i < s->n; i++) {

@@ -1,4 +1,4 @@
-// The intern table: expressions, names, and the objects behind names.
+// The intern table: expressions, names, and the objects that names stand for.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 typedef struct name_entry {
   uint64_t hash;
   const nw_symbol_class *cls;
-  void *object; // counted; NULL when the name is not defined
+  void *object; // counted; NULL if the name is not defined
   char text[];
 } name_entry;
 
@@ -119,7 +119,7 @@ const char *nw_dim_name(nw_pool *p, int d) {
   return nw_pool_name(p, name);
 }
 
-// The object behind a name, or NULL.
+// The object that a name stands for, or NULL.
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls) {
   name_entry *e = *name_slot(p, name, nw_hash_bytes(name, strlen(name)));
   if (cls) *cls = e ? e->cls : NULL;

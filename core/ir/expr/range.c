@@ -41,7 +41,7 @@ void nw_ranges_free(nw_ranges *r) {
 
 static bool sum_divides(const nw_ranges *r, const nw_sum *s, int64_t m);
 
-// True if some fact says that x is a multiple of m: x % k == 0 with m dividing k, also inside `and`.
+// True if the fact states that x is a multiple of m: x % k == 0 where m divides k, possibly inside `and`.
 static bool fact_divides(const nw_expr *fact, const nw_expr *x, int64_t m) {
   if (fact->op == NW_OP_AND) return fact_divides(fact->arg[0], x, m) || fact_divides(fact->arg[1], x, m);
   if (fact->op != NW_OP_EQ || !nw_is_const(fact->arg[1], 0)) return false;
@@ -145,7 +145,7 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
   return false;
 }
 
-// The least divisor has no absolute value in 64 bits: nw_gcd returns 1, which divides everything.
+// The least integer has no absolute value in 64 bits. For it nw_gcd returns 1, which divides every number.
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
   int64_t d;
   if (a->op == NW_OP_FLOORMOD && nw_is_int(a->arg[1], &d) && nw_is_const(b, 0) &&
@@ -195,7 +195,7 @@ bool nw_prove(const nw_ranges *r, const nw_expr *cond) { return cond && prove(r,
 
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond) { return cond && disprove(r, nw_import(r->pool, cond)); }
 
-// ---- why
+// ---- reasons
 
 static const nw_expr *bounds_of(const nw_ranges *r, const nw_expr *cond) {
   const nw_expr *all = NULL;

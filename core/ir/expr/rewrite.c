@@ -145,7 +145,7 @@ static const nw_expr *substitute(void *env, const nw_expr *var) {
   return NULL;
 }
 
-// All at once: what is put in is not substituted again.
+// Substitutes all variables at once: the inserted expressions are not substituted again.
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by) {
   substitution s = {n, vars, by};
   return nw_rewrite(p, e, substitute, NULL, &s);
@@ -155,7 +155,7 @@ const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_
   return nw_subst_n(p, e, 1, &var, &by);
 }
 
-// ---------------------------------------------------------------- looking
+// ---------------------------------------------------------------- visiting
 
 static bool visit(nw_memo *seen, const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env) {
   const nw_expr **mark = nw_memo_at(seen, e);

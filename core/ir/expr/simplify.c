@@ -1,5 +1,5 @@
-// Simplification under ranges and facts, bottom up. A branch of a select is simplified with its condition known, and so is a
-// clause of `and` that cannot fail.
+// Simplification under ranges and facts, bottom up. A branch of a select is simplified under its condition; a clause of
+// `and` that cannot fail is simplified under the clauses before it.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static bool small(simplifier *s, const nw_expr *x, int64_t g) {
   return nw_const_lower(&s->r, x, &lo) && lo >= 0 && nw_const_upper(&s->r, x, &hi) && hi < g;
 }
 
-// x = g*y + z with g dividing c and z in 0..g-1: x // c is y // (c/g), x % c is g*(y % (c/g)) + z.
+// If x = g*y + z, g divides c, and z is in 0..g-1, then x // c is y // (c/g), and x % c is g*(y % (c/g)) + z.
 static const nw_expr *divide_by_part(simplifier *s, nw_op op, const nw_sum *x, int64_t c, int64_t g) {
   nw_pool *p = s->r.pool;
   nw_sum y, z;
@@ -80,7 +80,7 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
-// Known multiples of c are split off, and if the quotient of the rest is constant, so is the rest.
+// Splits off known multiples of c, and also the remaining part if its quotient is constant.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
   nw_sum all, multiple, rest;
@@ -113,7 +113,7 @@ static const nw_expr *simplify_division(simplifier *s, const nw_expr *e) {
   return NW_BY(division_within, e->op == NW_OP_FLOORMOD ? x : nw_index(s->r.pool, 0));
 }
 
-// ---------------------------------------------------------------- the other ops
+// ---------------------------------------------------------------- other ops
 
 static const nw_expr *simplify_extremum(simplifier *s, const nw_expr *e) {
   bool min = e->op == NW_OP_MIN;
@@ -166,16 +166,16 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   return NW_BY(select_under, nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b}));
 }
 
-// True if evaluating e may fail where its value does not matter: a load may be outside, a divisor 0.
+// False for an expression that must not be evaluated if its value is not needed: a load may be out of bounds, a divisor
+// may be 0.
 static bool cannot_fail(void *env, const nw_expr *e) {
   (void)env;
   bool divides = (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !NW_MUTATED(logic_guards_divisors);
   return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
 }
 
-// The value of the right side of `and` matters only if the left is true, that of `or` only if it is false. But both sides are
-// evaluated, also where the right one does not matter: so a load or a quotient on the right may not use
-// the left condition.
+// The value of the right side of `and` matters only if the left side is true, and that of `or` only if the left side is
+// false. But both sides are always evaluated, so a load or a quotient on the right side may not rely on the left side.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
   const nw_expr *a = simplify(s, e->arg[0]);
@@ -190,7 +190,7 @@ static const nw_expr *decide(simplifier *s, const nw_expr *e) {
   if (nw_op_has((nw_op)e->op, 'C')) return simplify_comparison(s, e);
   if (!index || !nw_is_index(e) || !nw_is_exact(e->arg[0]) || !nw_is_exact(e->arg[1])) return e;
   if (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) {
-    const nw_expr *out = simplify_division(s, e); // its parts may wrap where e does not
+    const nw_expr *out = simplify_division(s, e); // its parts may wrap although e does not
     return nw_is_exact(out) ? out : e;
   }
   return e->op == NW_OP_MIN || e->op == NW_OP_MAX ? simplify_extremum(s, e) : e;
@@ -226,7 +226,7 @@ static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
   return e;
 }
 
-// The number that the facts give for e; NULL: none. A fact `M % 8 == 3` gives 3 for M % 8.
+// The number that a fact gives for e; NULL if it gives none. The fact `M % 8 == 3` gives 3 for M % 8.
 static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   if (fact->op == NW_OP_AND) {
     const nw_expr *left = number_of(fact->arg[0], e);

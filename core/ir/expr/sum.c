@@ -5,7 +5,7 @@
 
 static int64_t mul64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
-// A coefficient of an unsigned dtype counts as signed, so that x + 255 in u8 is x - 1.
+// A coefficient of an unsigned dtype is made signed, so that x + 255 in u8 is x - 1.
 static int64_t signed_wrap(nw_dtype t, int64_t v) {
   switch (nw_dtype_bytes(t)) {
   case 1: return (int8_t)v;
@@ -37,7 +37,7 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// a + b and a*b in the sum's ring; records whether a result exceeds 64 bits, or could not be negated.
+// a + b and a*b in the ring of the sum. They record in s->wraps that a result exceeds 64 bits or cannot be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
   s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;
@@ -113,7 +113,7 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// The number of factors, as far as `most`: a product shared with itself many times over has too many to count.
+// The number of factors, counted only up to `most`: a product of shared products can have too many to count.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);
@@ -139,7 +139,7 @@ static void sort_terms(nw_sum *s) {
   }
 }
 
-// ---------------------------------------------------------------- back to an expression
+// ---------------------------------------------------------------- from a sum to an expression
 
 void nw_sum_drop_zeros(nw_sum *s) {
   int n = 0;
@@ -148,7 +148,7 @@ void nw_sum_drop_zeros(nw_sum *s) {
   s->n = n;
 }
 
-// The term c*(x // c), which with x % c gives x; NULL if the sum has none. c may be symbolic.
+// The term c*(x // c), whose sum with x % c is x; NULL if the sum has no such term. c may be symbolic.
 static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   const nw_expr *x = rem->atom->arg[0], *c = rem->atom->arg[1];
   for (int i = 0; i < s->n; i++) {
@@ -190,7 +190,7 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
   return binary(s, NW_OP_MUL, nw_int(s->pool, s->dtype, coef), atom);
 }
 
-// The least number is not negated: x - least is another whole number than x + least.
+// The least integer is not negated: as whole numbers, x - least and x + least are different.
 static bool subtracted(int64_t coef) { return coef < 0 && coef != INT64_MIN; }
 
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
@@ -198,15 +198,15 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// The first term when the sum is written, chosen so that it need not begin with a minus: the first positive term, else a
-// positive constant (-1), else the first term.
+// The term that is written first, chosen so that the text does not begin with a minus if possible: the first positive
+// term, else a positive constant (-1), else the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;
   return s->constant > 0 ? -1 : 0;
 }
 
-// Larger coefficients first, then higher degree, then by name; the constant last.
+// Terms are sorted by coefficient (larger first), then by degree (higher first), then by name; the constant is last.
 const nw_expr *nw_sum_expr(nw_sum *s) {
   nw_sum_drop_zeros(s);
   join_divisions(s);
@@ -224,8 +224,8 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 // ---------------------------------------------------------------- products
 
-// Takes the common factor of all coefficients, and a sign, out of a sum, so that (2*i + 2)*j and 2*(i + 1)*j are the same
-// product: the first remaining term is positive.
+// Moves the common factor of all coefficients, and a sign, from a sum into *coef, so that (2*i + 2)*j and 2*(i + 1)*j
+// are the same product. The first term of the remaining sum is positive.
 static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);
@@ -245,7 +245,7 @@ static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   return e;
 }
 
-// Splits e into a constant and factors; a product with too many factors is kept as one.
+// Splits e into a constant and factors; a product with too many factors is kept as one factor.
 static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out) {
   if (e->op == NW_OP_INT) {
     *coef = mul64(*coef, e->i);

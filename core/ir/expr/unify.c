@@ -1,25 +1,25 @@
 // Unification of a nest with the description of an intrinsic: loops, block, body, and the positions of its tiles.
 //
-// The body determines which accesses correspond; then a pairing of the loops is searched under which every tile is a
+// The body determines which accesses correspond. Then a pairing of the loops is searched under which every tile is a
 // window of its buffer: affine, with the same position and strides in all of its accesses. Physical positions are
-// compared, so layouts count.
+// compared, so layouts matter.
 #include "ir/program/intrinsic.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
   MAX_ACCESSES = 64,
-  MAX_LOOPS = 7, // limit: every pairing is tried
-  MAX_FLIPS = 8, // limit: every way to swap operands is tried
+  MAX_LOOPS = 7, // limited because every pairing is tried
+  MAX_FLIPS = 8, // limited because every way to swap operands is tried
 };
 enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED and more: number of matching accesses
 
 typedef struct use {
   const nw_intrinsic_arg *arg;
   int n;
-  const nw_expr *const *mine, *const *theirs; // indices, in block variables of the description and of the nest
-  const char *buffer; // theirs
-  int nphysical; // its physical position: at the start of the loops, and the coefficient of each
+  const nw_expr *const *mine, *const *theirs; // indices in block variables of the description, and of the nest
+  const char *buffer; // of the nest
+  int nphysical; // its physical position: at the start of the loops, and the coefficient of each loop
   const nw_expr *base[NW_MAX_TILE_DIMS];
   int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS];
 } use;
@@ -28,7 +28,7 @@ typedef struct unify {
   const nw_program *p;
   const nw_intrinsic *in;
   nw_match *out;
-  nw_ranges r; // at the block
+  nw_ranges r; // ranges and facts at the block
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH]; // loops of the nest with more than one iteration
   int nunits;
@@ -39,10 +39,10 @@ typedef struct unify {
   int pair[NW_MAX_DEPTH]; // loop of the description -> loop of the nest
   bool used[NW_MAX_DEPTH];
   bool paired; // some pairing of the loops had the right extents
-  int reached, said; // progress of this attempt, and of the one that the message describes
+  int reached, said; // progress of this attempt, and of the attempt that the message describes
 } unify;
 
-// ---- saying what differs: of all that was tried, what went furthest; the first of those
+// ---- the message about what differs: from the first of the attempts that made the most progress
 
 static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
   nw_match *m = u->out;
@@ -67,7 +67,7 @@ static bool differs_in(unify *u, const nw_stmt *at, const char *expected, const 
   return differs(u, at, nw_xstrdup(expected), nw_xstrdup(found));
 }
 
-// As shown to the reader of the nest: in terms of loop variables.
+// The text of e in terms of loop variables, as the nest shows it.
 static char *seen(const unify *u, const nw_expr *e) {
   return nw_expr_show(nw_simplify(&u->r, nw_block_bound(u->p, u->out->block, e)));
 }
@@ -151,7 +151,7 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// If the nest owns the init, it must be the first part of the reduction, and contain all iterations before its end.
+// If the nest owns the init, it must be the first part of the reduction and contain all iterations up to its end.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
   for (int i = 0; i < b->block.nvars; i++) {
@@ -201,7 +201,7 @@ static bool same_block(unify *u) {
   return same_init(u);
 }
 
-// e without the loops of one iteration, innermost first: the begin of one may use another.
+// e without the loops of one iteration. They are replaced innermost first, since the begin of one may use an outer one.
 static const nw_expr *without_units(const unify *u, const nw_expr *e) {
   for (int i = u->nunits - 1; i >= 0; i--)
     e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
@@ -214,7 +214,7 @@ static bool uses_loops(const unify *u, const nw_expr *e) {
   return false;
 }
 
-// Conditions on outer loops become a guard of the call; other conditions are not possible in a tile.
+// Conditions on outer loops become a guard of the call; conditions on loops of the tile are refused.
 static bool take_where(unify *u, const nw_expr *cond) {
   if (!cond) return true;
   if (cond->op == NW_OP_AND) return take_where(u, cond->arg[0]) && take_where(u, cond->arg[1]);
@@ -243,7 +243,7 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
-// The operands of a sum or product may be swapped, which rounds the same: u->flips says where.
+// The operands of a sum or product may be swapped, since the rounding is the same; u->flips has the swapped ones.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   bool flip = false;
   if (nw_op_has((nw_op)mine->op, 'K')) flip = u->flips >> u->nflips++ & 1;
@@ -272,7 +272,7 @@ static bool same_body(unify *u, unsigned flips) {
   return true;
 }
 
-// ---- where the tiles lie
+// ---- positions of the tiles
 
 // The coefficients of the nest's loops in an index, and the rest.
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
@@ -303,7 +303,7 @@ static bool place_access(unify *u, use *a) {
     for (int i = 0; ok && i < u->nloops; i++)
       rest = nw_add(u->p->pool, rest, nw_mul(u->p->pool, nw_index(u->p->pool, a->coef[d][i]), u->loop[i]->loop.begin));
     a->base[d] = ok ? nw_simplify(&u->r, without_units(u, rest)) : NULL;
-    ok = ok && !uses_loops(u, a->base[d]); // a loop that begins where another stands
+    ok = ok && !uses_loops(u, a->base[d]); // fails if the begin of a loop depends on another loop
   }
   return ok;
 }
@@ -383,7 +383,7 @@ static bool same_window(const unify *u, const nw_window *a, const nw_window *b) 
   return true;
 }
 
-// A fixed stride is along the last physical dimension: strides of other dimensions are not known here.
+// A fixed stride must be along the last physical dimension: strides of other dimensions are not known here.
 static int wrong_stride(const use *a, const nw_window *w) {
   for (int d = 0; d < a->n; d++) {
     const nw_tile_dim *dim = &a->arg->dim[d];
@@ -461,7 +461,7 @@ static bool apart(unify *u) {
   return true;
 }
 
-// All ways to swap the operands of commutative operations, the plain one first.
+// Tries all ways to swap the operands of commutative operations, beginning with no swap.
 static bool match_body(unify *u) {
   for (unsigned flips = 0, ways = 1; flips < ways; flips++) {
     u->reached = flips ? OTHER_BODY : BODY;

@@ -1,5 +1,6 @@
-// Location of allocations: storage that outlives every loop is in the program's flat list, with its first and last use; the
-// rest is in the tree, around its uses. So the nesting of a program is that of its loops, however many temporaries it has.
+// Location of allocations. Storage that outlives every loop is in the program's flat list, with its first and last use;
+// all other storage is in the tree around its uses. So temporaries of the first kind do not make the nesting of a
+// program deeper.
 #include "ir/program/valid.h"
 #include <stdlib.h>
 
@@ -16,10 +17,10 @@ nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b) {
   return a;
 }
 
-// ---- what uses a buffer
+// ---- uses of buffers
 
 typedef struct uses {
-  int n, *row; // rows of the table of buffers, by name
+  int n, *row; // a hash table from names to rows of the table of buffers
   nw_program *p;
   int at; // the current statement of the root
 } uses;
@@ -101,7 +102,7 @@ static void find_uses(nw_program *p) {
   free(u.row);
 }
 
-// ---- into the list, and out of it
+// ---- moves into the list, and out of it
 
 static int places_of(const nw_stmt *s, const char *buffer) {
   int n = s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer);
@@ -109,7 +110,8 @@ static int places_of(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// Allocations in several places are different objects: each stays where it is.
+// True if the allocation can move to the flat list. Allocations of one buffer in several places are different objects,
+// so they stay in the tree.
 static bool outlives_loops(const nw_program *p, const nw_stmt *s, nw_buffer **b) {
   if (s->kind != NW_ALLOC) return false;
   *b = nw_find_buffer(p, s->alloc.buffer);

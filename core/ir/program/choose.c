@@ -2,12 +2,12 @@
 #include <stdlib.h>
 
 enum {
-  MOST_RESIDUES = 256, // limit for one node
-  MOST_QUESTIONS = 1 << 15, // limit for the tree; then facts are tested version by version
-  MOST_KNOWN = 8, // limit for residues at one node
+  MOST_RESIDUES = 256, // limit on the residues of one node
+  MOST_QUESTIONS = 1 << 15, // limit on the nodes of the tree; beyond it, facts are tested version by version
+  MOST_KNOWN = 8, // limit on the known residues at one node
 };
 
-// ---- facts as what the tree can ask for
+// ---- facts in the forms that the tree can test
 
 typedef enum term_kind { WITHIN, REMAINS, OTHER } term_kind;
 
@@ -23,7 +23,7 @@ typedef struct version {
   term *term;
 } version;
 
-// Facts known from the answers on the path to a node.
+// A residue that is known from the answers on the path to a node.
 typedef struct residue {
   int size;
   int64_t modulo, value;
@@ -39,7 +39,7 @@ typedef struct maker {
   int nknown;
 } maker;
 
-// coef*size + rest of a - b, where that is all there is.
+// Writes a - b as coef*size + rest; false if it is not of that form.
 static bool in_one_size(const maker *x, const nw_expr *a, const nw_expr *b, int *size, int64_t *coef, int64_t *rest) {
   const nw_expr *e = nw_sub(x->pool, a, b), *left;
   for (*size = 0; *size < x->nsizes; (*size)++)
@@ -88,7 +88,7 @@ static term term_of(const maker *x, const nw_expr *fact) {
   return t;
 }
 
-// ---- what is known of them
+// ---- evaluation of facts at a node
 
 typedef enum answer { NO, YES, OPEN } answer;
 
@@ -157,7 +157,7 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// The ends of the intervals of a size, inside the known range, sorted and unique.
+// The ends of the intervals of a size that are inside its known range, sorted and without repetition.
 static int borders(const maker *x, int n, version *const *v, int size, int64_t *out) {
   int m = 0, kept = 0;
   for (int i = 0; i < n; i++)
@@ -179,7 +179,7 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// The middle end of the size that has most; false if there is none.
+// Bisects the size that has the most ends, at the middle end; false if there is none.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;
@@ -202,7 +202,7 @@ static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   return out->number > 0 && x->nknown < MOST_KNOWN;
 }
 
-// The undecided facts of the first version.
+// The first fact of the version that is not yet decided.
 static nw_choice asking(const maker *x, const version *v) {
   nw_choice c = {.kind = NW_HOLDING};
   for (int i = 0; i < v->n; i++)
@@ -303,7 +303,7 @@ void nw_choices_free(nw_choices *t) {
   *t = (nw_choices){0};
 }
 
-// ---- looked at
+// ---- depth and text
 
 static int answers_of(const nw_choice *c) {
   if (c->kind == NW_CHOSEN) return 0;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The table has room for a power of two, here and in clones.
+// The capacity of the table is a power of two, here and in clones.
 static void grow_buffers(nw_program *p) {
   nw_buffer **all = NW_NEW_N(p->arena, nw_buffer *, p->nbuffers ? 2 * p->nbuffers : 1);
   if (p->nbuffers) memcpy(all, p->buffer, (size_t)p->nbuffers * sizeof *all);
@@ -99,7 +99,7 @@ static void map_all(map *m, int n, const nw_expr **e) {
   for (int i = 0; i < n; i++) map_one(m, &e[i]);
 }
 
-// Every expression in loop variables of s itself; not the body of a block, which has its own variables.
+// Maps every expression of s itself that uses loop variables, but not the body of a block, which has its own variables.
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ:
@@ -181,13 +181,14 @@ static void renaming_add(renaming *r, const char *var, const nw_expr *by) {
   r->by[r->n++] = by;
 }
 
-// Length of the loop's name in a path: "i.tail" is the tail of "i"; 0 when the path names no part of a loop.
+// The length of the loop's name in a path: 1 in "i.tail", the tail of "i"; 0 if the path names no part of a loop.
 static size_t stem(const char *path) {
   const char *dot = path ? strrchr(path, '.') : NULL;
   return dot ? (size_t)(dot - path) : 0;
 }
 
-// In i.main, what i.main/j.head holds of i.main/k is i.main/j.head/k; what i.main.head holds of it is i.main.head/k.
+// For example, the part of i.main/k inside i.main/j.head is named i.main/j.head/k, and the part inside i.main.head is
+// named i.main.head/k.
 const char *nw_name_below(const char *path, const char *old) {
   const char *slash = strrchr(path, '/');
   size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;

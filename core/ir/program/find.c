@@ -105,7 +105,7 @@ nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {
   return b && b->alloc ? b->alloc : find_named(p, NW_ALLOC, buffer);
 }
 
-// Most names are in one pool: then comparing pointers is sufficient.
+// Most names are in the program's pool, so pointers are compared first.
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
   for (int i = 0; name && i < p->nbuffers; i++)
     if (p->buffer[i]->name == name) return p->buffer[i];
@@ -114,7 +114,7 @@ nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
   return NULL;
 }
 
-// ---- what a block touches
+// ---- accesses of a block
 
 bool nw_block_reads(const nw_stmt *block, const char *buffer) {
   for (int t = 0; t < block->block.ntargets; t++) {
@@ -132,15 +132,15 @@ bool nw_block_writes(const nw_stmt *block, const char *buffer) {
   return false;
 }
 
-// ---- what holds at a place
+// ---- ranges and facts at a position
 
 static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {
   const nw_expr *end = nw_add(pool, s->loop.begin, s->loop.extent);
   nw_ranges_push(r, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
 }
 
-// Makes r (the caller frees it). Guards hold strictly below themselves, so the caller can test whether the condition of the
-// statement at the end of the path is needed; `path` may be NULL: sizes and facts only.
+// Makes r, which the caller frees. A guard counts only for the statements inside it, so the caller can test whether the
+// condition of the statement at the end of the path is needed. If `path` is NULL, r has only sizes and facts.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
   int last = path ? path->n - 1 : -1;
   nw_ranges_around(r, p, path);

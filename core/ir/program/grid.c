@@ -1,8 +1,8 @@
 // Loops bound to the blocks and threads of a grid, and the extent of one launch.
 //
-// A program with bound loops is a sequence of launches. If loops are bound to blockIdx, each outermost one is a launch
-// and the host runs the statements around it, in order; a nest without any is a launch of one block. Within a
-// launch, a statement outside all loops of a tag runs where that index is 0.
+// A program with bound loops is a sequence of launches. Each outermost loop that is bound to blockIdx is a launch, and
+// the host runs the statements around it in order. A nest with bound loops, none of them to blockIdx, is a launch of
+// one block. Within a launch, a statement outside all loops of a tag runs only if that index is 0.
 #include "ir/program/program.h"
 
 static bool marked(const nw_stmt *s, nw_loop_kind from, nw_loop_kind to) {

@@ -25,7 +25,7 @@ int nw_intrinsic_count(nw_ctx *c) { return table_of(c)->all.n; }
 
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i) { return table_of(c)->all.at[i]; }
 
-// The latest one of that name, or the one with that id.
+// The latest intrinsic of that name, or the one with that id.
 const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name) {
   const table *t = table_of(c);
   for (int i = t->all.n - 1; name && i >= 0; i--) {
@@ -40,7 +40,7 @@ const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < t->all.n; i++) {
     nw_intrinsic *old = t->all.at[i];
     if (strcmp(old->id, in->id)) continue;
-    nw_vec_remove(&t->all, i); // the same one again: now the latest of its name
+    nw_vec_remove(&t->all, i); // it was registered before; it is now the latest of its name
     nw_vec_push(&t->all, old);
     nw_intrinsic_free(in);
     return old;
@@ -90,7 +90,7 @@ void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n) {
 typedef struct reading {
   nw_ctx *c;
   nw_intrinsic *in;
-  const char *what; // argument looked at
+  const char *what; // the argument that is being examined
   bool ok;
 } reading;
 

@@ -1,4 +1,4 @@
-// Where a reduction that owns its init begins: the judge and lowering use the same function.
+// The place where a reduction that owns its init begins; the judge and lowering use the same function.
 #include "ir/program/lift.h"
 
 static bool uses_reduce_loop(const nw_lift *l, const nw_expr *e) {
@@ -46,7 +46,7 @@ bool nw_lifts(const nw_lift *l) {
   return true;
 }
 
-// True if the block is known to be never reached. Then one of its reduction's loops has no iteration.
+// True if the block is known to be never reached. Then a loop of its reduction has no iterations.
 static bool over_nothing(const nw_lift *l) {
   nw_pool *pool = l->p->pool;
   for (int i = l->outer; i < l->path.n; i++) {
@@ -59,7 +59,7 @@ static bool over_nothing(const nw_lift *l) {
   return false;
 }
 
-// From contradictory facts, at a block that is never reached, anything could be proven.
+// At a block that is never reached the facts contradict each other, so anything could be proven from them.
 static void known_there(nw_lift *l) {
   nw_ranges_of(&l->r, l->p, &l->path);
   if (l->block->block.where) nw_ranges_fact(&l->r, l->block->block.where);

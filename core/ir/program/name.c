@@ -1,10 +1,10 @@
-// Names: the valid ones, and how a new one is found. A name is the plain one if it is free, else name_1, name_2...
+// Names: which are valid, and how a new one is chosen: the plain name if it is free, else name_1, name_2, ...
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
 #include <stdlib.h>
 
-// A name used since the clone, in the name space of `kind`.
+// A name that was given since the clone, in the name space of `kind`.
 struct nw_taken {
   struct nw_taken *next;
   const char *name;
@@ -12,12 +12,12 @@ struct nw_taken {
 };
 enum { LOOPS, BLOCKS, BUFFERS };
 
-// Which of want, want_1, ... are in use: bit i is for want_i, bit 0 for want itself.
+// The names want, want_1, ... that are in use: bit i stands for want_i, and bit 0 for want itself.
 typedef struct used {
   const char *want;
   size_t len;
   int space;
-  int cap; // suffixes at or above cap cannot matter: fewer names than that exist
+  int cap; // larger suffixes cannot matter, since there are fewer names than that
   unsigned char *bit;
 } used;
 
@@ -75,7 +75,7 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
   return t->name;
 }
 
-// One walk over the names, so that making n of them from one stem stays far below cubic time.
+// Makes one walk over the names, so that the time for n names from one stem stays far below cubic.
 static const char *unique(nw_program *p, const char *want, int space) {
   used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
@@ -92,10 +92,10 @@ const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
-// Buffers enter their table when they are made: asking twice gives the same answer.
+// A buffer is entered in its table when it is made, so two calls before that give the same name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
-// ---- what may be a name
+// ---- valid names
 
 static bool reserved(const char *s) {
   static const char *const words[] = {"and", "or", "not", "true", "false", "inf", "nan"};

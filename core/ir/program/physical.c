@@ -1,12 +1,12 @@
 // Memory layout of a buffer: the allocated box, the layout, row-major strides.
 //
-// A parameter is row-major over its shape. A temporary stores only the box of its allocation, at extents that do not
-// depend on the loops around it (their upper bound), so that strides are constants wherever the sizes are.
+// A parameter is row-major over its shape. A temporary stores only the box of its allocation. Its extents are upper
+// bounds that do not depend on the loops around it, so that strides are constant if the sizes are.
 #include "ir/program/physical.h"
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
 
-// At least as large as the inner part, so that no two elements share a location.
+// The stride is at least as large as the inner part, so that no two elements share a location.
 static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
   for (int i = 0; i < b->nstrides; i++) {
     if (b->stride[i].dim != d) continue;
@@ -58,7 +58,8 @@ static bool uses_any(const box *b, const nw_expr *e) {
   return false;
 }
 
-// An extent without loop variables and, if there is one, without symbolic sizes where loops or minima made it vary.
+// An extent without loop variables. If it varied because of loops or minima, and a constant bound exists, it has no
+// symbolic sizes either.
 static const nw_expr *fixed_extent(const box *b, const nw_expr *e) {
   e = nw_simplify(b->r, e);
   int64_t most;
@@ -155,7 +156,7 @@ static const nw_expr *position(const nw_physical *place, const nw_ranges *r, con
   return nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
 }
 
-// e*stride with the product distributed over e's sum, so that loop-invariant terms are separate.
+// e*stride, multiplied out over the terms of e, so that loop-invariant terms are separate.
 static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride) {
   if (e->op == NW_OP_ADD) return nw_add(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
   if (e->op == NW_OP_SUB) return nw_sub(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));

@@ -16,7 +16,7 @@ static nw_program *bare(nw_ctx *c, nw_pool *pool, nw_target *target, const char 
   return p;
 }
 
-// An empty program, unfrozen, of step 0.
+// Makes an empty, unfrozen program of step 0.
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name) {
   nw_program *p = bare(c, pool, nw_target_host(c), name);
   p->next_id = 1;
@@ -64,7 +64,7 @@ nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   if (s->kind == NW_CALL) copy_tiles(a, to);
   to->tag = NW_NEW_N(a, nw_tag, s->ntags + 1);
   if (s->ntags) memcpy(to->tag, s->tag, (size_t)s->ntags * sizeof *to->tag);
-  if (s->kind == NW_ALLOC || s->kind == NW_PREFETCH) { // alike
+  if (s->kind == NW_ALLOC || s->kind == NW_PREFETCH) { // both have the same members
     to->alloc.min = copy_exprs(a, s->alloc.n, s->alloc.min);
     to->alloc.extent = copy_exprs(a, s->alloc.n, s->alloc.extent);
   }
@@ -132,7 +132,7 @@ void nw_mark_unsafe(nw_program *p) {
   nw_walk(p, mark_changed, p);
 }
 
-// ---- frozen and counted
+// ---- freezing and counting
 
 // A broken invariant is a bug in this library, never the user's fault; the session and all earlier versions stay usable.
 nw_program *nw_program_freeze(nw_program *p) {

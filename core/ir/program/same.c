@@ -106,7 +106,7 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
          same_strides(a, b) && nw_same_tree(a->alloc, b->alloc);
 }
 
-// Same text, same program: names, tables and trees; ids and step numbers are not compared.
+// True if the programs have the same text: names, tables and trees are compared, but not ids and step numbers.
 bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (a == b) return true;
   if (!a || !b || !same_text(a->name, b->name)) return false;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A set of names, open addressing; names need not be interned.
+// A set of names (a hash table with open addressing); names need not be interned.
 typedef struct names {
   const char **at;
   size_t n, cap;
@@ -26,7 +26,7 @@ static void names_grow(names *s) {
   free(old.at);
 }
 
-// False if it was already there.
+// False if the name was already in the set.
 static bool names_add(names *s, const char *name) {
   if (2 * (s->n + 1) > s->cap) names_grow(s);
   size_t i = slot_of(s, name);
@@ -55,7 +55,7 @@ static bool flaw(check *c, int at, const char *fmt, ...) {
   return false;
 }
 
-// ---- expressions: which variables and which buffers
+// ---- expressions: the variables and buffers that they use
 
 // Names that an expression may use besides the sizes.
 typedef enum scope_kind { SIZES, LOOPS, BODY, LAYOUT } scope_kind;
@@ -69,8 +69,8 @@ static const char *const scope_noun[] = {
 typedef struct scope {
   check *c;
   scope_kind kind;
-  const nw_stmt *stmt; // LOOPS: those around it; BODY: the block
-  const nw_buffer *buffer; // LAYOUT, and SIZES in the table of buffers
+  const nw_stmt *stmt; // LOOPS: the loops around this statement are allowed; BODY: the block
+  const nw_buffer *buffer; // for LAYOUT, and for SIZES in the table of buffers
   const char *what;
 } scope;
 
@@ -113,7 +113,8 @@ static bool in_scope(const scope *s, const char *name) {
   return is_size(s->c->p, name);
 }
 
-// Blocks index as the computation does; lowered code has one linear index, and possibly a mask, after storage is laid out.
+// Blocks use the indices of the computation. Lowered code has one linear index after storage is laid out, and possibly
+// a mask.
 static bool check_load(const scope *s, int id, const nw_expr *e) {
   const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
   if (!b) return flaw(s->c, id, "%s reads %s, which is not a buffer", s->what, e->name);
@@ -142,7 +143,7 @@ static bool check_expr(scope *s, const char *what, const nw_expr *e) {
   return nw_visit(e, check_node, s);
 }
 
-// The same, with a check of the type.
+// Checks an expression and its type.
 static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t, int lanes) {
   if (!check_expr(s, what, e)) return false;
   if (e->type.dtype == t && e->type.lanes == lanes) return true;
@@ -150,7 +151,7 @@ static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t
               nw_dtype_name((nw_dtype)e->type.dtype), e->type.lanes, nw_dtype_name(t), lanes);
 }
 
-// Indices and extents.
+// Checks a list of indices or extents.
 static bool check_indices(scope *s, const char *what, int n, const nw_expr *const *e) {
   for (int i = 0; i < n; i++)
     if (!check_typed(s, what, e[i], NW_INDEX, 1)) return false;

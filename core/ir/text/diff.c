@@ -1,16 +1,16 @@
-// What changed between two programs: a line diff of their short forms. Lines around which nothing changed are folded,
-// except the loops that a change stands in.
+// The changes between two programs: a line diff of their short forms. Lines far from every change are folded, except
+// the loops that contain a change.
 #include "ir/text/lines.h"
 #include <stdlib.h>
 
 enum {
   CONTEXT = 2, // unchanged lines kept on each side of a change
-  CELLS = 4 << 20, // of the table; beyond, the middle is given as all removed and all added
+  CELLS = 4 << 20, // limit on cells of the table; beyond it, the whole middle is shown as removed and added
 };
 
 typedef struct pair {
   const nw_lines *a, *b;
-  int from, na, nb; // what is left between the common head and the common tail
+  int from, na, nb; // the lines between the common head and the common tail
   uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
 } pair;
 
@@ -100,7 +100,7 @@ static void fold(nw_lines *out, const nw_lines *l) {
   free(keep);
 }
 
-// An added or removed line has one colour, whatever its pieces say.
+// An added or removed line has one colour for all its pieces.
 static void paint(nw_lines *l) {
   for (int i = 0; i < l->n; i++) {
     const nw_line *line = &l->line[i];

@@ -1,5 +1,6 @@
-// Expressions as text. The text parses back to the same expression: index integers and f32 constants are written
-// plainly, other constants as f64(0.5) or i32(3), which no cast can be mistaken for because casts of constants fold.
+// Expressions as text. The text parses back to the same expression. Index integers and f32 constants are written
+// plainly, other constants as f64(0.5) or i32(3); this is never ambiguous with a cast, since casts of constants are
+// folded.
 #include "ir/program/program.h"
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 typedef struct printer {
   nw_str *out;
-  bool full; // with serials
+  bool full; // print names with their serials
 } printer;
 
 static void print_at(printer *p, const nw_expr *e, int prec);
@@ -17,7 +18,7 @@ static void print_name(printer *p, const char *name) {
   nw_str_addn(p->out, name, at ? (size_t)(at - name) : strlen(name));
 }
 
-// As many digits as necessary to give the same value back.
+// Writes as many digits as are necessary to read the same value back.
 static void digits(char *buf, size_t size, double v, bool single) {
   for (int n = 1; n <= 17; n++) {
     snprintf(buf, size, "%.*g", n, v);
@@ -59,7 +60,7 @@ static void print_list(printer *p, const char *open, int n, const nw_expr *const
   nw_str_add(p->out, close);
 }
 
-// The mask of a lowered load stands behind a semicolon.
+// The mask of a lowered load is written after a semicolon.
 static void print_load(printer *p, const nw_expr *e) {
   bool masked = e->n == 2 && e->arg[1]->type.dtype == NW_BOOL;
   print_name(p, e->name);
@@ -82,8 +83,9 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
-// Binding strength that operands need. More than the grammar requires where readers would misread: (i // 4)*8. Less in a product
-// of integers, which is the same in any order: 32*i*j.
+// The binding strength that the left operand needs to have no parentheses. It is more than the grammar requires if
+// people might misread the text: (i // 4)*8. It is less in a product of integers, which is the same in any order:
+// 32*i*j.
 static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }
@@ -126,7 +128,7 @@ static void print_node(printer *p, const nw_expr *e) {
     print_infix(p, e);
 }
 
-// Prints e where something of binding strength `prec` is wanted.
+// Prints e as an operand that must have at least binding strength `prec`.
 static void print_at(printer *p, const nw_expr *e, int prec) {
   bool paren = strength(e) < prec;
   if (paren) nw_str_add(p->out, "(");

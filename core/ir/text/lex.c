@@ -47,7 +47,7 @@ static int sign_length(const char *s) {
   return 1;
 }
 
-// The next line that is not blank; its indentation is what its tokens carry.
+// Goes to the next line that is not blank, and stores its indentation for its tokens.
 static void enter_line(nw_parser *ps) {
   for (;;) {
     ps->line_start = ps->at;
@@ -106,7 +106,7 @@ bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text) {
   return true;
 }
 
-// ---- looking at tokens
+// ---- tests of tokens
 
 bool nw_token_is(const nw_token *t, const char *text) {
   if (t->kind != NW_TOK_NAME && t->kind != NW_TOK_SIGN) return false;
@@ -145,7 +145,7 @@ const char *nw_expect_name(nw_parser *ps, const char *what) {
   return nw_pool_name(ps->pool, name);
 }
 
-// The end of a line; the end of the text counts as one.
+// Consumes the end of a line; the end of the text counts as one.
 bool nw_end_line(nw_parser *ps) {
   if (ps->tok.kind == NW_TOK_END) return true;
   if (ps->tok.kind != NW_TOK_EOL) return nw_expected(ps, "the end of the line");
@@ -153,7 +153,7 @@ bool nw_end_line(nw_parser *ps) {
   return true;
 }
 
-// The keyword of a line, unless it is a buffer that is stored to.
+// True if the next token is this keyword of a line, and not a buffer that is stored to.
 bool nw_begins(const nw_parser *ps, const char *word) { return nw_at(ps, word) && !nw_follows(ps, "["); }
 
 bool nw_accept_word(nw_parser *ps, const char *word) {
@@ -170,7 +170,7 @@ bool nw_token_text(const nw_parser *ps, char *out, size_t room) {
   return true;
 }
 
-// `:` and an indented body; `pass` is an empty one.
+// Consumes `:`. An indented body must follow; `pass` is an empty body.
 bool nw_opens_body(nw_parser *ps, int indent) {
   if (!nw_expect(ps, ":", "before what is inside") || !nw_end_line(ps)) return false;
   if (ps->tok.kind != NW_TOK_END && ps->tok.indent > indent) return true;

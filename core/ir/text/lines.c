@@ -1,4 +1,5 @@
-// Lines and their writers. A writer is a row of a table: what opens and closes a piece, and how characters are escaped.
+// Lines and their writers. A writer is a row of a table with the texts that open and close a piece, and with the rules
+// for escaping characters.
 #include "ir/text/lines.h"
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ nw_line *nw_lines_open(nw_lines *l, int indent) {
   return &l->line[l->n++];
 }
 
-// Accounts for the text from `at` to the end as a piece of the last line; text of one kind grows the piece before it.
+// Makes the text from `at` to the end a piece of the last line; it extends the piece before it if the kind is the same.
 static void piece_to_end(nw_lines *l, nw_piece_kind kind, size_t at) {
   nw_line *line = &l->line[l->n - 1];
   size_t n = l->text.n - at;
@@ -51,7 +52,7 @@ void nw_lines_copy(nw_lines *to, const nw_lines *from, int i) {
   }
 }
 
-// Pieces of a line lie one behind the other, so a line's text is one stretch.
+// The pieces of a line are adjacent in the text, so the whole line can be compared at once.
 bool nw_lines_same(const nw_lines *a, int i, const nw_lines *b, int j) {
   const nw_line *x = &a->line[i], *y = &b->line[j];
   if (x->indent != y->indent || x->width != y->width) return false;
@@ -69,8 +70,8 @@ void nw_lines_free(nw_lines *l) {
 // ---- writers
 
 typedef struct writer {
-  const char *before, *after; // the whole
-  const char *open[NW_PIECE_KINDS], *close; // close: of any piece whose open is not empty
+  const char *before, *after; // written around the whole text
+  const char *open[NW_PIECE_KINDS], *close; // close: ends a piece whose `open` is not empty
   bool escape;
 } writer;
 
@@ -141,7 +142,7 @@ static void write_line(nw_str *out, const writer *w, const nw_lines *l, const nw
   nw_str_add(out, "\n");
 }
 
-// Remarks stand in one column, behind the longest of the lines that have one.
+// Remarks are in one column, after the longest of the lines that have one.
 static int remark_column(const nw_lines *l) {
   int column = 0;
   for (int i = 0; i < l->n; i++) {

@@ -1,5 +1,5 @@
-// Parser of the full text form of a program. Invalid text never aborts: it is reported with line and column, and what
-// was made so far is freed.
+// Parser of the full text form of a program. Invalid text never aborts: it is reported with line and column, and the
+// incomplete program is freed.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 #include "ir/program/valid.h"
@@ -13,7 +13,7 @@ nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind) {
   return s;
 }
 
-// ---- what is inside a statement
+// ---- bodies of statements
 
 static bool statements(nw_parser *ps, nw_stmt *parent, int indent, int depth) {
   nw_vec kids = {0};
@@ -51,7 +51,7 @@ static bool fused(nw_parser *ps, nw_stmt *s) {
   return true;
 }
 
-// True if this is `0..fuse(`. Then *after is at the parenthesis.
+// True if the text continues with `0..fuse(`; *after is then at the parenthesis.
 static bool at_fuse(const nw_parser *ps, nw_parser *after) {
   *after = *ps;
   if (ps->tok.kind != NW_TOK_INT || ps->tok.n != 1 || *ps->tok.s != '0') return false;
@@ -119,10 +119,10 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   s->alloc.buffer = nw_expect_name(ps, "a buffer");
   if (!s->alloc.buffer || !box(ps, s)) return NULL;
   if (depth || nw_at(ps, ":")) return body(ps, s, indent, depth) ? s : NULL;
-  return nw_end_line(ps) ? s : NULL; // in the program's flat list
+  return nw_end_line(ps) ? s : NULL; // an allocation in the program's flat list
 }
 
-// In lowered code there is one index.
+// Reads the single index that lowered code has.
 static bool one_index(nw_parser *ps, nw_stmt *s) {
   nw_parser ahead = *ps;
   int depth = 0;
@@ -259,7 +259,8 @@ static nw_program *finish(nw_parser *ps) {
   return NULL;
 }
 
-// The program a text describes, frozen, with fresh ids; NULL and NW_EPARSE or NW_ELIMIT otherwise.
+// Makes the program that a text describes, frozen and with new ids. NULL, with NW_EPARSE or NW_ELIMIT, if the text is
+// invalid.
 nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, c, pool, text)) return NULL;

@@ -95,7 +95,7 @@ static const nw_expr *number(nw_parser *ps, bool minus) {
   return at_real(ps) ? real(ps, NW_F32, minus) : integer(ps, NW_INDEX, minus);
 }
 
-// A number of a dtype is written f64(0.1); the digits are read at that dtype, not through another.
+// True for a number of a given dtype, such as f64(0.1). Its digits are converted directly to that dtype.
 static bool at_typed_number(const nw_parser *ps) {
   nw_parser ahead = *ps;
   nw_next(&ahead);
@@ -175,7 +175,7 @@ static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer
   return nw_load(ps->pool, (nw_type){(uint8_t)b->dtype, (uint16_t)lanes}, b->name, n, index);
 }
 
-// `i, j]`, or lowered `linear]` and `linear; mask]`.
+// Reads `i, j]`, or in lowered code `linear]` or `linear; mask]`.
 static bool indices(nw_parser *ps, int *n, const nw_expr **index) {
   bool masked = false;
   for (*n = 0; !nw_at(ps, "]") && !masked;) {
@@ -263,7 +263,7 @@ static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"
 
 static bool is_integer(const nw_expr *e) { return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype); }
 
-// One by one, like the constructors.
+// Adds the operands one by one, like the constructors.
 static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   while (left && at_sum(ps) && is_integer(left)) {
     nw_token at = ps->tok;
@@ -274,9 +274,9 @@ static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   return left;
 }
 
-// Reads a sum of integers as a whole. Adding one by one would make a canonical sum of every prefix. Ends after the
-// first operand of another type, which is added in the usual way. An index that exceeds 64 bits is not simplified, so such a
-// sum is read again, step by step.
+// Reads a sum of integers as a whole, since adding the operands one by one would make a canonical sum of every prefix.
+// It ends after the first operand of another type, which is added in the usual way. An index that exceeds 64 bits is
+// not simplified, so such a sum is read again, step by step.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
   nw_parser before = *ps;
   nw_sum sum;
@@ -373,7 +373,7 @@ bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent) {
   return true;
 }
 
-// An expression alone: variables and numbers, no buffers.
+// Parses a single expression of variables and numbers, without buffers.
 const nw_expr *nw_expr_parse(nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, nw_pool_ctx(pool), pool, text)) return NULL;

@@ -17,7 +17,7 @@ static bool fact_line(nw_parser *ps, nw_vec *facts) {
   return e;
 }
 
-// Number of unsafe steps.
+// Reads the line with the number of unsafe steps.
 static bool unjudged_line(nw_parser *ps) {
   nw_token at = ps->tok;
   const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
@@ -93,10 +93,10 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
 
 typedef struct tables {
   nw_vec sizes, facts;
-  int assumed; // number of assumed facts, the last ones
+  int assumed; // number of assumed facts, which are the last ones
 } tables;
 
-// One line of the tables; *more is false at the first statement.
+// Reads one line of the tables; sets *more to false at the first statement.
 static bool table_line(nw_parser *ps, tables *t, bool *more) {
   char word[16] = "";
   nw_role role;

@@ -1,5 +1,5 @@
-// The text of a program. One walk makes the lines of both forms: the full one, which can be parsed and shows
-// every field, and the short one for users, in which blocks use the enclosing loops.
+// The text of a program. One walk makes the lines of both forms. The full form can be parsed and shows every field; the
+// short form is for users, and its blocks use the enclosing loops.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
 #include "ir/program/tags.h"
@@ -46,7 +46,7 @@ static void exprs(printer *pr, int n, const nw_expr *const *e) {
   }
 }
 
-// A range: `lo..hi`; or `lo..+extent` if hi - lo would not fold to the extent.
+// Prints a range: `lo..hi`, or `lo..+extent` if hi - lo would not fold to the extent.
 static void range(printer *pr, const nw_expr *lo, const nw_expr *extent) {
   nw_pool *pool = pr->p->pool;
   const nw_expr *hi = nw_add(pool, lo, extent);
@@ -69,7 +69,7 @@ static void layout(printer *pr, const nw_buffer *b) {
   text(pr, "]");
 }
 
-// stride[0] = 5 of 32: remainder 5 modulo 32.
+// Prints `stride[0] = 5 of 32`: the stride has the remainder 5 modulo 32.
 static void strides(printer *pr, const nw_buffer *b) {
   for (int i = 0; i < b->nstrides; i++) {
     word(pr, " stride");
@@ -126,7 +126,7 @@ static void tables(printer *pr) {
   for (int i = 0; i < p->nbuffers; i++) buffer(pr, p->buffer[i]);
 }
 
-// ---- statements that look alike in both forms
+// ---- statements that are the same in both forms
 
 static void quoted(printer *pr, const char *s) {
   text(pr, "\"");
@@ -272,7 +272,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
   pr->indent -= 2;
 }
 
-// True if it is in the flat list of allocations. Then it has no statements inside.
+// True if the allocation is in the flat list; then it has no statements inside.
 static bool in_list(const printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   return b && b->alloc == s;
@@ -331,7 +331,7 @@ static void short_block(printer *pr, const nw_stmt *s) {
   nw_short_block_free(&b);
 }
 
-// The box by its extents: its begin is visible in the indices that fill it.
+// Prints the box by its extents; its begin is visible in the indices of the statements that fill it.
 static void short_alloc(printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   open_stmt(pr, s);
@@ -452,7 +452,7 @@ void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {
   statement(&pr, p->root, 0);
 }
 
-// ---- what others call
+// ---- public functions
 
 char *nw_program_show(const nw_program *p, const nw_show_opts *o) {
   if (!p) return NULL;

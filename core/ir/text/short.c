@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 enum {
-  LONG_LINE = 200, // columns from which indices are folded
+  LONG_LINE = 200, // in longer lines (columns), indices are folded
   LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
-  SHORTEST_FOLD = 24, // ... and none of this length
-  CUT_LINE = 320, // columns at which a line is cut whatever it says
+  SHORTEST_FOLD = 24, // ... but none of this length or less
+  CUT_LINE = 320, // column at which every line is cut
 };
 
 typedef struct place {
@@ -33,8 +33,8 @@ static void element(nw_str *out, const place *at, const nw_block_target *t) {
 // ---- folding
 
 typedef struct fold {
-  size_t longest; // that stays whole
-  bool terms; // the first term of what is folded stays
+  size_t longest; // length of the longest index that is not folded
+  bool terms; // keep the first term of a folded index
 } fold;
 
 // The end of the index that starts at s: a comma, semicolon or closing bracket at its own depth.
@@ -59,21 +59,21 @@ static const char *list_end(const char *s) {
 
 static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
 
-// Behind the first sign: `32*i_o + `. NULL where there is none, or brackets come first.
+// The position after the first term and its sign: `32*i_o + `. NULL if there is no sign, or a bracket comes first.
 static const char *first_term(const char *s, const char *end) {
   for (; s + 3 < end && !strchr("([", *s); s++)
     if (is_sum_sign(s)) return s + 3;
   return NULL;
 }
 
-// The constant a sum ends in: ` - 1`; else its end.
+// The position of the constant at the end of a sum: ` - 1`; if there is none, the end of the sum.
 static const char *last_constant(const char *s, const char *end) {
   const char *at = end;
   while (at > s && at[-1] >= '0' && at[-1] <= '9') at--;
   return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
 }
 
-// The first term, which identifies it, and the constant, in which neighbours differ: `32*i_o + ... - 1`.
+// Keeps the first term, which identifies the sum, and the constant, by which neighbours differ: `32*i_o + ... - 1`.
 static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
   const char *term = first_term(s, end), *constant = last_constant(s, end);
   if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
@@ -83,7 +83,7 @@ static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
 
 static const char *fold_list(nw_str *out, const char *s, fold f);
 
-// A call, as `max(e, 0)`, is folded in its arguments.
+// In a call such as `max(e, 0)`, the arguments are folded.
 static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
   size_t n = (size_t)(end - s), open = strcspn(s, "([+");
   bool call = open > 0 && open < n && s[open] == '(' && s[open - 1] >= 'a' && list_end(s + open + 1) + 1 == end;
@@ -118,7 +118,7 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds no more than necessary: the longest first, and then their first terms as well.
+// Folds no more than necessary: first the longest indices, and then their first terms as well.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (int terms = 1; terms >= 0; terms--)
@@ -173,7 +173,7 @@ static void lines_of(nw_short_block *b, const place *at) {
 
 // ---- comments
 
-// In readable form: 0, inf, for any dtype.
+// Writes an initial value in readable form for any dtype: 0, inf.
 static void start(nw_str *out, const place *at, const nw_expr *init) {
   if (init->op == NW_OP_FLOAT)
     nw_str_fmt(out, "%g", init->f);

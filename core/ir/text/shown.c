@@ -1,11 +1,11 @@
-// Makes texts for users unreadable for programs, in tests.
+// In tests, makes texts for users unreadable for programs.
 #include "ir/expr/expr.h"
 #include <ctype.h>
 #include <stdlib.h>
 
 #ifdef NW_MUTANTS
 static bool is_scrambled(void) {
-  static _Atomic int on = -1; // not read yet
+  static _Atomic int on = -1; // -1: the environment is not read yet
   if (on < 0) on = getenv("NW_SCRAMBLE") != NULL;
   return on;
 }
