@@ -45,7 +45,7 @@ static bool seen(const gather *g, const nw_expr *load) {
 
 static void reads(gather *g, const nw_expr *e);
 
-// Beyond the maximal depth, a condition is assumed to give no information.
+// Beyond the maximal depth, conditions are ignored.
 static void reads_under(gather *g, const nw_expr *cond, bool want, const nw_expr *e) {
   int saved = g->nconds;
   if (g->nconds < NW_MAX_DEPTH) g->cond[g->nconds++] = (nw_guarded){cond, want};
@@ -64,7 +64,7 @@ static void reads(gather *g, const nw_expr *e) {
   for (int i = 0; i < e->n; i++) reads(g, e->arg[i]);
 }
 
-// The number of an access: its site's, the index as a function of the loops, the conditions.
+// Makes the number of an access from the number of its site, the index as a function of the loops, and the conditions.
 static void number_access(gather *g, nw_use *a) {
   const nw_stmt *block = a->site->block;
   nw_key k = {0};
@@ -101,7 +101,7 @@ void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *al
 
 // ---- relations
 
-// Conditions of the access, bound to the loops, on a space that has the view's opaque dimensions.
+// The conditions of the access in terms of the loops, as a set in a space that also has the view's opaque dimensions.
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v) {
   isl_set *set = nw_space_all(v);
   for (int i = 0; i < a->nconds; i++) {

@@ -1,7 +1,7 @@
 // From isl back to expressions: a piecewise affine function of sizes and loops, as an index expression.
 //
-// isl's AST generator writes the function; here its tree is read. Parameters are identified by position: the caller
-// gives the expression for each of them.
+// isl's AST generator writes the function as a tree, which is converted here. Parameters are identified by position;
+// the caller has an expression for each of them.
 #include "poly/internal.h"
 #include <isl/ast_build.h>
 #include <isl/id.h>
@@ -14,7 +14,7 @@ typedef struct back {
   const nw_expr *const *param;
 } back;
 
-static const nw_expr *expr_of(const back *b, isl_ast_expr *e); // takes e
+static const nw_expr *expr_of(const back *b, isl_ast_expr *e); // consumes e
 
 static const nw_expr *operand(const back *b, isl_ast_expr *e, int i) {
   return expr_of(b, isl_ast_expr_get_op_arg(e, i));
@@ -107,7 +107,7 @@ static isl_pw_aff *plainly_named(isl_pw_aff *a) {
   return a;
 }
 
-// Takes a, a function of parameters only. NULL if isl's form of it cannot be expressed here.
+// Consumes a, a function of parameters only. NULL if isl's form of the function cannot be expressed here.
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param) {
   back b = {pool, n, param};
   a = plainly_named(isl_pw_aff_coalesce(a));

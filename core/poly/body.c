@@ -11,8 +11,8 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-// The next block of `before`, from *at on, whose work the block may do: same origin, and the same part of it; a
-// new separate init does that of its reduction.
+// The next block of `before`, from *at on, whose work the block may do. It has the same origin, and both are an init or
+// neither is; a new separate init corresponds to its reduction.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -33,7 +33,7 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-// An expression in terms of the instances that the block had before.
+// An expression under the condition that the instance existed in the old program.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
   nw_ranges r;
   nw_ranges_of(&r, c->after->p, NULL);
@@ -47,8 +47,8 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
-// New instances compute elements of a temporary that were not read before; so only the old instances must find
-// the same values.
+// New instances compute elements of a temporary that were not read before, so only the old instances must get the same
+// values.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
@@ -61,8 +61,8 @@ static bool only_temporaries(const compare *c, const nw_stmt *block) {
   return true;
 }
 
-// A temporary may have more or fewer computed elements than before: those that are read are checked at the
-// reads. A reduction has the contributions it had.
+// A temporary may have more or fewer computed elements than before, since the elements that are read are checked at the
+// reads. A reduction must have the same contributions as before.
 static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
   if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
   return b->kind == NW_SPATIAL && only_temporaries(c, is);
@@ -120,7 +120,7 @@ static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *fo
   return false;
 }
 
-// ---- reductions taken in parts
+// ---- reductions that are computed in parts
 
 static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is) {
   int at = 0;
@@ -147,7 +147,7 @@ static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part
   return false;
 }
 
-// True if the block is identified by the uses of its results.
+// True if the block computes partial results, which are checked where they are combined.
 static bool is_part(const compare *c, const nw_stmt *block) {
   const nw_stmt *part = NULL;
   for (int i = 0; i < c->after->nsites; i++)

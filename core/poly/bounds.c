@@ -45,7 +45,8 @@ static isl_set *outside(const nw_model *m, const nw_use *a) {
   return bad;
 }
 
-// For a buffer that is stored whole and accessed by declared instances only, it is sufficient to check their elements.
+// If a buffer is stored whole and only declared instances access it, it is sufficient to check the elements of the
+// declared instances.
 static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'B');
@@ -113,7 +114,7 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
                      bad);
 }
 
-// Blocks come before the inits they own: users look for the block.
+// Blocks are checked before the inits that they own, since an error at the block is clearer to users.
 nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int init = 0; init < 2; init++)

@@ -1,5 +1,6 @@
-// Checks that every read finds the right value, for a buffer whose elements hold one value each: a read element was
-// written before; a reduction that is read had its init first and then every contribution, once; outputs are complete.
+// Checks that every read gets the right value, for a buffer whose elements have only one value each: an element that is
+// read was written before; a reduction that is read first had its init and then every contribution once; outputs are
+// complete.
 #include "poly/internal.h"
 
 // True if the buffer is allocated in one place, outside every loop.
@@ -45,7 +46,8 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// Reads before every write of their element: several writes may write the same value.
+// The reads that are not after any write of their element. Several writes may write the same value, so one earlier
+// write is sufficient.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {
@@ -56,7 +58,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Of the pairs in which r comes before w, those whose read is served by no other write.
+// From the pairs in which r comes before w, keeps those whose read gets its value from no other write.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
@@ -66,7 +68,7 @@ static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **b
   return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
-// True if the buffer is filled by a reduction. An init alone makes one: its updates may be missing.
+// True if a reduction fills the buffer. An init alone is sufficient, since the updates may be missing.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->update || is_init(f->write[i])) return true;
@@ -111,7 +113,8 @@ static nw_answer check_cover(const nw_fate *f, nw_use *r, nw_write_class of, boo
 static bool any_write(const nw_use *w) { return w != NULL; }
 static bool not_update(const nw_use *w) { return !w->update; }
 
-// Checks the element read at r: it is written; a reduction is initialized and complete.
+// Checks that the element read at r is written and, if it is the result of a reduction, that the reduction is
+// initialized and complete.
 static nw_answer check_read(const nw_fate *f, nw_use *r) {
   nw_ctx *c = f->m->p->ctx;
   bool updates = has_updates(f);
@@ -123,7 +126,7 @@ static nw_answer check_read(const nw_fate *f, nw_use *r) {
   return answer;
 }
 
-// An update reads its element too, even if nothing reads the result.
+// Checks that updates have an init. An update reads its element even if nothing reads the result.
 static nw_answer check_starts(const nw_fate *f) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
@@ -155,7 +158,7 @@ static nw_answer many_values(const nw_fate *f) {
   return answer;
 }
 
-// Checks that reads find their elements, complete, and that the outputs are complete.
+// Checks that the elements that are read are written and complete, and that the outputs are complete.
 static nw_answer check_values(const nw_fate *f) {
   nw_answer answer = check_starts(f);
   if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
@@ -174,7 +177,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   return answer;
 }
 
-// For the first program of a computation, elements need not hold one value.
+// `first`: in the first program of a computation, elements may have several values.
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {

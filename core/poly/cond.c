@@ -1,7 +1,8 @@
 // Conditions as isl sets.
 //
-// nw_space_cond(cond, true) has every point where the condition may be true, nw_space_cond(cond, false) every point where
-// it may be false. The two are disjoint if the condition is exact: comparisons of integers, combined by logic.
+// nw_space_cond(cond, true) has every point at which the condition may be true, and nw_space_cond(cond, false) every
+// point at which it may be false. The two sets are disjoint if the condition is exact, that is, if it consists of
+// comparisons of integers that are combined by logic.
 #include "ir/expr/apart.h"
 #include "poly/internal.h"
 
@@ -38,7 +39,8 @@ static bool is_extreme(void *env, const nw_expr *e) {
   return e->op == NW_OP_MIN || e->op == NW_OP_MAX;
 }
 
-// x < min(a, b) as x < a and x < b, and so on: as conditions they are one convex set, which a piecewise minimum is not.
+// Rewrites conditions such as x < min(a, b) to x < a and x < b: the result is one convex set, while a piecewise minimum
+// gives several.
 static const nw_expr *taken_apart(const nw_space *v, const nw_expr *e) {
   nw_pool *pool = v->f->pool;
   int64_t coef;

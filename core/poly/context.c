@@ -1,11 +1,12 @@
-// isl's context of a session: its budget, its interrupt, its failures; and the rules that the mutant tests disable.
+// isl's context of a session, with its budget, interrupts and failures; and the rules that the mutant tests disable.
 #include "poly/internal.h"
 #include <gmp.h>
 #include <isl/options.h>
 #include <stdlib.h>
 
-// Less than a second of isl's work, and twice that if a question is asked again from nothing (nw_proofs_from_nothing). It is
-// counted in isl's own operations, so that a verdict never depends on the clock.
+// Less than a second of work in isl, or twice that if a question is answered again without stored results
+// (nw_proofs_from_nothing). The budget is counted in isl's own operations, so that a verdict never depends on the
+// clock.
 #define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
@@ -39,15 +40,15 @@ static void close_session(void *data) {
 // Runs in a signal handler: isl only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
-// After an abandoned call the state of isl's objects is unknown: they are not used again, nor is anything proven with them.
-// The session continues with a new context and the usual budget.
+// After an abandoned call the state of isl's objects is unknown, so they are not used again, and no proof relies on
+// them. The session continues with a new context and the usual budget.
 static void abandon(void *data) {
   nw_slot *slot = &((nw_proofs *)data)->ctx->slot[NW_SLOT_POLY];
   slot->interrupt = NULL;
   slot->data = NULL;
 }
 
-// isl counts with numbers of GMP, which ends the process where there is no memory for one.
+// Memory for numbers of GMP, which isl uses: GMP would end the process if there is no memory for a number.
 static void *more_number(void *p, size_t old, size_t bytes) {
   (void)old;
   return nw_xrealloc(p, bytes);
@@ -98,28 +99,28 @@ char nw_judge_question(const nw_ctx *c) {
   return s ? s->question : 0;
 }
 
-// ---- what a verdict may cost
+// ---- the cost of a verdict
 //
 // A verdict must not depend on earlier questions, so the stored results of earlier questions (facts, models, the maps of
 // accesses) are charged their original cost. A question that stays well below the budget with all charges would have been
-// answered the same without stored results. Any other question is asked again without them, and that answer counts.
-// isl also caches results in its own objects, which are not charged: hence "well below", a half. (Observed in
-// 1,000 random schedules: a thousandth of large questions, 1,400 operations in small ones.)
-// A quick check decides nothing: it uses stored results free of charge.
+// answered the same without stored results. Any other question is answered again without them, and the second answer is
+// used. isl also caches results in its own objects, which are not charged; so "well below" means below half of the
+// budget. (In 1,000 random schedules these caches saved a thousandth of the operations of large questions, and 1,400
+// operations of small ones.) A quick check does not give a verdict, so it may use stored results without charge.
 
 // Exported by isl, but not declared in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
 void isl_blk_clear_cache(isl_ctx *ctx);
 
-// Lets isl count from 0 to what is left of the limit.
+// Makes isl count again from 0, up to the remaining part of the limit.
 static void count_anew(nw_proofs *s) {
   isl_ctx_reset_operations(s->isl);
   isl_ctx_set_max_operations(s->isl, s->done < s->limit ? (unsigned long)(s->limit - s->done) : 1);
-  if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // 0 would be no limit
+  if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // a limit of 0 would mean no limit
 }
 
-// Operations of isl since the question began. isl does not report them, only whether they have reached a limit, and each
-// test counts as an operation if they have not: so the count is restarted after each test.
+// The number of isl operations since the question began. isl does not report this number. It only reports whether a
+// limit is reached, and such a test counts as an operation if it is not; so the count is restarted after each test.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -155,7 +156,8 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// A question consists of one or two for each block: a program with many blocks needs proportionally more.
+// A question consists of one or two smaller questions for each block, so a program with many blocks gets a
+// proportionally larger budget.
 enum { MANY_BLOCKS = 64 };
 
 // One operation works on a row of a tableau, which has a column for each dimension: with many loops, fewer operations take the
@@ -166,7 +168,7 @@ static long limit_for(const nw_proofs *s, const nw_program *p) {
   return (long)(budget / (1 + depth * depth / 20)) + 1;
 }
 
-// The flag of an earlier interrupt is read after isl's own is cleared: none is lost in between.
+// The session's interrupt flag is read after isl's own flag is cleared, so that no interrupt is lost in between.
 bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   s->before = s->asked ? s->before + (double)operations(s) : 0;
   s->asked++;
@@ -182,8 +184,9 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
 }
 
 // isl finds the quotients of a projected set by parametric integer programming. Its tableaux grow during the work,
-// so that the time grows with the square of its operations: it gets only a share of them. Measured on a fused loop
-// that was split three times: 130,000 operations take 0.6 s, 2,000,000 take 62 s. Proofs that succeed take 25,000 at most.
+// so that the time grows with the square of the number of operations. Therefore it gets only a share of the budget.
+// Measured on a fused loop that was split three times: 130,000 operations take 0.6 s, 2,000,000 take 62 s. Proofs that
+// succeed take 25,000 at most.
 enum { SHARE_OF_QUOTIENTS = 16 };
 
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {
@@ -194,7 +197,7 @@ isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {
   map = isl_map_compute_divs(map);
   bool lost = operations(s) >= s->limit;
   s->limit = whole;
-  if (lost) s->done = whole; // and the question stays lost
+  if (lost) s->done = whole; // so that the question remains without an answer
   count_anew(s);
   return map;
 }

@@ -31,7 +31,7 @@ isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
 }
 
-// A repeated contribution is no error if the reduction was initialized again in between.
+// Two equal contributions are no error if the reduction was initialized again in between.
 static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
   nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) answer = nw_whole_epochs(f);
@@ -40,13 +40,13 @@ static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *b
   return answer;
 }
 
-// A block's own executions.
+// Checks the executions of one block.
 static nw_answer once_within(const nw_fate *f, nw_use *u) {
   nw_answer answer = nw_executes_once(f->m, u->site, u->depth);
   return answer == NW_FAILS ? once_or_anew(f, u, u, different(nw_same_contribution(f->m, u, u), u)) : answer;
 }
 
-// True if two blocks compute parts of one reduction.
+// Checks two blocks that compute parts of one reduction.
 static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return NW_HOLDS;
   int fact = nw_fact_of(f->m->f, '2', a->number, b->number, nw_common_loops(a->site, b->site), 0);
@@ -57,7 +57,7 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   return once_or_anew(f, a, b, bad);
 }
 
-// Repeating a contribution changes nothing.
+// True if repeating a contribution changes nothing.
 static bool idempotent(nw_combiner c) { return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX; }
 
 nw_answer nw_contributed_once(const nw_fate *f) {
@@ -88,7 +88,7 @@ isl_map *nw_reduce_values(const nw_use *u) {
   return k;
 }
 
-// (element, values of the reduce variables) that some execution contributes.
+// The pairs (element, values of the reduce variables) that some execution contributes.
 static isl_set *contributed(const nw_model *m, nw_use *u) {
   return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), nw_reduce_values(u)));
 }
@@ -103,7 +103,7 @@ typedef struct reduction {
   const nw_fate *f;
   const nw_stmt *alloc;
   const nw_use *init;
-  const nw_use *update; // NULL: there is none
+  const nw_use *update; // NULL if there is none
 } reduction;
 
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
@@ -181,7 +181,8 @@ static nw_answer complete(const reduction *d, nw_use *r) {
   return answer;
 }
 
-// Checks that the elements read at r (NULL: of an output, at the end) have every contribution of each reduction that starts them.
+// Checks that the elements read at r have every contribution of each reduction that initializes them. If r is NULL,
+// checks the elements of an output at the end of the program.
 nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
   nw_answer answer = NW_HOLDS;
   if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return answer;

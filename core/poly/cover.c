@@ -1,10 +1,11 @@
-// Which instances a program executes: inside the declared domain, each at most once, all of them.
+// Checks which instances a program executes: only instances of the declared domain, each at most once, and all of them.
 #include "poly/radix.h"
 #include <stdlib.h>
 
 #define MAX_PARTS (2 * NW_MAX_DEPTH)
 
-// What of NW_RADIX_... holds of a part of a site. It is remembered by what the part consists of.
+// Whether the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored under the contents of the
+// part.
 static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
                         isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
   if ((what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
@@ -19,7 +20,7 @@ static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part p
 
 // ---- inside the domain
 
-// Executions that stand for no declared instance.
+// The executions whose instance is not declared.
 static isl_set *outside(const nw_site *s) {
   const nw_space *v = &s->view;
   isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
@@ -46,7 +47,8 @@ static isl_bool part_is_inside(const nw_model *m, const nw_site *s, int from, nw
   return inside;
 }
 
-// Where each part is inside, what they make together is. The other way round, a part may be outside where another is empty.
+// If each part is inside the domain, their product is inside. The reverse does not hold: a part may be outside while
+// another part is empty.
 static isl_bool parts_are_inside(const nw_model *m, const nw_site *s) {
   nw_part part[MAX_PARTS];
   isl_bool inside = isl_bool_true;
@@ -94,7 +96,7 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
 
 // ---- all of them
 
-// The sites of a program that do one piece of work, and the variables that every part of every site runs through in full.
+// The sites of a program that do the same work, and the variables that all parts of all sites run through completely.
 typedef struct group {
   const nw_model *m;
   int n;
@@ -113,7 +115,7 @@ static isl_bool part_is_full(const nw_model *m, const nw_site *s, int from, nw_p
   return full;
 }
 
-// A variable stays only if, in every site, its whole part stays.
+// Keeps a variable only if its whole part is kept in every site.
 static bool shrink(group *g) {
   bool changed = false;
   for (int i = 0; i < g->n; i++)
@@ -141,7 +143,7 @@ static isl_bool find_full(group *g) {
   return isl_bool_true;
 }
 
-// What a site executes of the variables that are not run through in full, its other loops there as well.
+// What a site executes of the variables that are not run through completely, with its other loops.
 static isl_set *rest_of(const group *g, int i) {
   nw_part rest = {0, 0};
   for (int p = 0; p < g->nparts[i]; p++) {
@@ -153,7 +155,7 @@ static isl_set *rest_of(const group *g, int i) {
   return nw_set_with_quotients(g->m->f->s, isl_map_range(nw_part_map(g->site[i], 0, rest)));
 }
 
-// Has it no other loop and no condition than what is run through in full?
+// True if the site has no loops and conditions other than those of the variables that are run through completely.
 static bool none_left(const group *g) {
   if (g->n > 1 || g->full != nw_all_vars(g->site[0])) return false;
   for (int p = 0; p < g->nparts[0]; p++)
@@ -221,7 +223,7 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
   return answer;
 }
 
-// Two facts: 1, every instance; 2, and each once.
+// Stores two facts: 1 means that every instance is executed; 2 means that each is also executed only once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

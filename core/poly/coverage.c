@@ -1,12 +1,12 @@
-// Checks that every element that is read is written at all. Uses the declared instances if all of them are executed, since this
-// result stays valid when the loops change; else the executions.
+// Checks that every element that is read is written at all. If all declared instances are executed, it uses the
+// declared instances, since the result then stays valid when the loops change. Otherwise it uses the executions.
 #include "poly/internal.h"
 
-// A write that only may happen proves nothing.
+// True if the write counts: a write that may not happen proves nothing.
 static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
 
-// True if every instance that writes the buffer is executed, and the buffer exists once: then the declared instances are
-// sufficient.
+// True if every instance that writes the buffer is executed, and the buffer exists only once. Then it is sufficient to
+// examine the declared instances.
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of) {
   nw_answer answer = f->nested ? NW_FAILS : NW_HOLDS;
   bool once;

@@ -1,5 +1,5 @@
-// The declared instances of a block, and their elements, independent of the loops that execute them. Facts about all of
-// them need not be proven again when loops change.
+// The declared instances of a block, and their elements, independent of the loops that execute them. Facts about all
+// declared instances need not be proven again when the loops change.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -12,7 +12,8 @@ static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, is
   return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
-// True if the box depends only on these variables and the sizes. Else nw_declared has more than is declared.
+// True if the box depends only on these variables and the sizes. Otherwise nw_declared returns a superset of the
+// declared box.
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
   nw_space v;
   nw_space_init(&v, f);
@@ -56,7 +57,7 @@ bool nw_index_exact(const nw_use *a) {
   return exact;
 }
 
-// Declared instances -> elements, where the access happens.
+// Declared instances -> elements, for the instances in which the access happens.
 isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   const nw_site *s = a->site;
   nw_space v;
@@ -94,7 +95,7 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
   return box;
 }
 
-// The inputs of nw_declared_elements.
+// Adds the inputs of nw_declared_elements to a key.
 void nw_key_declared(nw_key *k, const nw_use *a) {
   nw_key_add(k, '[');
   for (int i = 0; i < a->site->nvars; i++) {

@@ -1,9 +1,9 @@
-// Reductions that run more than once. From an init of an element to the next is an *epoch*; each must have every
-// contribution once, so that the last epoch leaves the same value as a single one.
+// Reductions that run more than once. An *epoch* lasts from an init of an element to its next init. Each epoch must
+// have every contribution once, so that the last epoch leaves the same value as a single one.
 //
-// An init that a block still owns is, in the model, next to the first update. Lowering may run it earlier, before the
-// outermost reduce loop: an update counts as before such an init only if it is in an earlier iteration of the loops
-// around that loop. Then both positions give the same epochs.
+// In the model, an init that a block still owns runs directly before the first update. Lowering may run it earlier,
+// before the outermost reduce loop: so an update counts as before such an init only if it is in an earlier iteration of
+// the loops around that loop. Then both positions of the init give the same epochs.
 #include "poly/internal.h"
 
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
@@ -14,7 +14,8 @@ static int outermost_reduce(const nw_site *s) {
   return i;
 }
 
-// Pairs of a and an init n of its element, a's first for both possible positions of the init.
+// The pairs of an execution of a and an init n of its element in which a runs first, for both possible positions of the
+// init.
 static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   isl_map *pairs = nw_meet(m, a, n);
   int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);
@@ -28,7 +29,7 @@ static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   return good;
 }
 
-// Pairs of a and b with an init of their element in between.
+// The pairs of executions of a and b that have an init of their element in between.
 static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map *none) {
   for (int i = 0; i < f->nwrites; i++) {
     nw_use *n = f->write[i];
@@ -39,7 +40,7 @@ static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map 
   return none;
 }
 
-// Checks that nothing is contributed a second time without an init in between.
+// Checks that no contribution is repeated without an init in between.
 static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return isl_bool_true;
   isl_map *again = nw_before(nw_same_contribution(f->m, a, b), a, b);

@@ -1,9 +1,9 @@
-// Index expressions as isl's piecewise affine functions over the variables of a place.
+// Index expressions as piecewise affine functions of isl over the variables of a space.
 //
-// A non-affine expression (a load, a product of variables, a division by a variable) becomes a dimension of its own, the same
-// one wherever the same expression occurs, bounded by its type and operator; the user of the result projects
-// it out, and so assumes that it can have any value. A fused loop has its original dimensions: its variable is read
-// only through // and % by products of their extents, so that symbolic extents stay affine.
+// A non-affine expression (a load, a product of variables, a division by a variable) becomes a separate dimension,
+// which all occurrences of the same expression share. It is bounded by the type and the operator of the expression. The
+// caller projects it out, and so assumes that it can have any value. A fused loop has its original dimensions: its
+// variable is read only through // and % by products of their extents, so that symbolic extents stay affine.
 #include "poly/internal.h"
 
 #define MAX_PIECES 32
@@ -39,7 +39,7 @@ int nw_space_first(const nw_space *v, const char *name) {
 
 // ---- digits of a fused variable
 
-// If the product of the extents from..to, taken from the right, is `by`: the digit at which it starts; -1 if there is none.
+// The digit from which the extents up to `to` have the product `by`; -1 if there is none.
 static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
   for (int i = to; i >= from; i--) {
@@ -71,7 +71,7 @@ static int first_digit(const nw_dim *d, int from, int to) {
   return from;
 }
 
-// Digits make one affine value when all but the first have constant extents.
+// True if the digits make one affine value: all extents except the first are constant.
 static bool digits_affine(const nw_dim *d, int from, int to) {
   int64_t c;
   from = first_digit(d, from, to);
@@ -84,7 +84,7 @@ static bool digits_affine(const nw_dim *d, int from, int to) {
 
 static bool affine_node(const nw_space *v, const nw_expr *e);
 
-// i*e with few values of i and e affine: one piece for each value of i.
+// True for i*e if i has few values and e is affine: the product has one piece for each value of i.
 static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
   for (int side = 0; side < 2; side++) {
     const nw_dim *d = e->arg[side]->op == NW_OP_VAR ? find_var(v, e->arg[side]->name) : NULL;
@@ -98,7 +98,7 @@ static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **fe
 
 static bool int_like(const nw_expr *e) { return nw_dtype_is_int((nw_dtype)e->type.dtype) && e->type.lanes == 1; }
 
-// A cast between integers that keeps every value.
+// True for a cast between integers that keeps every value.
 static bool widening(const nw_expr *e) {
   nw_dtype to = (nw_dtype)e->type.dtype, from = (nw_dtype)e->arg[0]->type.dtype;
   if (!nw_dtype_is_int(to) || !nw_dtype_is_int(from)) return false;
@@ -272,7 +272,7 @@ isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e) {
   return variable(v, isl_dim_param, nw_family_param(v->f, e));
 }
 
-// ---- the bounds of what is opaque
+// ---- bounds of opaque expressions
 
 static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   int bits = 8 * nw_dtype_bytes(t);
@@ -283,7 +283,7 @@ static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-// x % m with m affine is in 0..m wherever m is positive.
+// If m is affine, x % m is in 0..m for positive m.
 static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
   isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
   isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
@@ -320,7 +320,8 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
   return isl_pw_aff_list_add(value, nw_space_aff(v, e));
 }
 
-// All values at once, if each has one piece: the usual case, and much faster than one by one. Else NULL.
+// Makes all values at once if each has only one piece, which is the usual case and much faster than one by one.
+// Otherwise NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {

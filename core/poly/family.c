@@ -26,7 +26,7 @@ static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
-// Least values and facts. Their opaque parts give no information.
+// The least values of the sizes, and the facts. Opaque parts of facts are ignored.
 static isl_set *known_of_sizes(nw_family *f) {
   nw_space v;
   nw_space_init(&v, f);
@@ -149,7 +149,8 @@ static int product_new(nw_family *f, const nw_expr *e) {
   return (int)at;
 }
 
-// Each product of sizes, and each other non-affine expression of sizes, becomes a parameter: M*N is the same everywhere.
+// Each product of sizes, and each other non-affine expression of sizes, becomes a parameter, so that M*N is the same
+// parameter everywhere.
 static int product_position(nw_family *f, const nw_expr *e) {
   for (int i = 0; i < f->product.n; i++)
     if (f->product.at[i] == e) return f->nsizes + i;
@@ -229,7 +230,7 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   return verdict_key_of(f, word, NW_COUNT(word))->number;
 }
 
-// True if this fact is known. If not, the caller proves it next, and its cost is counted from here.
+// True if this fact is known. If not, the caller proves it next, so its cost is counted from now on.
 static bool is_known(nw_family *f, int number, char as) {
   nw_price *price = &f->verdicts.price[number];
   if (f->verdicts.verdict[number] == as) return nw_price_charge(f->s, price), true;

@@ -1,5 +1,6 @@
-// Folded storage: a layout may give several elements the same position if they are not needed at the same time. Every read
-// must find its element: if its position is overwritten in between, the element must be written again.
+// Folded storage: a layout may give several elements the same position if they are not needed at the same time. Every
+// read must get the value of its element: if another element overwrites the position before the read, the element must
+// be written again.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -48,7 +49,7 @@ nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
   return answer;
 }
 
-// ---- places. An element is (iterations around the allocation, index), a place (the same iterations, position).
+// ---- places. An element is (iterations around the allocation, index); a place is (the same iterations, position).
 
 static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elements) {
   isl_map *same = isl_map_identity(isl_space_map_from_set(nw_family_space(m->f, a->site->dim[a->depth])));
@@ -63,16 +64,16 @@ isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(from, isl_map_reverse(to));
 }
 
-// ---- who is in the way
+// ---- overwritten elements
 
-// execution of w -> later event of r whose position w assigns to another element
+// Pairs of an execution of w and a later event of r, where w writes another element to the position that r reads.
 static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
   isl_map *to = to_places(m, r, nw_events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
   isl_map *clash = isl_map_apply_range(from, isl_map_reverse(to));
   return nw_before(isl_map_subtract(clash, nw_meet_events(m, w, nw_events(m, r))), w, r);
 }
 
-// The pairs between which no execution of `again` writes the element again.
+// The pairs between which no execution of `again` restores the element.
 static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
   isl_map *between = nw_before(nw_collide(m, w, again), w, again);
   isl_map *served = nw_before(nw_meet_events(m, again, nw_events(m, r)), again, r);
@@ -108,8 +109,8 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// An init that a block still owns runs before the reduction's loops. This is the time at which it appears to run, unless loops
-// along the output are among them.
+// An init that a block still owns runs before the reduction's loops. False if the init does not move, or if loops along
+// the output are among those loops, so that its time is not known.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {
@@ -149,7 +150,7 @@ static int fact_of(const nw_fate *f) {
   return fact;
 }
 
-// An update also reads its element.
+// Checks a buffer with folded storage. An update also reads its element.
 nw_answer nw_check_fold(const nw_fate *f) {
   if (!NW_RULE(f->m->p->ctx, storage_fold)) return NW_HOLDS;
   nw_answer answer = nw_own_places(f->m, f->buffer);

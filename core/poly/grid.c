@@ -9,7 +9,7 @@ typedef struct grid {
 
 static const char *tag_of(const nw_stmt *loop) { return nw_loop_kind_name(loop->loop.mark); }
 
-// The fault as a message, and the reason as a sentence.
+// Refuses with a message that names the fault, and a sentence that gives the reason.
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) NW_PRINTF(4, 5);
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) {
   nw_str why = {0};
@@ -77,7 +77,7 @@ typedef struct widening {
   const nw_stmt *loop; // the loop that exceeds the limit
 } widening;
 
-// The extent without the variables of the loops around.
+// The extent without variables of enclosing loops.
 static const nw_expr *plain_extent(const nw_ranges *r, const nw_path *path) {
   const char *var[NW_MAX_DEPTH];
   int n = 0;
@@ -182,7 +182,7 @@ static bool lives_right(grid *g, const nw_path *path) {
   return true;
 }
 
-// ---- all of it
+// ---- the whole check
 
 static bool check_stmt(void *env, const nw_path *path) {
   grid *g = env;

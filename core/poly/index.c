@@ -1,4 +1,5 @@
-// Index of a program: the accesses of a buffer, and the sites that do one piece of work, without walking the whole program.
+// Index of a program: finds the accesses of a buffer, and the sites that do the same work, without walking the whole
+// program.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@ static int row_of(const nw_program *p, const nw_buffer *b) {
   return i;
 }
 
-// One pass counts, one fills: the accesses of each buffer in the order of the sites.
+// Lists the accesses of each buffer in the order of the sites: the first pass counts them, the second fills the lists.
 static void index_uses(nw_model *m) {
   int n = m->p->nbuffers;
   m->of = NW_NEW_N(m->arena, nw_uses, n + 1);
@@ -67,7 +68,7 @@ nw_sites nw_sites_like(const nw_model *m, const nw_site *s) {
   return (nw_sites){n, m->by_work + lo};
 }
 
-// Sites are in the order of the text, so those below one loop are adjacent.
+// Sites are in the order of the text, so the sites inside one loop are adjacent.
 nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop) {
   int first = 0, n = 0;
   while (first < m->nsites && nw_site_level(m->site[first], loop) < 0) first++;

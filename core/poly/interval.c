@@ -1,22 +1,23 @@
-// The iterations of a loop in which every condition below it holds, for all iterations of inner loops.
+// The iterations of a loop in which every condition inside it holds, for all iterations of inner loops.
 //
-// Conditions are the conjuncts of a block's guard, those of a select in its body, and the sides of a clamp: max(i - 1, 0)
-// is i - 1 where 0 <= i - 1. Only those that use the loop's variable count.
+// Conditions are the conjuncts of a block's guard, the conditions of selects in its body, and comparisons of the sides
+// of a clamp: max(i - 1, 0) is i - 1 if 0 <= i - 1. Only conditions that use the loop's variable are considered.
 #include "poly/internal.h"
 #include <isl/constraint.h>
 
 typedef struct asked {
   const nw_model *m;
   const nw_stmt *loop;
-  int level; // of the loop, in every site below it
+  int level; // number of loops around the loop, in every site inside it
   nw_pool *pool;
-  isl_set *range; // (enclosing loops, the loop): its iterations
-  isl_set *bad; // ... in which some condition may fail
+  isl_set *range; // the iterations of the loop, with the enclosing loops
+  isl_set *bad; // the iterations in which some condition may fail
   isl_set *
-      some; // sizes, and iterations of the enclosing loops, for which all inner loops have iterations: others are not checked
+      // the sizes and iterations of enclosing loops for which all inner loops have iterations; only these are checked
+      some;
   isl_set *taken; // iterations in which some guarded block runs
   bool branches;
-  int n; // conditions
+  int n; // number of conditions
 } asked;
 
 static const nw_site *any_site(const asked *x) {
@@ -78,7 +79,7 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
   }
 }
 
-// ---- where they may fail
+// ---- iterations in which conditions may fail
 
 // The iterations of all loops around the block, except what its guards exclude because of the loop in question.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
@@ -89,7 +90,7 @@ static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   return set;
 }
 
-// A guarded block that runs in other iterations than those before it is another branch.
+// A guarded block that runs in other iterations than the blocks before it is another branch.
 static void note_branch(asked *x, const nw_site *s, const nw_space *v, isl_set *runs, int keep) {
   bool guarded = false;
   for (int i = 0; i < s->nwhere; i++) {
@@ -144,7 +145,7 @@ static const nw_expr *digit(const asked *x, const nw_stmt *loop, int d) {
   return nw_floormod(x->pool, nw_floordiv(x->pool, loop->loop.var, below), loop->loop.fused[d]);
 }
 
-// What each parameter stands for: sizes, products of them, then the loops around.
+// The expression for each parameter: the sizes, the products of sizes, and then the enclosing loops.
 static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
   int n = 0;
   const nw_family *f = x->m->f;
@@ -195,7 +196,7 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
   return set;
 }
 
-// True if lo..hi, for any sizes and any iteration of the enclosing loops, are iterations of the loop, and all good.
+// True if, for all sizes and all iterations of the enclosing loops, lo..hi are iterations of the loop and all are good.
 static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
@@ -221,7 +222,7 @@ static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
   return a ? isl_pw_aff_project_domain_on_params(isl_pw_aff_from_aff(a)) : NULL;
 }
 
-enum { FEW = 3 }; // pieces whose hull is cheap
+enum { FEW = 3 }; // maximal number of pieces for which the hull is computed
 
 // The set as a list of constraints; NULL if it is not convex.
 static isl_basic_set *one_piece(isl_set *alone) {
@@ -235,7 +236,8 @@ static isl_basic_set *one_piece(isl_set *alone) {
   return NULL;
 }
 
-// The greatest of the lower bounds, or the least of the upper ones: shorter than cases. NULL if these are not all.
+// The greatest of the lower bounds, or the least of the upper bounds, which is shorter than a case distinction. NULL if
+// a bound cannot be expressed.
 static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
@@ -264,7 +266,7 @@ static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, is
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
-// NW_FAILS: there is no such iteration, or they are not consecutive.
+// Computes the interval. NW_FAILS if there are no such iterations, or if they are not consecutive.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
   isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
@@ -292,7 +294,8 @@ static int level_of(const asked *x, const nw_site *s) {
   return k;
 }
 
-// *s: a block in the loop; NULL: nothing to check. False, with a diagnostic, if proofs cannot begin.
+// Prepares the question. *s is a block in the loop, or NULL if there is nothing to check. False, with a diagnostic, if
+// proofs cannot begin.
 static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
   const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx), p) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
@@ -342,9 +345,10 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   return ask_rounds(p, loop, out, holding_once);
 }
 
-// ---- the rounds of a reduction that contribute
+// ---- the iterations of a reduction that contribute
 
-// For a site below the loop, the iterations in which some instance may contribute; all of them if this is not analysed.
+// For a site inside the loop, the iterations in which some instance may contribute; all iterations if the site cannot
+// be analysed.
 static isl_set *contributing(asked *x, const nw_site *s) {
   const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);
@@ -364,7 +368,7 @@ static isl_set *contributing(asked *x, const nw_site *s) {
   return set;
 }
 
-// From the first of them to the last, whatever lies between.
+// The range from the first to the last of these iterations, with all iterations in between.
 static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
   isl_set *around = isl_set_params(isl_set_copy(alone));

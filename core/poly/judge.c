@@ -1,9 +1,9 @@
-// The verdict: selects the question for a step, and the checks that are always made.
+// The verdict: selects the question for a step, and makes the checks that every step needs.
 #include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
 
-// ---- what must not change at all
+// ---- parameters, which must not change
 
 static bool same_shape(const nw_buffer *a, const nw_buffer *b) {
   if (strcmp(a->name, b->name) || a->dtype != b->dtype || a->role != b->role || a->ndim != b->ndim) return false;
@@ -67,7 +67,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// A call is a mark on its nest: it names code that does the same.
+// The nest inside a call. A call is like a mark on its nest: it names code that does the same.
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
@@ -106,7 +106,8 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
-// Checks that the program can be judged: loops, bindings and written indices are affine, buffers are allocated where they are used.
+// Checks that the program can be judged: loops, bindings and written indices are affine, and buffers are allocated
+// where they are used.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -140,7 +141,8 @@ static nw_answer both_once(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_each_once(after) : answer;
 }
 
-// A buffer whose elements change value cannot be judged by order unless it exists once: instances do not identify copies.
+// A buffer whose elements change their value can be judged by order only if it exists once, since instances do not
+// identify its copies.
 static nw_answer orderly_storage(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++)
@@ -178,7 +180,7 @@ static nw_answer ask(const nw_model *before, const nw_model *after) {
   return order == NW_HOLDS ? by_order(before, after) : by_value(before, after);
 }
 
-// Contradictory facts about sizes would prove anything.
+// Checks that the facts about sizes do not contradict each other, since anything could be proven from a contradiction.
 static nw_answer check_facts(const nw_model *m) {
   if (!NW_RULE(m->p->ctx, facts_agree)) return NW_HOLDS;
   isl_bool none = isl_set_is_empty(m->f->context);
@@ -220,7 +222,8 @@ void nw_judge_forget(const nw_program *p) {
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
-// Asks a question about one or two programs (before may be NULL); repeats it if stored results might have mattered.
+// Answers a question about one or two programs (before may be NULL), and repeats it without stored results if these may
+// have mattered.
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
@@ -255,8 +258,8 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after) {
   return holds;
 }
 
-// Checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target, and the
-// properties that the user has set are kept.
+// The checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target, and
+// properties set by the user are kept.
 static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;

@@ -1,5 +1,5 @@
-// Checks that parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations access one
-// element, unless both only read.
+// Checks that parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations
+// access the same element, unless both only read it.
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
@@ -57,7 +57,8 @@ static bool depends_on(const nw_stmt *inner, const char *var) {
   return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
 }
 
-// Threads may update one element concurrently; the lanes of a vector are one thread, and write it once.
+// Threads may update one element concurrently. The lanes of a vector belong to one thread, which writes the element
+// only once.
 static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt *vector) {
   nw_ctx *c = m->p->ctx;
   const char *name = s->block.name;
@@ -94,7 +95,7 @@ static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_
   return answer;
 }
 
-// `around`: the innermost marked loop outside.
+// `parallel`, `vector`: the innermost enclosing loops with these marks.
 static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_stmt *parallel, const nw_stmt *vector) {
   nw_answer answer = NW_HOLDS;
   if (is_parallel(s)) answer = check_nesting(m, s, vector ? vector : parallel);
@@ -110,7 +111,7 @@ static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_s
   return answer;
 }
 
-// ---- what a loop carries
+// ---- dependences that a loop carries
 
 bool nw_is_reduction(const nw_use *a, const nw_use *b) {
   bool both = a->write && b->write && (a->update || b->update);
@@ -122,7 +123,7 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
   return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
 }
 
-// Two elements at the same location.
+// The text for two elements at the same location.
 static const char *folded_form(const nw_use *a, const nw_use *b) {
   return !a->write  ? "{e} is read at {s}, and {f} is written to the same location at {t} %s"
          : b->write ? "{e} is written at {s}, and {f} is written to the same location at {t} %s"
@@ -146,8 +147,8 @@ static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
   return NW_RULE(m->p->ctx, atomic_all) ? first && second : first || second;
 }
 
-// An init that a block owns runs before its reduction's loops if it is lifted (lift.c): so also before loop `level`, if
-// that is one of them or inside one.
+// True if the init runs before loop `level`. An init that a block owns runs before its reduction's loops if it is
+// lifted (lift.c); `level` may be one of these loops or inside one.
 static bool init_before(const nw_model *m, const nw_use *init, int level) {
   const nw_site *s = init->site;
   if (!NW_RULE(m->p->ctx, atomic_init)) return true;
@@ -171,7 +172,8 @@ static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
   return reduction ? NW_RULE(c, vector_reduction) : NW_RULE(c, vector_carried);
 }
 
-// Pairs that agree on the outer loops and access the same element in different iterations of loop `level`, a's first.
+// The pairs of executions in the same iterations of the outer loops that access the same element in different
+// iterations of loop `level`; the execution of a is in the earlier one.
 static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
   isl_map *pairs = nw_collide(m, a, b);
   for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
@@ -221,7 +223,7 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
                  t->part[0]->loop.var->name, a->buffer->name);
 }
 
-// First the conflicts between two updates of one reduction: they are the most informative for users.
+// Conflicts between two updates of one reduction are checked first, since they tell users the most.
 static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_site *s, nw_site *t,
                              bool updates) {
   int level = nw_site_level(s, at);
@@ -233,7 +235,8 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
   return answer;
 }
 
-// A guard may select a single lane; a vector cannot write it.
+// Checks that lanes write different elements, even if a guard selects a single lane: a vector cannot write a single
+// lane.
 static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
   int level = nw_site_level(s, at);
   if (!NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
@@ -247,8 +250,8 @@ static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_st
   return NW_HOLDS;
 }
 
-// `at` is the loop itself, or the loop into which it was merged: a dependence that this one does not carry, none of its parts
-// carries.
+// `at` is the loop itself, or the loop into which it was merged. If a merged loop does not carry a dependence, none of
+// its parts does.
 static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stmt *at) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, at);
@@ -261,7 +264,7 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
   return answer;
 }
 
-// ---- calls. An intrinsic does the work of its nest in an order of its own, so one call may not give a place to two elements.
+// ---- calls. An intrinsic may do the work of its nest in any order, so two elements of one call must not share a position.
 
 static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > (NW_MUTATED(call_depth) ? 0 : level)) return NW_HOLDS;
@@ -295,7 +298,7 @@ static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
   return answer;
 }
 
-// A mark from an earlier unsafe step is not checked again: it is shown as unsafe.
+// A mark from an earlier unsafe step is not checked again, since it is shown as unsafe.
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
   if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;
@@ -315,9 +318,10 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
   return answer;
 }
 
-// ---- loops that were put together (whole.c)
+// ---- merged loops (whole.c)
 
-// Iterations of the loop that run in another order than their numbers may not access common elements, not even as updates.
+// If iterations of the loop run in another order than their numbers, they must not access common elements, not even for
+// updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, t->loop);

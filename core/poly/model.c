@@ -26,7 +26,7 @@ static bool is_small(const nw_expr *e, int64_t *out) {
   return nw_is_int(e, out) && *out > -(1 << 30) && *out < 1 << 30;
 }
 
-// lo <= dim < lo + extent. Numbers need no expressions, which cost ten times as much.
+// Adds lo <= dim < lo + extent. Constant bounds are added without expressions, which cost ten times as much.
 static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr *lo, const nw_expr *extent) {
   int64_t from, n;
   if (!is_small(lo, &from) || !is_small(extent, &n))
@@ -37,7 +37,7 @@ static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr 
 
 static isl_pw_aff *zero(const nw_space *v) { return nw_space_aff(v, nw_index(v->f->pool, 0)); }
 
-// A loop never runs below its begin, so an extent of max(n, 0) is equivalent to n.
+// A loop with a negative extent has no iterations, so an extent of max(n, 0) is equivalent to n.
 static const nw_expr *plain_extent(const nw_expr *e) {
   if (e->op != NW_OP_MAX) return e;
   return nw_is_const(e->arg[0], 0) ? e->arg[1] : nw_is_const(e->arg[1], 0) ? e->arg[0] : e;
@@ -52,7 +52,7 @@ static bool has_extremes(const nw_stmt *l) {
   return !nw_visit(l->loop.begin, no_extreme, NULL) || !nw_visit(l->loop.extent, no_extreme, NULL);
 }
 
-// As conditions: the least of several ends is then no reason for several pieces.
+// Adds the bounds as conditions, so that the minimum of several ends does not make several pieces.
 static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   nw_pool *pool = v->f->pool;
   const nw_expr *end = nw_add(pool, l->loop.begin, plain_extent(l->loop.extent));
@@ -68,7 +68,7 @@ isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   return set;
 }
 
-// The reduce loop is fixed at its first iteration, even if it has none.
+// Fixes a reduce loop at its first iteration, even if it has no iterations.
 static isl_set *at_begin(const nw_site *s, int i, isl_set *set) {
   const nw_stmt *l = s->loop[i];
   if (!l->loop.nfused)
@@ -108,8 +108,9 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// If a reduce loop has no iterations, the init still runs if it is lifted (lift.c). Empty reductions need that. In a piece of
-// another reduction it is only a possible write: no proof may rely on it or be invalidated by it.
+// If a reduce loop has no iterations, the init still runs if it is lifted (lift.c), as empty reductions require. In a
+// piece of a larger reduction such an init is only a possible write: no proof may rely on it, and none may depend on
+// its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -143,7 +144,7 @@ static isl_set *declared_empty(const nw_site *s) {
   return set;
 }
 
-// Records whether the init is more than the plain product of its loops' bounds and guards.
+// Adds the executions of an init for empty reductions, and records whether there are any.
 static isl_set *with_empty(const nw_model *m, nw_site *s, isl_set *set) {
   isl_set *more = isl_set_intersect(empty_reduction(m, s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);
@@ -236,8 +237,8 @@ static void make_sets(nw_model *m, nw_site *s) {
   s->instance = instances(s, m->arena);
 }
 
-// A site with the same content reuses its sets from another program of the schedule. An init that may lack its updates depends
-// on more than its number.
+// A site takes its sets from another program of the schedule if its contents are the same. An init that may have no
+// updates is excluded, since its sets depend on more than its number.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
@@ -301,7 +302,8 @@ static void forget_if_empty(nw_model *m, nw_site *s) {
   m->nsites--;
 }
 
-// A block, before it the init it owns, and before that the init that may run if a loop of a piece has no iterations.
+// Adds the sites of a block: first the init that may run if a loop of a piece has no iterations, then the init that the
+// block owns, then the block.
 static void add_block(build *b, const nw_stmt *block) {
   if (block->block.has_init) {
     const nw_site *init = add_site(b, block, true, false);
@@ -333,7 +335,7 @@ static int count_blocks(const nw_stmt *s) {
   return n;
 }
 
-// A model is kept in its program. If isl failed in between, nothing is kept.
+// The model is stored in its program, except if isl failed while it was made.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   if (p->model && nw_family_abandoned(((nw_model *)p->model)->f)) {
     ((nw_program *)p)->model = NULL;

@@ -1,10 +1,10 @@
-// Contributions that add nothing: in a sum of select(condition, x, 0), those where the condition fails. The sum is the same
-// without them, so iterations with only such contributions can be removed.
+// Contributions that add nothing: in a sum of select(condition, x, 0), those for which the condition is false. The sum
+// is the same without them, so iterations with only such contributions can be removed.
 #include "poly/internal.h"
 #include <math.h>
 
-// Values that leave every value of the dtype unchanged, derived here from the combiners; the steps that insert such numbers
-// use a table of their own.
+// True for values that leave every value of the dtype unchanged. They are derived here from the combiners,
+// independently of the table that the steps use to insert such numbers.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
   bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
   int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);
@@ -13,7 +13,7 @@ bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e
   case NW_SUM: return (whole && e->i == 0) || (real && e->f == 0);
   case NW_PROD: return (whole && e->i == 1) || (real && e->f == 1);
   case NW_ARGMIN:
-    if (t == 1) return whole && e->i == -1; // no index: the other one is taken
+    if (t == 1) return whole && e->i == -1; // index -1 always loses to the other index
     // fallthrough
   case NW_MIN_OF: return (whole && e->i == greatest) || (real && isinf(e->f) && e->f > 0);
   case NW_ARGMAX:
@@ -45,7 +45,7 @@ static bool told_by_element(const nw_use *u) {
   return nw_index_is_vars(u->site->block, u->n, (const nw_expr *const *)u->index);
 }
 
-// Empty if a condition or an index is not affine: only certain points may be in the set.
+// The points at which the condition certainly fails; empty if the condition or an index is not affine.
 static isl_set *failing(nw_family *f, const nw_use *u, const nw_expr *cond) {
   const nw_site *s = u->site;
   nw_space v;

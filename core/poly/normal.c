@@ -2,7 +2,7 @@
 #include "poly/internal.h"
 #include <stdlib.h>
 
-// A block that only moves values.
+// True if the block only copies values.
 bool nw_is_copy(const nw_stmt *b) {
   return b->block.combiner == NW_PLAIN && b->block.ntargets == 1 && !b->block.target[0].init &&
          b->block.target[0].value->op == NW_OP_LOAD;
@@ -14,7 +14,8 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return NULL;
 }
 
-// True if each index is a distinct variable, and every variable of the block (of an update: every spatial one) is an index.
+// True if each index is a different variable, and every variable of the block (for an update, every spatial variable)
+// is an index.
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) {
   int vars = 0;
   for (int i = 0; i < block->block.nvars; i++) {
@@ -31,7 +32,7 @@ static bool spread(const nw_stmt *b, const nw_block_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
-// The blocks that write a buffer, as sites that are not owned inits; returns their number.
+// Finds the blocks that write a buffer, as sites other than owned inits, and returns their number.
 static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
   nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;
@@ -57,7 +58,7 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// The one block whose body defines the buffer's values, if the other program does not have its origin.
+// The only block whose body defines the buffer's values, if the other program has no block with its origin; else NULL.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
@@ -72,7 +73,7 @@ const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
   return seen_through(n, w, nw, buffer);
 }
 
-// The value that the block gives the element at `index`.
+// The value that the block stores in the element at `index`.
 static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *index) {
   const nw_block_target *t = target_of(b, buffer);
   const char *var[NW_MAX_DEPTH];
@@ -114,8 +115,8 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   return nw_normal_form(n, value);
 }
 
-// Terminates because a program's values come from its inputs: a buffer that is copied into itself cannot occur,
-// and would reach the depth limit.
+// This ends because the values of a program come from its inputs. A buffer that is copied into itself cannot occur; it
+// would reach the depth limit.
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
   if (n->depth > NW_MAX_DEPTH) return e;
   n->depth++;

@@ -1,7 +1,8 @@
-// The question by order: the same instances, each once in both programs, and no dependence reversed.
+// The question by order: both programs execute the same instances, each once, and no dependence is reversed.
 //
-// Where every element holds one value, the dependences are plain: a read after its write, an update after its init
-// (buffer.c). Other buffers are checked here: two instances that access one element keep their order.
+// If every element of a buffer has only one value, it is sufficient that a read comes after the write and an update
+// after the init (buffer.c). Other buffers are checked here: two instances that access the same element must keep their
+// order.
 #include "poly/internal.h"
 
 // ---- the same blocks
@@ -34,7 +35,7 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   return true;
 }
 
-// Same work, and the same body. An owned init and a separate init are the same work.
+// True if the sites have the same work and the same body. An owned init and a separate init have the same work.
 static bool same_body(const nw_site *a, const nw_site *b) {
   if (a->init != b->init) return same_init(a, b);
   if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;
@@ -79,14 +80,14 @@ static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
-// The access in model m that corresponds to `a`: same work, same position in the body.
+// The access in the other model's site that corresponds to `a`, by its position in the body.
 static nw_use *same_access(const nw_site *in, const nw_use *a) {
   int at = (int)(a - a->site->use);
   if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
   return &in->use[at];
 }
 
-// Pairs of instances of a and b that access one element in the old program, a's first.
+// The pairs of instances of a and b that access the same element in the old program, where a is first.
 static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
   isl_map *all = NULL;
   nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
@@ -100,7 +101,8 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
   return all;
 }
 
-// Pairs that access one element, a's first in the old program and not in the new one; NULL: they never access the same element.
+// The pairs that access the same element, where a is first in the old program but not in the new one; NULL if no two
+// access the same element.
 static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   isl_map *must = depends(before, a, b);
   if (!must) return NULL;
@@ -140,7 +142,7 @@ static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_us
   return answer;
 }
 
-// The end of those accesses, from `at` on, that are of the site of the first.
+// The end of the accesses, from `at` on, that belong to the site of the first one.
 static int end_of_site(const nw_uses *u, int at) {
   const nw_site *s = u->at[at]->site;
   while (at < u->n && u->at[at]->site == s) at++;
@@ -170,7 +172,7 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
   return answer;
 }
 
-// ---- the order of the terms of a float sum, which is free and changes how the sum is rounded
+// ---- the order of the terms of a float sum, which may change but affects the rounding
 
 static bool sums_floats(const nw_use *a) {
   const nw_stmt *block = a->site->block;

@@ -24,8 +24,8 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events) {
   return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(events));
 }
 
-// The first access if all common loops agree: -1 for a. Within one execution reads come before writes; an access
-// and itself have no order, and need none.
+// Which access is first if all common loops are at the same iteration: -1 for a. Within one execution, reads come
+// before writes. An access and itself have no order.
 static int textual(const nw_use *a, const nw_use *b) {
   if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
   if (a->write != b->write) return a->write ? 1 : -1;
@@ -56,7 +56,7 @@ isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return good;
 }
 
-// The same question, level by level, stopping when no pairs are left or one is out of order.
+// Checks the order of the pairs loop by loop, and stops when no pairs are left or a pair is out of order.
 static isl_bool ordered(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_bool fine = isl_bool_true;
   int n = common_dims(a, b);

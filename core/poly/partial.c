@@ -1,29 +1,30 @@
-// A reduction in parts. A block that combines partial results of one reduction is equivalent to the whole if the
-// parts start from the neutral element, are combined with the same combiner, and have each contribution of the whole exactly once:
+// Reductions that are computed in parts. A block that combines partial results is equivalent to the whole reduction if
+// the parts start from the neutral element, are combined with the same combiner, and have each contribution of the
+// whole exactly once:
 //
 //   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
 //
-// Substituting one block into the other gives a term in the variables (i, r, s). It equals the whole's term at k = 4*s + r, found
-// by comparing the two, where r and s satisfy the condition under which the part adds more than the neutral element. isl decides
-// whether (i, r, s) -> (i, k) reaches every k once. That each part is complete when it is read is checked for
-// its buffer, as for every reduction (buffer.c).
+// Substituting one block into the other gives a term in the variables (i, r, s). A comparison with the whole's term
+// gives k = 4*s + r, for all r and s for which the part contributes more than the neutral element. isl decides whether
+// (i, r, s) -> (i, k) reaches every k once. buffer.c checks that each part is complete when it is read, as for every
+// reduction.
 #include "poly/internal.h"
 
 typedef struct whole {
   const nw_model *before, *after;
   const nw_stmt *was, *is, *part;
   nw_pool *pool;
-  int nk; // the reduce variables of the whole: as unknowns of the comparison, and what they turn out to be
+  int nk; // the reduce variables of the whole: the unknowns of the comparison, and the values found for them
   const char *unknown[NW_MAX_DEPTH];
   const nw_expr *solved[NW_MAX_DEPTH];
-  const nw_expr *cond; // under which the part contributes; NULL: always
+  const nw_expr *cond; // the condition under which the part contributes; NULL if it always does
 } whole;
 
 // ---- the blocks involved
 
 static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
 
-// The only block that fills the temporary.
+// The only block that fills the temporary; NULL if there are several.
 static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(m->p, buffer);
   const nw_stmt *found = NULL;
@@ -43,7 +44,8 @@ static bool same_index(const nw_expr *const *a, const nw_expr *const *b, int n) 
   return true;
 }
 
-// Each target of `is` reads the same element of the same target of one block.
+// Finds the block of the parts: each target of `is` must read the same element of the corresponding target of one
+// block.
 static bool find_part(whole *w) {
   const nw_stmt *is = w->is;
   const nw_expr *first = is->block.target[0].value;
@@ -59,7 +61,7 @@ static bool find_part(whole *w) {
   return w->part->block.ntargets == is->block.ntargets;
 }
 
-// The element depends only on the part's spatial variables, in the same way in every target.
+// True if the element depends only on the part's spatial variables, in the same way in every target.
 static bool spread(const nw_stmt *part) {
   const nw_block_target *first = &part->block.target[0];
   for (int t = 0; t < part->block.ntargets; t++) {
@@ -102,7 +104,7 @@ static const char *marked(nw_pool *pool, const char *name, char with) {
   return out;
 }
 
-// The whole's body, its reduce variables made unknowns ("k?").
+// The whole's body, in which the reduce variables are unknowns ("k?").
 static const nw_expr *body_of_whole(whole *w, int t) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -120,7 +122,8 @@ static const nw_expr *body_of_whole(whole *w, int t) {
   return forms.rounded ? NULL : nw_subst_n(w->pool, e, w->nk, name, by);
 }
 
-// The part's body at the element that is read, its reduce variables told from those of the reader ("s'").
+// The part's body for the element that is read. Its reduce variables are renamed ("s'") to distinguish them from those
+// of the reader.
 static const nw_expr *body_of_part(const whole *w, int t) {
   const char *name[2 * NW_MAX_DEPTH];
   const nw_expr *by[2 * NW_MAX_DEPTH];
@@ -136,7 +139,7 @@ static const nw_expr *body_of_part(const whole *w, int t) {
   return forms.rounded ? NULL : nw_subst_n(w->pool, e, n, name, by);
 }
 
-// ---- what the unknowns are
+// ---- values of the unknowns
 
 static bool has_unknown(const whole *w, const nw_expr *e) {
   for (int k = 0; k < w->nk; k++)
@@ -153,7 +156,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// a == b with one unknown that occurs once in a: its value. Bodies that differ may have data where the other has an index.
+// Solves a == b if a has one unknown that occurs once. If the bodies differ, one may have data in the place of the
+// other's index.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
@@ -185,8 +189,9 @@ static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
   return NULL;
 }
 
-// A body that does not use its reduce variable does not determine it. Then the binding in the old program's loops is used, with the
-// variables of the same names. Any choice is valid: whether it reaches every instance once is checked later.
+// A body that does not use its reduce variable does not determine it. Then its binding to the old program's loops is
+// used, with the variables of the same names. Any choice is valid, since it is checked later that every instance is
+// reached once.
 static void choose(whole *w) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -216,7 +221,7 @@ static bool all_solved(const whole *w) {
   return true;
 }
 
-// Finds the unknowns from bodies that must be equal; each iteration may make another index known.
+// Finds the unknowns from bodies that must be equal. Each pass may determine another unknown.
 static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
@@ -228,7 +233,7 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
   return true;
 }
 
-// select(cond, contribution, neutral): without the condition nothing is added.
+// Takes the contribution from select(cond, contribution, neutral): if the condition is false, nothing is added.
 static bool without_condition(whole *w, int n, const nw_expr **is) {
   for (int t = 0; t < n; t++) {
     if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;
@@ -315,7 +320,7 @@ static isl_map *contributions(const whole *w) {
   return map;
 }
 
-// The declared instances of the whole, in the same order of variables.
+// The declared instances of the whole, with the variables in the same order.
 static isl_set *wanted(const whole *w) {
   variables x = {0};
   nw_space v;

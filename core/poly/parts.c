@@ -1,8 +1,8 @@
 // Groups of dependent loops and variables of a site.
 //
 // If bindings, bounds and guards form groups that share no loop, the instances are the product of the groups'
-// instances: i = 32*i_o + i_i is independent of j. A question about each small group is far cheaper than one about
-// all loops together.
+// instances. For example, i = 32*i_o + i_i is independent of j. Several questions about small groups are much cheaper
+// than one question about all loops together.
 #include "poly/internal.h"
 
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e) {
@@ -28,7 +28,8 @@ static void conjuncts(const nw_expr *e, nw_vec *out) {
   conjuncts(e->arg[1], out);
 }
 
-// The conditions besides the loops' bounds; an init is at the first value of every reduce variable.
+// The conditions of a site other than the bounds of its loops. For an init, every reduce variable is at its first
+// value.
 nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
   for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
@@ -39,7 +40,7 @@ nw_vec nw_site_conditions(const nw_site *s) {
   return out;
 }
 
-// Joins the groups that touch the mask; loops before `from` join nothing.
+// Joins the groups that have a loop of the mask; loops before `from` do not connect groups.
 static int join(nw_part *part, int n, uint64_t loops, uint64_t vars) {
   nw_part joined = {loops, vars};
   int kept = 0;
@@ -98,7 +99,8 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   return part_conditions(s, loops, v, set);
 }
 
-// A step changes few loops, and so few parts: a fact proven for a part in one program of a schedule holds in all others.
+// A step changes few loops and so few parts. A fact that is proven for a part in one program of a schedule holds in all
+// other programs with that part.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
   if (s->pieces || s->maybe || !s->exact) return 0;
   uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
@@ -120,7 +122,7 @@ int nw_part_number(const nw_site *s, int from, nw_part part) {
   return number;
 }
 
-// Keeps the variables of the part after the loops before `from`.
+// The map from all loops, restricted to the loops before `from` and the variables of the part.
 static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   isl_map *map = isl_map_copy(s->instance);
   for (int i = s->nvars - 1; i >= 0; i--)

@@ -1,11 +1,11 @@
-// A prefetch changes no value, so its addresses are not checked. But it must be useful: the buffer exists at its
-// position, and the enclosing loop uses it. No code can be generated if the buffer does not exist, or for lanes that
-// prefetch: both are refused in unsafe steps, too.
+// A prefetch changes no value, so its addresses are not checked. But a prefetch must be useful: the buffer must exist
+// there, and the enclosing loop must use it. No code can be generated if the buffer does not exist, or if vector lanes
+// prefetch; both are refused even in unsafe steps.
 #include "poly/internal.h"
 
 typedef struct look {
   const nw_model *m;
-  bool structure; // checks only whether it can be lowered
+  bool structure; // check only whether the prefetch can be lowered
   const char *buffer;
   nw_answer answer;
 } look;

@@ -1,7 +1,8 @@
-// Mixed radix: variables that are bound to numbers whose digits are loops, as i = 32*i_o + i_i.
+// Mixed radix: variables that are bound to numbers whose digits are loops, such as i = 32*i_o + i_i.
 //
-// isl proves the same with integer programs. Splits and tiles make most parts numbers of this kind, and they are all that a
-// search asks of most steps: without this file it judges half as many steps a second (docs/architecture.md, house.tries_per_s).
+// isl can prove the same facts with integer programs. But splits and tiles make most parts numbers of this kind, and
+// most steps of a search need only such facts: without this file a search judges half as many steps per second
+// (docs/architecture.md, house.tries_per_s).
 #include "poly/radix.h"
 
 static int64_t size_of(int64_t weight) { return weight < 0 ? -weight : weight; }
@@ -15,8 +16,9 @@ static void sort(int n, nw_digit *d) {
     }
 }
 
-// With the digits sorted by weight, the ones below digit k make numbers that differ by `reach` at most. A weight above that
-// sets apart what lies below it; a weight of reach + 1 leaves no gap either.
+// The digits are sorted by weight. The digits below digit k make numbers that differ by at most `reach`. If the weight
+// of digit k is larger than that, different digits make different numbers; if it is not larger than reach + 1, there
+// are no gaps.
 int nw_radix(int n, nw_digit *d) {
   __int128 reach = 0;
   int found = NW_RADIX_ONCE | NW_RADIX_DENSE;
@@ -32,7 +34,7 @@ int nw_radix(int n, nw_digit *d) {
   return found;
 }
 
-// ---- of a part
+// ---- parts of a site
 
 static bool has_condition(const nw_site *s, uint64_t loops) {
   nw_vec cond = nw_site_conditions(s);
@@ -45,12 +47,13 @@ static bool has_condition(const nw_site *s, uint64_t loops) {
   return has;
 }
 
-// A loop that begins at an affine value of others runs as one that begins at 0 and to whose value that is added.
+// A bound value as a sum of loops. A loop that begins at an affine value of other loops is treated as a loop that
+// begins at 0, plus that value.
 typedef struct sum {
   int n;
   const char *loop[NW_MAX_DEPTH]; // outermost first
   int64_t weight[NW_MAX_DEPTH], extent[NW_MAX_DEPTH];
-  bool fixed; // the rest is `rest`; else it depends on sizes or on loops outside the part
+  bool fixed; // true if the constant part is `rest`; otherwise it depends on sizes or on loops outside the part
   int64_t rest;
 } sum;
 
@@ -61,7 +64,7 @@ static bool add_rest(sum *x, int64_t times, const nw_expr *e) {
   return !__builtin_mul_overflow(times, value, &product) && !__builtin_add_overflow(x->rest, product, &x->rest);
 }
 
-// False where it is no such sum, or a loop never runs.
+// False if the binding is no such sum, or if a loop never runs.
 static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x) {
   nw_pool *pool = s->view.f->pool;
   const nw_expr *begin[NW_MAX_DEPTH], *rest;
@@ -87,7 +90,7 @@ static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x
   return true;
 }
 
-// Of one variable. *digits: the loops that it takes its digits from.
+// The known properties of one variable. *digits: the loops that are its digits.
 static int var_radix(const nw_block_var *v, const sum *x, uint64_t *digits) {
   nw_digit digit[NW_MAX_DEPTH];
   __int128 least = x->rest, most = x->rest;

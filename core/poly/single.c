@@ -1,5 +1,5 @@
-// True if each element of a buffer holds one value all the time. Then the value of a read depends on its index alone, and
-// only the order of the write and the read remains to be checked.
+// Checks whether each element of a buffer has only one value all the time. Then the value of a read depends only on its
+// index, and it only remains to check the order of the write and the read.
 #include "poly/internal.h"
 
 static bool same_index(const nw_use *a, const nw_use *b) {
@@ -13,7 +13,8 @@ static bool one_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// One write per origin; false if the blocks of one origin write to different positions, or one writes twice.
+// Collects one write per origin; false if the blocks of one origin write to different positions, or if a block writes
+// the buffer twice.
 static bool writes_of(const nw_uses *u, nw_use **out, int *n) {
   const nw_site *last = NULL;
   *n = 0;

@@ -1,5 +1,5 @@
-// Requirements of the target and of layouts: local buffers fit on the stack, shared ones in a block, and a layout stays inside
-// its own extents.
+// Requirements of the target and of layouts: local buffers fit on the stack, shared buffers fit in a block, and a
+// layout gives no position outside its own extents.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
-// Maximal number of elements of a layout or aligned strides in memory; NO_CONSTANT if no constant bounds them; NO_PLACE, and a
-// diagnostic, if they have no bound at all.
+// The maximal number of elements in memory with a layout or aligned strides. NO_CONSTANT if no constant bounds the
+// number; NO_PLACE, and a diagnostic, if it has no bound at all.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;
@@ -20,7 +20,7 @@ static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *all
   return !place ? NO_PLACE : nw_const_upper(r, place->elements, &n) ? n : NO_CONSTANT;
 }
 
-// Maximal number of bytes of an allocation; -1 if no constant bounds it.
+// The maximal number of bytes of an allocation; -1 if no constant bounds it.
 static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *alloc) {
   const nw_program *p = m->seen;
   const nw_buffer *b = nw_find_buffer(p, alloc->alloc.buffer);
@@ -36,7 +36,7 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
 
-// ---- a size at all. What is allocated inside loops is allocated once, as large as it is anywhere.
+// ---- existence of a size. A buffer that is allocated inside loops is allocated once, with its maximal size.
 
 typedef struct sizes {
   const nw_model *m;
@@ -75,7 +75,7 @@ typedef struct load {
   const nw_model *m;
   nw_scope scope;
   int64_t limit;
-  const char *fit, *one; // how messages call what is full, and the scope
+  const char *fit, *one; // names for messages: of the memory that is full, and of the scope
   nw_answer answer;
 } load;
 

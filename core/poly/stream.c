@@ -1,14 +1,15 @@
-// Non-temporal stores: CPUs have them only for whole vectors at aligned addresses. So a stage that streams must be
-// vectorized, its lanes must be adjacent, no lane may be masked, and the first must be aligned to the vector.
+// Non-temporal (streaming) stores: CPUs have them only for whole vectors at aligned addresses. So a stage that streams
+// must be vectorized, its lanes must be adjacent, no lane may be masked, and the first lane must be aligned to the size
+// of the vector.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 
 typedef struct stream {
   const nw_model *m;
-  const nw_path *path; // down to the block
+  const nw_path *path; // ends in the block
   const nw_stmt *block, *vector;
   const nw_buffer *buffer;
-  nw_ranges r; // at the block
+  nw_ranges r; // ranges and facts at the block
   nw_answer answer;
 } stream;
 
@@ -25,7 +26,7 @@ static bool refuse(stream *s, const nw_stmt *loop, const char *fmt, ...) {
   return false;
 }
 
-// ---- what may be streamed
+// ---- which stores may stream
 
 static bool is_memory(stream *s) {
   if (s->block->block.combiner != NW_PLAIN)
@@ -35,7 +36,7 @@ static bool is_memory(stream *s) {
   return true;
 }
 
-// ---- how
+// ---- vectors and alignment
 
 static const nw_stmt *vector_around(const nw_path *path) {
   for (int i = path->n - 2; i >= 0; i--)
@@ -55,7 +56,7 @@ static bool is_whole(stream *s) {
   return true;
 }
 
-// Elements of a vector, or of one 64-byte piece of a longer one; 0 if the CPU has no such store.
+// The number of elements of a vector, or of one 64-byte piece of a longer vector; 0 if the CPU has no such store.
 static int64_t piece(const stream *s) {
   int64_t lanes, each = nw_dtype_bytes(s->buffer->dtype);
   if (!nw_is_int(s->vector->loop.extent, &lanes)) return 0;

@@ -1,4 +1,4 @@
-// Properties of a loop or a stage must be kept, and must be on something that uses them.
+// Checks that properties of loops and stages are kept, and that they are on loops and stages that use them.
 #include "ir/program/tags.h"
 #include "poly/internal.h"
 
@@ -10,7 +10,7 @@ typedef struct said {
 
 static const char *name_of(const nw_stmt *s) { return s->kind == NW_LOOP ? s->loop.var->name : s->block.name; }
 
-// Finds it by name or, if a step renamed it, by id: with the same property.
+// True if the loop or stage still exists with the same property. It is found by name or, if a step renamed it, by id.
 static bool survives(const nw_program *p, const nw_stmt *s, const nw_tag *t) {
   nw_path path;
   const nw_stmt *named = s->kind == NW_LOOP ? nw_find_loop(p, name_of(s)) : nw_find_block(p, name_of(s));
@@ -58,14 +58,14 @@ static bool look_at_block(void *env, const nw_path *path) {
   return !c->lost;
 }
 
-// A cut loop: everything in it is inside loops with the same property.
+// True if the loop was cut, and all its blocks are inside loops with the same property.
 static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
   carried c = {.x = x, .loop = loop, .tag = t};
   nw_walk(x->after->seen, look_at_block, &c);
   return c.found && !c.lost;
 }
 
-// A note may be removed together with its loop or stage.
+// Checks that a statement's properties are kept. A note may be removed together with its loop or stage.
 static bool is_kept(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {

@@ -1,24 +1,24 @@
 // Conflicts between the blocks and threads of one launch.
 //
-// Blocks run in any order: two of them may not access one element, unless both only read. The
-// threads of a block run freely between barriers. A barrier can be placed at a *joint*: before or after a statement
-// that all threads of the block reach together, so that the loops around it have the same bounds for all threads, and
-// no thread of the launch is missing in its thread loops. Two threads' accesses of one element are ordered if a joint
-// is between them: they are in different iterations of a loop around joints, or in different adjacent statements at
-// a joint. Since barriers run the earlier iteration first for all threads, it must also be first in the program.
+// Blocks run in any order, so two blocks must not access the same element, unless both only read it. Between barriers
+// the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
+// threads of the block reach together. So the loops around it must have the same bounds for all threads, and its thread
+// loops must include all threads of the launch. The accesses of two threads to one element are ordered if a joint is
+// between them: they are in different iterations of a loop around joints, or in different adjacent statements at a
+// joint. With barriers, all threads run the earlier iteration first, so its access must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
 
-typedef struct place { // of a site
-  nw_path path; // to the block
-  int launch; // position on the path; -1: not on a grid
-  int host; // loops outside the launch
-  bool unsafe; // inside a loop that an unsafe step has bound
-  // execution -> (execution, index in the grid along the dimensions in `along`); NULL until first used
+typedef struct place { // the place of a site in its launch
+  nw_path path; // ends in the block
+  int launch; // position of the launch on the path; -1 if it is not on a grid
+  int host; // number of loops outside the launch
+  bool unsafe; // true if it is inside a loop that an unsafe step has bound
+  // execution -> (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
   unsigned along; // a bit for each
-  int alike; // statements of the path, from the launch on, that all threads reach together: up to this position
+  int alike; // all threads reach the statements of the path from the launch to this position together
 } place;
 
 typedef struct check {
@@ -32,8 +32,8 @@ typedef struct duo { // two accesses of one launch
   const nw_model *m;
   nw_use *a, *b;
   place *pa, *pb;
-  int loops, stmts; // common to both
-  unsigned along; // dimensions of the grid whose index follows each execution of a pair, a bit for each
+  int loops, stmts; // numbers of common loops and of common statements on the paths
+  unsigned along; // dimensions of the grid whose index is added to each execution of a pair, as bits
 } duo;
 
 // ---- joints
@@ -80,16 +80,17 @@ static void place_site(const nw_model *m, const nw_program *before, const nw_sit
   while (out->alike + 1 < out->path.n && lets_all_in(m->p, &l, out, out->alike + 1)) out->alike++;
 }
 
-// Position on the path of the i-th loop.
+// The position of a loop on the path.
 static int loop_at(const place *p, int loop) {
   for (int i = 0; i < p->path.n; i++)
     if (p->path.at[i]->kind == NW_LOOP && loop-- == 0) return i;
   return -1;
 }
 
-// ---- what is touched
+// ---- locations that are accessed
 
-// execution -> place in memory: the index from the start of what is stored, for each of the bound loops around.
+// execution -> location in memory: the iterations of the bound loops around the allocation, and the index from the
+// start of the stored part.
 static isl_map *touched(const nw_model *m, nw_use *a, int host) {
   if (!a->alloc || a->depth <= host) return isl_map_copy(nw_use_map(m, a));
   nw_space v;
@@ -103,7 +104,7 @@ static isl_map *touched(const nw_model *m, nw_use *a, int host) {
   isl_pw_aff_list *value = nw_values(&v);
   for (int i = host; i < a->depth; i++)
     if (nw_is_bound_loop(a->site->loop[i])) value = nw_values_dims(value, &v, a->site->dim[i], a->site->dim[i + 1]);
-  for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // what a layout does, see meet_in_place
+  for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // meet_in_place handles layouts
     value = nw_values_expr(value, &v, at[d]);
   isl_map *map = nw_values_at(&v, isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)), value);
   nw_space_free(&v);
@@ -116,7 +117,7 @@ static const nw_stmt *bound_to(const nw_site *s, int host, int dim) {
   return NULL;
 }
 
-// execution -> (execution, index in the grid): 0 where nothing is bound.
+// execution -> (execution, index in the grid); the index is 0 in dimensions to which no loop is bound.
 static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsigned along) {
   nw_space v;
   nw_space_init(&v, m->f);
@@ -134,7 +135,7 @@ static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsign
   return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
 }
 
-typedef struct range { // dimensions to compare: n from a on one side, from b on the other
+typedef struct range { // n dimensions to compare: from a on in the first execution, from b on in the second
   int a, b, n;
 } range;
 
@@ -149,14 +150,14 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// The common loop whose variable determines the index, so that the index need not be affine; else -1.
+// A common loop whose variable determines the index in the grid, which then need not be affine; -1 if there is none.
 static int shared_loop(const duo *d, int dim) {
   for (int i = d->pa->host; i < d->loops; i++)
     if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
   return -1;
 }
 
-// Dimensions whose index must be computed: a loop is bound to them, and no single loop determines it.
+// The dimensions whose index must be computed: a loop is bound to them, and no single common loop determines the index.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -166,7 +167,7 @@ static unsigned computed_dims(const duo *d) {
   return along;
 }
 
-// Nothing to compare if no loop is bound to the dimension.
+// The dimensions to compare for an index in the grid; none if no loop is bound to it.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
@@ -179,7 +180,7 @@ static isl_map *equal(isl_map *pairs, range r) {
   return pairs;
 }
 
-// Of `pairs`, those in which the first is less, or greater, by the first dimension in which they differ.
+// The pairs in which the first execution is less (or greater) in the first of these dimensions in which the two differ.
 static isl_map *by_first(const isl_map *pairs, range r, bool want_less, bool want_greater) {
   isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
   for (int i = 0; i < r.n; i++) {
@@ -206,8 +207,8 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
   return isl_map_copy(at->indexed);
 }
 
-// Executions that access the same location. A layout gives each element of one iteration of the allocation its own location; in
-// other iterations the location may hold any element.
+// The pairs of executions that access the same location. With a layout, the elements of one iteration around the
+// allocation have different locations, but in another iteration the same location may hold any element.
 static isl_map *meet_in_place(const duo *d, int host) {
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
@@ -229,7 +230,7 @@ static isl_map *pairs_of(const duo *d, bool logical) {
   return pairs;
 }
 
-// ---- telling
+// ---- refusals
 
 static isl_map *without_index(const duo *d, isl_map *pairs) {
   const nw_site *s = d->a->site, *t = d->b->site;
@@ -238,7 +239,7 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
-// The pairs that differ in one dimension of the grid, and not in the others from..to.
+// The pairs that differ in one dimension of the grid, and agree in the other dimensions from..to.
 static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
   isl_map *out = unlike(pairs, index_range(d, dim));
   for (int other = from; other < to; other++)
@@ -251,8 +252,8 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Takes pairs. Reports those that are in this order in the program, along one dimension if there are such;
-// NW_HOLDS if there are none: then the same accesses in the opposite order have them.
+// Consumes pairs. Reports pairs that are in this order in the program, preferably pairs that differ along one dimension
+// only. NW_HOLDS if there are none; they are then found for the same accesses in the opposite order.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -271,7 +272,7 @@ static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char
   return none == isl_bool_true ? NW_HOLDS : nw_proofs_lost(d->m->f->s);
 }
 
-// Nothing is reported if only the positions of barriers are needed.
+// True if the rule is on. Nothing is reported if only the positions of barriers are needed.
 static bool rule_on(const duo *d, bool blocks) {
   nw_ctx *c = d->m->p->ctx;
   if (d->c->syncs) return false;
@@ -281,7 +282,7 @@ static bool rule_on(const duo *d, bool blocks) {
 
 // ---- between blocks
 
-// Takes pairs; leaves in *pairs those within one block.
+// Consumes pairs, and leaves in *pairs those within one block.
 static nw_answer check_blocks(const duo *d, isl_map **pairs) {
   isl_map *apart = isl_map_empty(isl_map_get_space(*pairs));
   for (int dim = 0; dim < 3; dim++) {
@@ -306,8 +307,8 @@ static isl_map *threads_apart(const duo *d, isl_map *pairs) {
 
 // ---- between threads
 
-// Of the pairs that a joint orders (in loop `level`, or after all of them), those that have the opposite order in the
-// program: an enclosing thread loop runs the second first.
+// Refuses pairs that a joint orders (in loop `level`, or after all common loops) but that have the opposite order in
+// the program, because an enclosing thread loop runs the second one first.
 static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
@@ -316,7 +317,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
     rest = equal(rest, loop_range(d, i));
   }
   isl_map_free(rest);
-  if (d->a == d->b && !d->a->update) bad = isl_map_subtract(bad, pairs_of(d, true)); // one value, written twice
+  if (d->a == d->b && !d->a->update) bad = isl_map_subtract(bad, pairs_of(d, true)); // the same value is written twice
   isl_bool none = isl_map_is_empty(bad);
   if (none == isl_bool_false && !d->c->syncs && NW_RULE(d->m->p->ctx, thread_direction)) {
     duo back = *d;
@@ -328,7 +329,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Takes pairs that a joint orders.
+// Checks pairs that a joint orders; consumes pairs.
 static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt *loop) {
   isl_bool none = isl_map_is_empty(pairs);
   nw_answer answer = none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
@@ -344,7 +345,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
 
 static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
 
-// True if the two are in different adjacent statements at a joint, a's first.
+// True if the two accesses are in different adjacent statements at a joint, with a first.
 static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
 
 static nw_answer check_apart(const duo *d, isl_map *apart) {
@@ -371,7 +372,7 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Local storage belongs to one thread: barriers do not help.
+// Checks local storage. It belongs to one thread, so barriers do not help.
 static nw_answer check_local(const duo *d) {
   if (d->c->syncs || !NW_RULE(d->m->p->ctx, thread_local)) return NW_HOLDS;
   isl_map *pairs = pairs_of(d, true);
@@ -392,7 +393,7 @@ static nw_answer check_memory(const duo *d) {
   return answer;
 }
 
-// ---- what has been proved need not be asked again
+// ---- stored proofs
 
 static void key_site(nw_key *k, const nw_site *s, const place *at) {
   nw_key_add(k, '|');
@@ -433,7 +434,7 @@ static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   d.loops = nw_common_loops(a->site, b->site);
   d.stmts = common_stmts(pa, pb);
   d.along = computed_dims(&d);
-  if (d.stmts <= pa->launch) return NW_HOLDS; // another launch
+  if (d.stmts <= pa->launch) return NW_HOLDS; // they are in different launches
   int fact = c->syncs ? 0 : fact_of(&d);
   if (fact && nw_fact_proved(c->m->f, fact)) return NW_HOLDS;
   bool local = a->buffer->scope == NW_LOCAL;
@@ -478,7 +479,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
   return answer;
 }
 
-// The model is freed at once: p will be edited.
+// The model is freed at once, since p will be edited.
 bool nw_syncs(const nw_program *p, nw_vec *out) {
   NW_MUST(!p->model);
   nw_proofs *s = nw_proofs_of(p->ctx);

@@ -1,10 +1,10 @@
 // Merges loops that were made by splitting a fused loop.
 //
 // A loop f fused from symbolic extents M and N binds i = f // N and j = f % N, which isl represents by the two
-// original dimensions. Once f is split, i is (8*f_o + f_i) // N, which isl cannot represent. But the split changed
-// nothing: where e = 8*f_o + f_i is 0, 1, ... M*N - 1 as the loops run, each number once and in that order, one loop over e
-// does the same. The judge examines the program with that loop. docs/fused.md has the theorem, and the conditions for
-// loops that run in another order.
+// original dimensions. Once f is split, i is (8*f_o + f_i) // N, which isl cannot represent. But the split changed no
+// order: if e = 8*f_o + f_i has the values 0, 1, ... M*N - 1 as the loops run, each once and in that order, one loop
+// over e does the same. The judge examines the program with that loop instead. docs/fused.md has the theorem, and the
+// conditions for loops that run in another order.
 #include "poly/whole.h"
 
 // True if some block binds a quotient or a remainder by sizes, so that there may be loops to merge.
@@ -15,11 +15,11 @@ static bool is_candidate(const nw_program *p) {
   return x.base && !nw_find_bound(p->root);
 }
 
-// ---- a loop that begins with a number: as if it began at 0, which is the same iterations in the same order
+// ---- loops that begin at a number: replaced by loops that begin at 0, with the same iterations in the same order
 
 typedef struct shifting {
   nw_program *p;
-  int found; // the id of a loop that begins with a number
+  int found; // the id of a loop that begins at a number other than 0
 } shifting;
 
 static bool begins_with_number(void *env, const nw_path *path) {
@@ -46,7 +46,7 @@ static nw_program *shifted(const nw_program *p, int id) {
   return nw_program_freeze(to);
 }
 
-// ---- all of them
+// ---- all loops
 
 enum { MOST_MERGED = 8, MOST_SHIFTED = 16 };
 
@@ -80,7 +80,7 @@ static void shift_all(making *x) {
   }
 }
 
-// Merges one set of loops, the outermost possible; false if there is none.
+// Merges one set of nested loops, the outermost that can be merged; false if there is none.
 static bool merge_one(making *x) {
   bool done = false;
   x->id.n = 0;
@@ -96,7 +96,7 @@ static bool merge_one(making *x) {
   return done;
 }
 
-// The parts as in the user's program, and the loops as in the last program.
+// Finds the parts in the user's program, and the merged loops in the last program.
 static void find_loops(making *x, const nw_program *seen) {
   for (int i = 0; i < x->w->n; i++) {
     nw_together *t = &x->w->loop[i];

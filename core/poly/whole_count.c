@@ -34,7 +34,7 @@ static bool of_parts(const nw_merging *x, const nw_expr *e) {
   return o.ok;
 }
 
-// The parts are nested loops; others may be between them if their bounds do not use the parts.
+// Finds the parts, which are nested loops. Other loops may be between them if their bounds do not use the parts.
 static bool find_loops(nw_merging *x, nw_stmt *outer) {
   const nw_expr *rest = x->e;
   for (nw_stmt *s = outer;; s = s->kid[0]) {
@@ -55,7 +55,7 @@ static bool find_loops(nw_merging *x, nw_stmt *outer) {
   return true;
 }
 
-// ---- what is asked of the parts: the same before every block
+// ---- conditions on the parts, which must be the same for every block
 
 static void conjuncts(const nw_merging *x, const nw_expr *e, nw_vec *out) {
   if (e->op == NW_OP_AND) {
@@ -101,7 +101,7 @@ bool nw_find_parts(nw_merging *x, nw_stmt *outer) {
   return find_loops(x, outer) && gather(x, x->chain[x->nchain - 1], &(nw_vec){0}, &first) && !first;
 }
 
-// ---- is the number each of 0..end once, in this order?
+// ---- checks that the number is 0, 1, ... up to the end, in this order
 
 // The sizes for which e, an expression of sizes, is a multiple.
 static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
@@ -109,7 +109,8 @@ static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
-// isl treats a product of sizes as one number: that it is a multiple of a factor's divisors must be stated.
+// isl treats a product of sizes as a single number, so it must be stated that the product is a multiple of the divisors
+// of its factors.
 static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
   nw_ranges r;
   int64_t n;
@@ -158,7 +159,7 @@ static isl_bool in_order(isl_map *number) {
   return none;
 }
 
-// If isl failed on a question, there is no answer: the whole question is lost.
+// True if the answer is yes. If isl failed, the whole question has no answer (x->lost).
 static bool yes(nw_merging *x, isl_bool holds) {
   if (holds < 0) x->lost = true;
   return holds == isl_bool_true;
@@ -188,7 +189,7 @@ static bool counts(nw_merging *x) {
   return ok && !x->lost;
 }
 
-// ---- up to which end
+// ---- the end of the numbers
 
 static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *cond) {
   if (cond->op != NW_OP_LT && cond->op != NW_OP_LE) return NULL;

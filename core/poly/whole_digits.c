@@ -83,14 +83,14 @@ static const nw_expr *expr_of(nw_pool *pool, const product *x) {
   return e;
 }
 
-// ---- the digits that a number is divided into: each division puts a cut between two of them
+// ---- the digits of a number: each division is a cut between two digits
 
 typedef struct cuts {
   int n;
   product at[NW_MOST_DIGITS];
 } cuts;
 
-// In the order of size, each a multiple of the one before.
+// Adds a cut. Cuts are sorted by size, and each must be a multiple of the previous one.
 static bool add_cut(cuts *x, const product *cut) {
   product whole;
   int i = 0;
@@ -103,7 +103,8 @@ static bool add_cut(cuts *x, const product *cut) {
   return true;
 }
 
-// The weight of the result of a chain of divisions: x // N of weight w has weight w*N, x % N that of x.
+// The weight of the result of a chain of divisions. If x has the weight w, x // N has the weight w*N, and x % N has the
+// weight w.
 static bool cut_by(cuts *x, const nw_expr *e, product *weight) {
   if (!is_division(e)) return *weight = (product){.number = 1}, true;
   product by = {.number = 1};

@@ -1,8 +1,8 @@
-// Merging loops: one loop replaces them, and its variable is their number. See docs/fused.md.
+// Merges loops: one loop replaces them, and its variable is the number that they compute. See docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 
-// ---- what is left of the expressions when the number stands for the parts
+// ---- expressions in which the number replaces the parts
 
 static bool has(const nw_vec *v, const nw_expr *e) {
   for (int i = 0; i < v->n; i++)
@@ -12,8 +12,8 @@ static bool has(const nw_vec *v, const nw_expr *e) {
 
 typedef struct rest {
   const nw_merging *x;
-  const char *name; // the part that is determined by the number and the other parts,
-  const nw_expr *by; // and what it is
+  const char *name; // the part that follows from the number and the other parts
+  const nw_expr *by; // the value of that part
   bool ok;
 } rest;
 
@@ -26,8 +26,8 @@ static void flatten(const nw_expr *e, nw_vec *out) {
   flatten(e->arg[1], out);
 }
 
-// The rest of an expression after the number replaces the parts. NULL: a condition on the parts alone, which follows from
-// the range of the number.
+// An expression in which the number replaces the parts. NULL for a condition on the parts alone, which follows from the
+// range of the number.
 static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   nw_pool *pool = r->x->p->pool;
   if (e->type.dtype != NW_BOOL) return nw_subst(pool, e, r->name, r->by);
@@ -62,7 +62,7 @@ static bool drop_true(void *env, nw_stmt *s) {
   return true;
 }
 
-// The innermost part equals the number minus the terms of the others.
+// Solves for the innermost part: it equals the number minus the terms of the other parts.
 static bool solve(const nw_merging *x, const nw_expr *number, rest *r) {
   nw_pool *pool = x->p->pool;
   for (int i = x->nchain - 1; i >= 0; i--) {
@@ -111,7 +111,7 @@ static bool make_loop(nw_merging *x) {
   return true;
 }
 
-// ---- where an owned init is done: the program that a person sees and the one with the loop must agree
+// ---- owned inits: they must run at the same places in the user's program and in the merged program
 
 static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s,
                       const rest *r) {
@@ -136,7 +136,7 @@ static const nw_expr *search_in(void *env, const nw_expr *e) {
   return e;
 }
 
-// The loop `outer` and the parts inside it become one loop of x->p; false if they are not such loops.
+// Merges the loop `outer` and the parts inside it into one loop of x->p; false if they cannot be merged.
 static bool merge(nw_merging *x, int outer) {
   nw_path path;
   nw_find(x->p, outer, &path);

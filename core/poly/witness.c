@@ -1,4 +1,5 @@
-// The smallest failing executions, as a refusal: the smallest sizes first, then the first source, then its first sink.
+// Makes a refusal with the smallest conflicting executions: the smallest sizes, then the first source, then its first
+// sink.
 #include "poly/internal.h"
 #include <isl/ilp.h>
 #include <isl/point.h>
@@ -13,7 +14,7 @@ typedef struct point {
   int64_t *dim;
 } point;
 
-// ---- finding it
+// ---- the least point
 
 static int64_t coordinate(isl_point *p, int at) {
   isl_val *v = isl_point_get_coordinate_val(p, isl_dim_set, at);
@@ -22,8 +23,8 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Takes set. Fixes the dimension at its least value if isl can find it: for a set in several pieces isl may return a value
-// that no point has, and a product of unknown sizes has no least value.
+// Consumes set. Fixes the dimension at its least value if isl finds one. For a set in several pieces isl may return a
+// value that no point has, and a product of unknown sizes has no least value.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
   if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
@@ -33,15 +34,15 @@ static isl_set *with_least(isl_set *set, unsigned d) {
   return isl_set_lexmin(set);
 }
 
-// Takes set. The least point, one dimension after the other: an integer program each. isl_set_lexmin would find all
-// at once, but is a thousand times slower on nests that are fused and split by odd factors.
+// Consumes set. Finds the least point one dimension after the other, with an integer program for each. isl_set_lexmin
+// would find all at once, but is a thousand times slower for nests that are fused and split by odd factors.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
   for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
   return isl_set_sample_point(set);
 }
 
-// Takes set. The parameters are made the first dimensions, so that the least point has the least sizes.
+// Consumes set. The parameters become the first dimensions, so that the least point has the least sizes.
 static bool smallest(const nw_model *m, isl_set *set, point *out) {
   isl_size np = isl_set_dim(set, isl_dim_param), nd = isl_set_dim(set, isl_dim_set);
   if (np < 0 || nd < 0 || np > NW_MAX_DEPTH) {
@@ -64,12 +65,12 @@ static bool smallest(const nw_model *m, isl_set *set, point *out) {
   return true;
 }
 
-// ---- what an expression is there
+// ---- values of expressions at the point
 
 typedef struct place {
   const point *p;
   const nw_site *site;
-  const int64_t *dim; // of the site's dimensions
+  const int64_t *dim; // the values of the site's dimensions
 } place;
 
 static int64_t value_of(const place *at, const nw_expr *e, bool *known);
@@ -133,7 +134,7 @@ static const char *element(const place *at, const nw_use *a) {
   return text;
 }
 
-// ---- numbers, for whoever replays it
+// ---- the conflict in numbers, so that it can be replayed
 
 static nw_conflict *new_conflict(const point *p) {
   nw_arena *arena = p->m->arena;
@@ -162,7 +163,7 @@ static nw_execution execution(const place *at, bool write) {
   return e;
 }
 
-// Left out if the index depends on data instead of the loops.
+// Sets the element, except if its index depends on data.
 static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
   bool known = true;
   w->ndim = a->n;
@@ -214,7 +215,7 @@ static const char *word(const words *w, char key) {
   }
 }
 
-// Replaces {x}; adds the sizes, if there are some.
+// Replaces {e}, {s} and so on in a text, and adds the sizes, if there are any.
 static char *fill(const point *p, const char *form, const words *w) {
   nw_str s = {0};
   for (; *form; form++) {
@@ -242,7 +243,7 @@ static int carrying(const place *a, const place *b, int common) {
   return -1;
 }
 
-// Number of loops to print: those inside the carrying loop that are at 0 on both sides are omitted.
+// The number of loops to print: loops inside the carrying loop that are at 0 in both executions are omitted.
 static int telling(const place *a, const place *b, int level) {
   int n = a->site->nloops;
   if (a->site != b->site || level < 0) return n;
@@ -261,13 +262,13 @@ static const char *distance(const place *a, const place *b, int common, const nw
     }
     nw_str_fmt(&s, "%s%lld", i ? ", " : "", by);
   }
-  if (loop) common = 0; // it is not around both
+  if (loop) common = 0; // the loop is not around both executions
   const char *text = common == 1 ? nw_arena_strdup(arena, s.s) : nw_arena_printf(arena, "(%s)", s.s ? s.s : "");
   nw_str_free(&s);
   return common ? text : NULL;
 }
 
-// The loops are named only for the first iteration.
+// True if the text names the sink first: the loops are named only for the first execution.
 static bool tells_sink_first(const char *form) {
   const char *source = strstr(form, "{s}"), *sink = strstr(form, "{t}");
   return sink && (!source || sink < source);
@@ -349,7 +350,7 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
   return NW_FAILS;
 }
 
-// A refusal without iterations.
+// Makes a refusal without executions.
 nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt,
                   ...) {
   nw_str why = {0};

@@ -27,7 +27,7 @@ nw_axis *nw_axis_of(const nw_expr *var) {
   return o && cls == &nw_axis_symbol ? o : NULL;
 }
 
-// lo may be NULL: 0.
+// lo may be NULL, which means 0.
 nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent) {
   char *own = nw_te_name(c, "an axis", name, "k"), what[120];
   if (!own) return NULL;
@@ -47,7 +47,8 @@ nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw
   return a;
 }
 
-// The axis's own pool has no symbol for it, since a cycle would never be freed; the pen's pool has.
+// The axis's own pool has no symbol for the axis, since such a cycle would never be freed; the symbol is in the pen's
+// pool.
 const nw_expr *nw_axis_var(const nw_axis *a) {
   if (!a) return NULL;
   nw_pool *p = nw_lang_pool(a->ctx);
@@ -61,7 +62,7 @@ static bool combiner_of(const char *kind, nw_combiner *out) {
   return false;
 }
 
-// The position of an arg-reduction's result: that of the axis, or for several axes the index in their box, row-major.
+// The index that an arg-reduction returns: the value of its axis, or for several axes the row-major index in their box.
 static const nw_expr *position(nw_pool *p, int n, nw_axis *const *axes, const nw_expr *const *var) {
   if (n == 1) return var[0];
   const nw_expr *at = nw_index(p, 0);

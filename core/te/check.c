@@ -11,7 +11,7 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// Asks the judge, if ranges and trial points do not decide; once for the whole operation.
+// Asks the judge, once for the whole operation, if ranges and trial points do not decide.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;
@@ -25,7 +25,7 @@ bool nw_te_judged(nw_appeal *k) {
 
 // ---- reads
 
-// An index as typed by the user: reads with parentheses, without the widening.
+// The text of an index as the user typed it: reads have parentheses, and widening casts are left out.
 static char *typed_text(const nw_expr *index) {
   if (index->op == NW_OP_CAST && index->type.dtype == NW_I64) index = index->arg[0];
   char *text = nw_te_text(index);
@@ -56,7 +56,7 @@ static bool is_axis(const nw_place *at, const char *symbol) {
   return false;
 }
 
-// A size of the extent that shares its name with another size of the operation; NULL: there is none.
+// A size of the extent that has the same name as another size of the operation; NULL if there is none.
 static const char *namesake(const nw_place *at, const nw_expr *extent) {
   const nw_ranges *r = &at->ranges;
   for (int i = 0; i < r->n; i++)
@@ -165,13 +165,14 @@ bool nw_te_check(const nw_teop *op, const nw_expr *from) {
   return nw_te_walk(op, from, check_node, &k);
 }
 
-// ---- updates of scans to come
+// ---- updates of future scans
 
 #define MOST_INIT_ROWS 8
 
 typedef struct lag {
   const nw_tensor *state;
-  bool later, earlier; // some read may be of an element not yet written; some read is of an earlier time
+  // later: some read may be of an element that is not yet written; earlier: some read is of an earlier time
+  bool later, earlier;
 } lag;
 
 static bool note_lag(void *env, nw_place *at, const nw_expr *e) {

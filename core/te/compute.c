@@ -30,7 +30,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
     free(symbol);
   }
   if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
-    nw_pen_turn(c); // not before: the extents may be in the pool that is freed
+    nw_pen_turn(c); // not earlier, since the extents may be in the pool that it frees
   else
     nw_build_drop(b), b = NULL;
   return b;
@@ -51,7 +51,7 @@ void nw_build_drop(nw_build *b) {
   nw_pen_turn(c);
 }
 
-// ---- what a body may be
+// ---- conditions on bodies
 
 static bool no_reduction(void *env, const nw_expr *e) {
   (void)env;
@@ -87,7 +87,7 @@ static bool check_reduction_place(nw_teop *op, const nw_expr *body) {
   return true;
 }
 
-// ---- taking the bodies over
+// ---- the operation's bodies
 
 static int terms_of(const nw_expr *reduce) { return reduce->i == NW_ARGMIN || reduce->i == NW_ARGMAX ? 2 : 1; }
 
@@ -155,7 +155,8 @@ static bool collect_read(void *env, const nw_expr *e) {
   return true;
 }
 
-// The reads in the bodies, in the order in which the user wrote them; those written before the compute come last.
+// Lists the reads in the bodies in the order in which the user wrote them; reads that were written before the compute
+// come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};
@@ -169,7 +170,7 @@ static void set_reads(nw_teop *op, const nw_vec *written) {
   op->reads = (nw_tensor **)order.at;
 }
 
-// A compute of one output gives it its own name.
+// The name of an output; if a compute has only one output, both have the same name.
 char *nw_te_output_name(const nw_teop *op, const char *name, int out) {
   nw_str b = {0};
   bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
@@ -188,7 +189,7 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
 }
 
 // An update of a scan reads its state at earlier times, which do not exist at time 0; whether a compute is an update is known
-// only when nw_scan gets it. Anything that can only be a mistake is reported here.
+// only when nw_scan gets it. Anything that is a mistake in every case is reported here.
 static bool check_bounds(nw_teop *op) {
   nw_ctx *c = op->ctx;
   bool clean = !nw_error(c);
@@ -209,7 +210,7 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   return op->deferred || check_bounds(op);
 }
 
-// Ends the build in every case. `outputs` needs room for max(nbodies, 2).
+// The build ends in every case, even on failure. `outputs` needs room for max(nbodies, 2) tensors.
 int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs) {
   if (!b) return 0;
   nw_teop *op = b->op;

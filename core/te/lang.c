@@ -2,8 +2,8 @@
 #include "te/internal.h"
 #include <stdlib.h>
 
-// Expressions outside a compute share one pool; it is replaced when it is large, and owners of expressions
-// of the old one keep that alive.
+// Expressions outside a compute share one pool. When it gets large, a new pool replaces it; owners of expressions keep
+// the old pool alive.
 #define PEN_BYTES (1 << 20)
 
 static void pen_free(void *data) {
@@ -73,7 +73,7 @@ static bool see_older(void *env, const nw_expr *e) {
   return true;
 }
 
-// The later one of two tensors A is A_1, as in a program.
+// If two tensors have the name A, the later one is A_1, as in a program.
 static const nw_expr *plain_load(void *env, const nw_expr *l) {
   naming *x = env;
   char *name = nw_plain_name(NULL, l->name);
@@ -103,7 +103,8 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
   return nw_name_given(c, what, name) ? nw_xstrdup(name) : NULL;
 }
 
-// e as i64. Every dtype widens without loss, so the cast can move inside min, max and select, where proofs recognize the clamp.
+// Converts e to i64. Every integer dtype widens without loss, so the cast can move inside min, max and select; proofs
+// can then recognize a clamp.
 static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
   if (e->type.dtype == NW_INDEX) return nw_import(p, e);
   if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));

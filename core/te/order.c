@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 static bool has(const nw_vec *v, const void *x) {
-  for (int i = v->n - 1; i >= 0; i--) // a producer most often is the last
+  for (int i = v->n - 1; i >= 0; i--) // backwards, since a producer is usually near the end
     if (v->at[i] == x) return true;
   return false;
 }
@@ -46,7 +46,8 @@ static visit *begin(const nw_teop *op) {
   return v;
 }
 
-// Producers first. The stack is a vector: a chain may be longer than the machine's stack is deep.
+// Adds an operation after its producers. It uses a vector as its stack, since a long chain of operations would overflow
+// the machine's stack.
 static void add(nw_vec *order, const nw_teop *op) {
   nw_vec open = {0};
   if (!has(order, op)) nw_vec_push(&open, begin(op));
@@ -85,7 +86,8 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   nw_vec_push(order, (void *)op);
 }
 
-// Inputs come first, in the order of their creation: that is the order of a kernel's parameters, whatever the order of reads.
+// Inputs come first, in the order of their creation. That is the order of a kernel's parameters and does not depend on
+// the order of reads.
 static int by_input(const void *a, const void *b) {
   const nw_teop *x = *(nw_teop *const *)a, *y = *(nw_teop *const *)b;
   return (x->serial > y->serial) - (x->serial < y->serial);
@@ -142,7 +144,7 @@ nw_vec nw_te_sizes(int n, nw_tensor *const *outputs) {
   return sizes;
 }
 
-// The later one of two sizes M is M_1.
+// If two sizes have the name M, the later one is M_1.
 char *nw_te_size_name(const nw_vec *sizes, int i) {
   const nw_te_size *s = sizes->at[i];
   nw_str b = {0};

@@ -1,5 +1,6 @@
-// Index arithmetic that would exceed 64 bits. All other code assumes that it is exact: so it is an error where
-// it is written, unless it is a product of unknown axes or sizes, such as a position in a tensor.
+// Index arithmetic that would exceed 64 bits. All other code assumes that index arithmetic is exact, so an overflow is
+// reported as an error at the expression. Products of unknown axes or sizes, such as a position in a tensor, are
+// allowed.
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 
 typedef struct span {
   __int128 lo, hi;
-  bool open; // it contains a product of unknown factors
+  bool open; // true if it contains a product of unknown factors
 } span;
 
 static __int128 least(__int128 a, __int128 b) { return a < b ? a : b; }

@@ -1,10 +1,11 @@
-// A walk over the bodies of an operation that knows, at each subexpression, which variables run and what the selects
-// around it have made sure of: a branch of a select is only ever evaluated under its condition.
+// A walk over the bodies of an operation. At each subexpression it has the ranges of the variables and the conditions
+// of the enclosing selects: a branch of a select is evaluated only under its condition.
 #include "te/internal.h"
 #include "ir/expr/fold.h"
 #include <stdlib.h>
 
-// What was seen under the conditions of one branch; a subexpression seen further out needs no second visit.
+// The subexpressions that were visited under the conditions of one branch. A subexpression that was visited under fewer
+// conditions is not visited again.
 typedef struct scope {
   nw_memo seen;
   struct scope *outer;
@@ -26,7 +27,7 @@ static void push_var(nw_place *at, const nw_expr *var, const nw_expr *lo, const 
   nw_te_push_sizes(&at->ranges, at->extent[n]);
 }
 
-// Where there is a point at all, no axis is empty.
+// Pushes the ranges of all axes. If there is a point at all, no axis is empty.
 static void push_ranges(nw_place *at) {
   nw_pool *p = at->pool;
   for (int i = 0; i < at->nvars; i++) {
@@ -81,9 +82,10 @@ static void fact(nw_place *at, const nw_expr *e) {
   nw_ranges_fact(&at->ranges, e);
 }
 
-// ---- what differs from zero
+// ---- comparisons with zero
 
-// A cast between integers that keeps every value keeps 0 apart from the others; so does one of a bool.
+// Removes casts that preserve whether the value is 0: casts between integers that keep every value, and casts of a
+// bool.
 const nw_expr *nw_te_uncast(const nw_expr *b) {
   while (b->op == NW_OP_CAST) {
     nw_dtype to = (nw_dtype)b->type.dtype, from = (nw_dtype)b->arg[0]->type.dtype;
@@ -101,7 +103,7 @@ const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *b) {
   return nw_make2(p, NW_OP_NE, b, nw_int(p, b->type.dtype, 0));
 }
 
-// Takes a condition apart into facts; with `holds` false, its negation.
+// Splits a condition into facts; if `holds` is false, its negation.
 static void assume(nw_place *at, const nw_expr *e, bool holds) {
   nw_pool *p = at->pool;
   if (e->op == NW_OP_NOT) return assume(at, e->arg[0], !holds);
@@ -115,7 +117,8 @@ static void assume(nw_place *at, const nw_expr *e, bool holds) {
   fact(at, holds ? e : nw_make1(p, NW_OP_NOT, e));
   if (e->op != (holds ? NW_OP_NE : NW_OP_EQ) || !nw_is_const(e->arg[1], 0)) return;
   const nw_expr *plain = nw_te_uncast(e->arg[0]);
-  if (plain != e->arg[0]) fact(at, nw_te_nonzero(p, plain)); // the guard may speak of another cast than the division
+  // the guard may cast the value differently than the division
+  if (plain != e->arg[0]) fact(at, nw_te_nonzero(p, plain));
 }
 
 static bool seen(const scope *s, const nw_expr *e) {

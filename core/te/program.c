@@ -1,9 +1,9 @@
-// From the graph to the first program: one perfect nest per operation, temporaries at the root.
+// Makes the first program from the graph: one perfect nest per operation, with temporaries at the root.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct place_of { // which buffer holds output `out` of an operation
+typedef struct place_of { // the buffer of output `out` of an operation
   const nw_teop *op;
   int out;
   const char *buffer;
@@ -19,8 +19,8 @@ typedef struct maker {
   nw_program *p;
   nw_vec order; // const nw_teop *
   nw_vec nests; // nw_stmt *, the statements of the root
-  const nw_teop *only; // when making the program of one operation: everything else is an input
-  char **name; // of each operation in the order; chosen once: the names of its stages and buffers
+  const nw_teop *only; // for the program of a single operation: all other operations become inputs
+  char **name; // the name of each operation in the order, used for its stages and buffers
   place_of *at;
   int nat;
   renaming *size;
@@ -194,7 +194,7 @@ static void add_buffers(maker *m, int n, const place_of *outputs) {
 
 // ---- nests
 
-// A block in the making and the loops around it, outermost first.
+// A block that is being built, and the loops around it, outermost first.
 typedef struct nest {
   nw_stmt *outer, *inner, *block;
 } nest;
@@ -238,7 +238,7 @@ static void add_var(maker *m, nw_stmt *b, const char *symbol, const char *name, 
 // The rows of dimension 0 that a nest runs over.
 typedef struct rows {
   const nw_expr *lo, *extent;
-  nw_stmt *time; // a loop that is there already, or NULL
+  nw_stmt *time; // a loop over the times that already exists, or NULL
   nw_var_kind kind;
 } rows;
 
@@ -258,7 +258,7 @@ static void add_axes(maker *m, nest *n, const nw_teop *op, const rows *r) {
   }
 }
 
-// Output `out` of op goes to `buffer`, at the position of the block's spatial variables.
+// Adds a target: output `out` of op is stored in `buffer`, at the position of the block's spatial variables.
 static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const char *buffer) {
   nw_pool *p = m->p->pool;
   nw_block_target *t = &b->block.target[b->block.ntargets++];
@@ -295,7 +295,8 @@ static const char *state_block(maker *m, const nw_teop *scan, int k, const char 
   return s;
 }
 
-// The first rows: the body of a plain init compute, or a copy of the init tensor under the update's axis names.
+// The nest for the first rows: the body of a plain init compute, or a copy of the init tensor with the update's axis
+// names.
 static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   const nw_teop *init = scan->init[k]->op, *update = scan->update[k]->op;
   const char *buffer = buffer_of(m, scan, k);
@@ -322,7 +323,7 @@ static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   return n.outer;
 }
 
-// States updated by one compute share one block.
+// True for the first state of its update; states that are updated by one compute share one block.
 static bool first_of_group(const nw_teop *scan, int k) {
   for (int j = 0; j < k; j++)
     if (scan->update[j]->op == scan->update[k]->op) return false;
@@ -381,7 +382,7 @@ static bool deeper(const nw_stmt *s, int limit) {
   return false;
 }
 
-// Freezes the program if it is not nested too deep.
+// Freezes the program if it is not nested too deeply.
 static nw_program *finish(nw_program *p) {
   if (!deeper(p->root, NW_MAX_DEPTH)) return nw_program_freeze(p);
   nw_fail(p->ctx, NW_ELIMIT, "split it into several stages", "the loops of %s are nested too deep: the limit is %d",
@@ -458,7 +459,7 @@ nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
   return p;
 }
 
-// Its producers are inputs, whatever they are.
+// All producers of the operation become inputs.
 nw_program *nw_te_alone(const nw_teop *op) {
   maker m = {.ctx = op->ctx, .only = op};
   nw_te_alone_order(&m.order, op);

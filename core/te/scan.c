@@ -78,7 +78,7 @@ static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init,
   return nw_fail(c, NW_ERANGE, NULL, "the init %s can have more rows than the state %s", init[0]->name, state[0]->name);
 }
 
-// A stage between the state and the update would have to run inside the recurrence.
+// Refuses a stage between the state and the update, since it would have to run inside the recurrence.
 static bool check_between(nw_ctx *c, int n, nw_tensor *const *update, nw_tensor *const *state) {
   for (int k = 0; k < n; k++) {
     const nw_teop *u = update[k]->op;
@@ -114,7 +114,8 @@ static void fill(nw_teop *op, int n, nw_tensor *const *init, nw_tensor *const *u
   op->init_rows = nw_import(op->pool, init[0]->op->shape[0]);
 }
 
-// All states of one scan have the same rank here: they share the time axis and, as outputs of one operation, a shape.
+// Checks that all states of the scan have the same shape: they share the time axis, and the outputs of one operation
+// have the same shape.
 static bool check_ranks(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *state) {
   for (int k = 1; k < n; k++)
     if (!same_shape(p, state[0]->op, state[k]->op, 0))

@@ -50,7 +50,7 @@ bool nw_speaks_of_sizes(const nw_expr *e) { return nw_visit(e, only_sizes, NULL)
 
 static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var_of(env, v->name, v->type); }
 
-// Facts are in a pool without symbols: a size that refers to itself would never be freed.
+// Facts are in a pool without symbols, since a size that refers to itself would never be freed.
 static const nw_expr *bare(nw_pool *p, const nw_expr *e) { return nw_rewrite(p, e, undefined_var, NULL, p); }
 
 static bool known(const nw_ranges *r, const char *var) {
@@ -70,7 +70,7 @@ static bool push_size(void *env, const nw_expr *e) {
 
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
 
-// ---- an expression of sizes: where it is evaluated, with the facts about its sizes and about those that they speak of
+// ---- the place of an expression of sizes, with the facts about its sizes and about the sizes in those facts
 
 static nw_place place_of(nw_ctx *c, const nw_expr *e) {
   nw_place at = {.ctx = c, .pool = nw_pool_new(c)};
@@ -111,7 +111,7 @@ static bool contradicts(const nw_ranges *r, const nw_expr *fact) {
   return true;
 }
 
-// True if it can be evaluated and contradicts no known fact.
+// True if the fact can be evaluated and contradicts no known fact.
 static bool can_hold(nw_ctx *c, const nw_expr *size, const nw_expr *fact) {
   nw_place at = place_of(c, fact);
   nw_te_push_sizes(&at.ranges, size);
@@ -155,7 +155,7 @@ static const nw_expr *unreadable(nw_ctx *c, const char *text) {
 const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text) {
   nw_ctx *c = nw_pool_ctx(size->pool);
   reading r = {.size = size->op == NW_OP_VAR ? nw_size_of(size) : NULL};
-  if (!r.size) return size; // an error is reported for such a size
+  if (!r.size) return size; // an error is reported by the caller
   const nw_expr *e = nw_expr_parse(size->pool, text);
   if (!e) return unreadable(c, text);
   e = nw_rewrite(size->pool, e, named_size, NULL, &r);

@@ -29,8 +29,9 @@ static void free_op(nw_teop *op) {
   free(op);
 }
 
-// The last reader of a chain owns all of it: released objects wait in a list here, so that no chain is too long for the stack.
-// Releasing requests no memory: Lua's collector calls this, and an error there would be fatal.
+// The last reader of a chain of operations owns the whole chain. Released operations wait in a list, so that a long
+// chain does not overflow the stack. Releasing requests no memory: Lua's collector calls this, and an error there would
+// be fatal.
 void nw_teop_release(nw_teop *op) {
   static _Thread_local nw_teop *waiting;
   static _Thread_local bool busy;

@@ -1,12 +1,12 @@
 // Decides a condition: first by ranges, then by trying points. Points are tried in lexicographic order, sizes first, so
-// the smallest failing case is found.
+// the smallest counterexample is found.
 #include "te/internal.h"
 #include <stdlib.h>
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8 // values tried for a symbolic size, apart from those around constants of the question
-#define SIZE_SPAN 4096 // how far to look for values that satisfy its facts
+#define SIZES_TRIED 8 // number of values tried for a symbolic size, in addition to those near constants of the question
+#define SIZE_SPAN 4096 // range that is searched for values that satisfy the facts of a size
 #define WHOLE_RANGE 512 // longer axes are tried only at their ends
 
 typedef struct search {
@@ -21,7 +21,7 @@ typedef struct search {
   int nturns;
   int64_t turn[MAX_VARS];
   int64_t points;
-  bool whole; // every point was tried
+  bool whole; // true if every point was tried
 } search;
 
 static bool used(const search *s, const char *var) {
@@ -37,7 +37,7 @@ static bool is_variable(const nw_place *at, const char *name) {
   return false;
 }
 
-// Sizes are the ranges that are no variables of the operation.
+// Chooses what to try. Ranges that are not variables of the operation belong to sizes.
 static bool choose(search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->n; i++) {
@@ -55,7 +55,7 @@ static bool choose(search *s) {
   return true;
 }
 
-// A condition that cannot be evaluated yet may hold.
+// False if a fact is false at the current point. A condition that cannot be evaluated yet may hold.
 static bool facts_hold(const search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->nfact; i++) {
@@ -78,7 +78,7 @@ static void report(search *s) {
   s->w->at = nw_str_take(&b);
 }
 
-// True to continue. A condition that reads data may be true.
+// Tries one point; returns true to continue. A condition that reads data may be true.
 static bool try_point(search *s) {
   int64_t v;
   if (++s->points > MAX_POINTS) return s->whole = false;
@@ -116,7 +116,7 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
-// The answer may change where a size reaches one of the question's constants.
+// Collects the constants of the question: the answer may change if a size reaches one of them.
 static bool note_constant(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;

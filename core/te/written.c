@@ -1,11 +1,11 @@
-// The reads of a scan's states: each must find an element that is already written when it happens. Elements are written
-// time by time; within a time, state by state; within a state, in row-major order.
+// Checks the reads of a scan's states: each must get an element that is already written. Elements are written time by
+// time, within a time state by state, and within a state in row-major order.
 #include "te/internal.h"
 #include <stdlib.h>
 
 typedef struct reading {
   const nw_teop *scan;
-  int update; // the state whose update reads
+  int update; // number of the state whose update reads
   nw_appeal appeal;
 } reading;
 
@@ -15,7 +15,7 @@ static int state_index(const nw_teop *scan, const nw_teop *op) {
   return -1;
 }
 
-// index < own position, compared from dimension d on in row-major order
+// The condition that the index is before the block's own position in row-major order, compared from dimension d on.
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   nw_pool *p = at->pool;
   const nw_expr *own = at->var[d], *less = nw_lt(p, load->arg[d], own);
@@ -23,8 +23,8 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), nw_te_before(at, load, d + 1)));
 }
 
-// At the same time, a state whose update runs earlier is complete, one of the same block only up to the element being
-// written, a later one not at all.
+// The condition that a read of the same time gets a written element. A state whose update runs earlier is complete; a
+// state of the same block is written up to the current element; a state whose update runs later is not written at all.
 static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *load, int m) {
   const nw_teop *own = r->scan->update[r->update]->op, *other = r->scan->update[m]->op;
   const nw_expr *t = at->var[0];

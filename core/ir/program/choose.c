@@ -202,7 +202,7 @@ static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   return out->number > 0 && x->nknown < MOST_KNOWN;
 }
 
-// The first fact of the version that is not yet decided.
+// Tests all undecided facts of the first version at once.
 static nw_choice asking(const maker *x, const version *v) {
   nw_choice c = {.kind = NW_HOLDING};
   for (int i = 0; i < v->n; i++)
