@@ -109,8 +109,8 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// An init that a block still owns runs before the reduction's loops. False if the init does not move, or if loops along
-// the output are among those loops, so that its time is not known.
+// An init that a block still owns runs before the reduction's loops. True if loops along the output are among those
+// loops; the init then runs earlier than it appears to.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {

@@ -69,7 +69,7 @@ static const nw_stmt *call_of(const nw_program *p, int id) {
   return nw_find(p, id, &path) ? nw_call_around(&path) : NULL;
 }
 
-// Number of steps to undo until the loop is not in a call.
+// The number of steps to undo until the loop is outside every call.
 static int steps_since_call(const nw_sched *s, int id) {
   int n = 0;
   for (const nw_node *node = nw_sched_head(s); node && call_of(node->program, id); n++)
@@ -88,7 +88,7 @@ static bool out_of_calls(nw_step *st, const nw_arg *a) {
                  (int)strcspn(call->call.intrinsic, ":"), call->call.intrinsic);
 }
 
-// Loops given by id get their name, for the trace; a name gets its id.
+// A loop that is given by id gets its name, for the trace; a loop that is given by name gets its id.
 static bool resolve_loop(nw_step *st, nw_arg *a) {
   a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
   a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;
@@ -107,7 +107,7 @@ static bool resolve_stage(nw_step *st, nw_arg *a) {
   return true;
 }
 
-// A name of a loop means the loop, any other name a stage.
+// Resolves a name: if a loop has that name, it is the loop, otherwise a stage.
 static bool resolve_stmt(nw_step *st, nw_arg *a) {
   bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);
@@ -194,7 +194,7 @@ static bool see_dim(void *env, const nw_expr *e) {
   return true;
 }
 
-// function(_0, _1) return _1 // 32, _0, _1 % 32 end
+// Writes function(_0, _1) return _1 // 32, _0, _1 % 32 end.
 static void show_function(nw_str *b, const nw_arg *a) {
   most m = {0};
   for (int i = 0; i < a->n; i++) nw_visit(a->expr[i], see_dim, &m);
@@ -209,7 +209,7 @@ static void show_function(nw_str *b, const nw_arg *a) {
   nw_str_add(b, " end");
 }
 
-// A number is written as such, anything else as text.
+// Writes a number as a number, and any other expression as text.
 static void show_written(nw_str *b, const nw_arg *a) {
   if (!a->expr) return show_string(b, a->name);
   char *e = nw_expr_show(a->expr[0]);

@@ -2,8 +2,8 @@
 //
 // The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its bounds
 // from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other loops, and so
-// on outwards. Since a loop keeps its own inequalities, the set of points does not change: where an outer loop runs too far,
-// the inner ones are empty.
+// on outwards. Since a loop keeps its own inequalities, the set of points does not change: if an outer loop has
+// additional iterations, the inner loops are empty in them.
 #include "sched/bounds.h"
 #include "ir/expr/apart.h"
 #include "ir/expr/fold.h"
@@ -21,7 +21,7 @@ bool nw_begin_varies(const nw_path *path) {
   return false;
 }
 
-// ---- a system: sum of coef*variable + rest >= 0, row by row
+// ---- a system of inequalities: each row is a sum of coef*variable + rest >= 0
 
 typedef struct row {
   int64_t coef[NW_MAX_DEPTH]; // by position in the old order
@@ -31,7 +31,7 @@ typedef struct row {
 typedef struct bounds_system {
   nw_step *st;
   nw_pool *pool;
-  nw_ranges known; // outside of the nest
+  nw_ranges known; // ranges and facts outside the nest
   int n;
   const char *var[NW_MAX_DEPTH];
   nw_vec row; // row*, in the step's scratch
@@ -41,7 +41,7 @@ enum { MAX_ROWS = 400, MAX_COEF = 1 << 30 };
 
 static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_any(e, x->n, x->var); }
 
-// ---- one condition e >= 0, with min, max and // taken apart
+// ---- one condition e >= 0, in which min, max and // are split into several conditions
 
 // A part of a sum that must be split off. Quotients of sizes are split off too: nested divisions slow down
 // all later proofs.
@@ -58,7 +58,7 @@ static bool add_row(bounds_system *x, const nw_expr *e) {
 
 static bool add_condition(bounds_system *x, const nw_expr *e);
 
-// a // c + r >= 0 is a + c*r >= 0, and r - a // c >= 0 is c*r + c - 1 - a >= 0.
+// Adds a condition with a quotient: a // c + r >= 0 is a + c*r >= 0, and r - a // c >= 0 is c*r + c - 1 - a >= 0.
 static bool add_quotient(bounds_system *x, const nw_expr *e, const nw_expr *div, int64_t coef) {
   int64_t c;
   nw_pool *pool = x->pool;
@@ -79,7 +79,7 @@ static bool add_condition(bounds_system *x, const nw_expr *e) {
          add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[1]));
 }
 
-// A loop never runs below its begin, so an extent of max(n, 0) is equivalent to n.
+// A loop with a negative extent has no iterations, so an extent of max(n, 0) is equivalent to n.
 static const nw_expr *plain_extent(const nw_expr *extent) {
   if (extent->op != NW_OP_MAX) return extent;
   return nw_is_const(extent->arg[0], 0) ? extent->arg[1] : nw_is_const(extent->arg[1], 0) ? extent->arg[0] : extent;
@@ -92,7 +92,7 @@ static bool add_loop(bounds_system *x, const nw_stmt *loop) {
   return add_condition(x, nw_sub(pool, v, begin)) && add_condition(x, nw_sub(pool, last, v));
 }
 
-// ---- rows put together, and rows that say nothing new
+// ---- combinations of rows, and redundant rows
 
 static int64_t common(const row *r, int n) {
   int64_t g = 0;
@@ -111,8 +111,8 @@ static bool weaker(const bounds_system *x, const row *a, const row *b) {
 
 static bool put(bounds_system *x, row *r) {
   int64_t g = common(r, x->n), c;
-  if (!g) return true; // of the outside only: where it fails, the loops inside are empty
-  if (nw_is_int(r->rest, &c)) { // of sizes it would be one division more
+  if (!g) return true; // it depends only on the outside: if it is false, the loops inside are empty
+  if (nw_is_int(r->rest, &c)) { // for an expression of sizes it would add a division
     for (int i = 0; i < x->n; i++) r->coef[i] /= g;
     r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
   }
@@ -163,7 +163,8 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// a*v + e >= 0: v is at least ceil(-e/a); e - b*v >= 0: v is at most floor(e/b).
+// The bound of v from a row: a*v + e >= 0 means that v is at least ceil(-e/a), and e - b*v >= 0 that v is at most
+// floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
   nw_pool *pool = x->pool;
   int64_t a = r->coef[v];

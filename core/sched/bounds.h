@@ -2,11 +2,11 @@
 #pragma once
 #include "sched/sched.h"
 
-bool nw_loop_depends(const nw_stmt *loop, const nw_stmt *on); // true if its bounds use the other loop's variable
-// True if its begin varies with an enclosing loop. The path ends in the loop.
+bool nw_loop_depends(const nw_stmt *loop, const nw_stmt *on); // true if the bounds of `loop` use the variable of `on`
+// True if the begin of the loop at the end of the path varies with an enclosing loop.
 bool nw_begin_varies(const nw_path *path);
 
-// Computes bounds for n loops of a perfect nest whose order changes from `was` to `now`: the same points in another
-// order. Outer loops may get iterations in which the inner ones are empty. A structural refusal
+// Computes bounds for n loops of a perfect nest whose order changes from `was` to `now`, so that they run over the same
+// points in another order. Outer loops may get iterations in which the inner ones are empty. Makes a structural refusal
 // if the bounds are not affine.
 bool nw_rebound(nw_step *st, int n, nw_stmt *const *was, nw_stmt *const *now);

@@ -1,25 +1,25 @@
-// The part of a tensor that is read, or used at all, inside a loop.
+// The part of a tensor that is read, or that is read or written, inside a loop.
 #include "sched/box.h"
 #include "sched/tree.h"
 
 typedef struct reads {
   nw_step *st;
-  const nw_stmt *block; // the producer; or NULL, and
-  const char *buffer; // any use of this one
+  const nw_stmt *block; // the producer whose buffers are read; or NULL
+  const char *buffer; // if block is NULL: the buffer, of which all uses count
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;
-  const char **over; // loops of the reader that are inside
+  const char **over; // loops around the reader that are inside
   const nw_stmt *reader;
-  const nw_expr **lo, **hi; // per dimension; NULL: nothing read yet
-  bool *all; // covers the whole dimension
+  const nw_expr **lo, **hi; // for each dimension; NULL if no read was found yet
+  bool *all; // true if the box covers the whole dimension
 } reads;
 
 static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// The lesser (or greater) of two bounds; simplified to one of them if that can be proven.
+// The smaller (or larger) of two bounds; one of them alone if it is provably that.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;

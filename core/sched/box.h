@@ -7,8 +7,8 @@ typedef struct nw_box {
   const nw_expr **lo, **extent;
 } nw_box;
 
-// The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. Never
-// larger than the domain if that can be proven.
+// The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. It
+// is never larger than the domain, if this can be proven.
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
-// The same for a buffer and both its reads and writes, of any block.
+// The box of a buffer that any block below `in` reads or writes.
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);

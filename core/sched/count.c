@@ -14,9 +14,9 @@ typedef struct nest {
   int group[NW_MAX_DEPTH]; // loops that are counted together have the same number
   const char *name[NW_MAX_DEPTH];
   int64_t at[NW_MAX_DEPTH];
-  nw_point here; // all variables by name
+  nw_point here; // the current values of all variables
   int points;
-  bool vague; // some condition depends on more than loops
+  bool vague; // true if some condition depends on more than loops
 } nest;
 
 static bool uses_loop(const nest *x, const nw_expr *e, int i) { return nw_uses_var(e, x->loop[i]->loop.var->name); }
@@ -60,7 +60,7 @@ static void read_nest(nest *x, const nw_program *p, const nw_path *path) {
   }
 }
 
-// ---- one group, gone through
+// ---- enumeration of a group
 
 static bool uses_group(const nest *x, const nw_expr *e, int group) {
   for (int i = 0; i < x->nloops; i++)
@@ -80,7 +80,7 @@ static bool holds(nest *x, int group) {
   return true;
 }
 
-// Number of points of the group from loop i on; below 0: too many, or not constant.
+// The number of points of the group from loop i on; below 0 if there are too many, or if it is not constant.
 static double points(nest *x, int group, int i) {
   int64_t begin, extent;
   while (i < x->nloops && x->group[i] != group) i++;
@@ -106,7 +106,7 @@ static bool alone(const nest *x, int group) {
   return loops == 1;
 }
 
-// Number of points of a group without guards; below 0: not constant.
+// The number of points of a group, ignoring guards; below 0 if it is not constant.
 static double product(const nest *x, int group) {
   double n = 1;
   int64_t extent;
@@ -150,7 +150,7 @@ nw_count nw_count_executions(const nw_program *p, const nw_path *path) {
   return out;
 }
 
-// ---- a stage, wherever it is computed
+// ---- all pieces of a stage
 
 typedef struct tally {
   const nw_program *p;

@@ -1,6 +1,6 @@
 // Divisions in the arguments of a step: a divisor that could be zero is an error.
 //
-// Known facts are the sizes, the facts about them, and the loops and conditions around the loop or stage of the step.
+// A proof may use the facts about sizes, and the loops and conditions around the loop or stage of the step.
 #include "sched/args.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@ typedef struct dividing {
   nw_ranges known;
 } dividing;
 
-// ---- where
+// ---- the position of the step
 
 static const nw_stmt *subject(nw_step *st, nw_path *path) {
   for (int i = 0; i < nw_param_count(st->primitive); i++) {
@@ -26,7 +26,7 @@ static const nw_stmt *subject(nw_step *st, nw_path *path) {
   return NULL;
 }
 
-// ---- what
+// ---- the divisors
 
 static bool is_nonzero(const dividing *d, const nw_expr *e) {
   nw_pool *p = d->known.pool;
@@ -66,7 +66,7 @@ static bool branch(dividing *d, const nw_expr *cond, const nw_expr *e) {
   return ok;
 }
 
-// A branch of a select is evaluated under its condition only.
+// True if the expression divides by no zero. A branch of a select is evaluated only under its condition.
 static bool divides(dividing *d, const nw_expr *e) {
   if (e->op == NW_OP_SELECT)
     return divides(d, e->arg[0]) && branch(d, e->arg[0], e->arg[1]) &&

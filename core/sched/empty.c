@@ -4,10 +4,10 @@
 #include "sched/primitives/pieces.h"
 #include "sched/tree.h"
 
-// ---- found by name and by id, on the way from the naive program to the current version
+// ---- search by name and by id among the versions from the naive program to the current one
 
 typedef struct wanted {
-  const char *name; // or NULL: by id
+  const char *name; // NULL to search by id
   int id;
   bool stage;
 } wanted;
@@ -42,7 +42,7 @@ bool nw_empty_stage(const nw_sched *s, const char *name) {
   return find(s, &(wanted){.name = name, .stage = true}, &id) != NULL;
 }
 
-// ---- made
+// ---- new names
 
 static void add(nw_step *st, int id, const char *name) {
   nw_vec_push(&st->empty, (void *)(intptr_t)id);
@@ -55,7 +55,7 @@ static int add_loop(nw_step *st, const char *name) {
   return id;
 }
 
-// Names by path, as nw_copy_stmt_as gives them.
+// Adds names by path, as in nw_copy_stmt_as.
 static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const nw_stmt *s) {
   if (s->kind == NW_LOOP && s != cut)
     add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));
@@ -84,11 +84,11 @@ int nw_empty_named(nw_step *st, int id, const char *name) {
   return id;
 }
 
-// ---- what idle steps give: names as the step itself would make them
+// ---- results of steps on empty pieces: the names that the step itself would make
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
 
-// i_o, i_i; for more than two factors i_0, i_1, ... as in a split.
+// The names are i_o and i_i; for more than two loops i_0, i_1, ... as in a split.
 static void give_split(nw_step *st) {
   const char *name = st->resolved[0].name;
   int n = 2;
@@ -111,7 +111,7 @@ static void give_stage(nw_step *st, const char *suffix) {
   st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
 }
 
-// The loops inside an empty piece, as its own piece has them: i.tail/j is i.tail.head/j.
+// Adds the loops inside a piece of an empty piece: i.tail/j becomes i.tail.head/j.
 static void give_piece(nw_step *st, const char *from, const char *to) {
   size_t n = strlen(from);
   give_loop(st, to);

@@ -1,11 +1,12 @@
-// Expressions as arguments of a step: parsed or given by the user, in terms of the program's sizes and loops.
+// Expressions as arguments of a step: converts text or expressions of the user to expressions in the program's sizes
+// and loops.
 #include "sched/args.h"
 #include "sched/empty.h"
 
 typedef struct reading {
   nw_step *st;
   const nw_param *param;
-  nw_vec sizes; // nw_te_size*, in the order of the program's
+  nw_vec sizes; // nw_te_size*, in the order of the program's sizes
   const char *unknown;
 } reading;
 
@@ -15,7 +16,7 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// The user's size M is the symbol M@3; in the program it is M.
+// Replaces the user's size, with the symbol M@3, by M of the program.
 static const nw_expr *program_var(void *env, const nw_expr *v) {
   reading *r = env;
   const nw_program *p = r->st->before;
@@ -30,7 +31,7 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
                  name ? (int)strcspn(name, "@") : 0, name ? name : "");
 }
 
-// An unknown size, possibly with the same name as a size of the program.
+// Reports an unknown size, which may have the same name as a size of the program.
 static const nw_expr *fail_unknown(const reading *r, const char *name) {
   char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
   if (strchr(name, '@') && is_size(r->st->before, plain))
@@ -39,7 +40,7 @@ static const nw_expr *fail_unknown(const reading *r, const char *name) {
   return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
 }
 
-// A text that cannot be parsed is an error of this argument.
+// Parses the text; if it is invalid, reports an error of this argument.
 static const nw_expr *parsed(const reading *r, const char *text) {
   const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
   if (e) return e;
@@ -77,7 +78,7 @@ bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a) {
   return e != NULL;
 }
 
-// ---- where it is used
+// ---- the position of use
 
 typedef struct outsiders {
   const nw_program *p;

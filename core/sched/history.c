@@ -19,7 +19,7 @@ static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
   return node;
 }
 
-// Takes the reference to the node's program. Nothing after it may fail.
+// Adds a version, and becomes the owner of its reference to the program. No operation after that may fail.
 static void add_node(nw_sched *s, nw_node *node) {
   nw_vec_push(&s->version, node);
   nw_arena_keep(node->program->arena);
@@ -187,7 +187,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
   return true;
 }
 
-// Makes the versions on the path from the naive program the redo path.
+// Goes to a version. Redo then follows the path from the naive program to it.
 void nw_sched_goto(nw_sched *s, int version) {
   if (!s || !nw_sched_node(s, version)) return;
   s->current = version;
@@ -206,7 +206,7 @@ static bool is_number(const char *s) {
   return n > 0 && n < 10 && !s[n];
 }
 
-// A version without a name is identified by its number, "3".
+// Finds a version by its name or, as "3", by its number.
 int nw_sched_named(const nw_sched *s, const char *name) {
   if (!s || !name) return -1;
   nw_node *node = named(s, name);
@@ -226,7 +226,7 @@ bool nw_sched_checkout(nw_sched *s, const char *name) {
   return true;
 }
 
-// ---- the way from the naive program to the current version
+// ---- the versions from the naive program to the current one
 
 int nw_sched_line(const nw_sched *s, nw_node ***out) {
   int n = 0;

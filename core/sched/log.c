@@ -1,11 +1,11 @@
-// What each step did to the program, in numbers.
+// The log: numbers that describe what each step changed.
 #include "sched/count.h"
 #include "sched/history.h"
 #include <stdlib.h>
 
 int nw_sched_versions(const nw_sched *s) { return s ? s->version.n : 0; }
 
-// ---- statements that came, went, or are no longer the same
+// ---- added, removed and changed statements
 
 typedef struct change {
   const nw_program *other;
@@ -31,7 +31,7 @@ static bool see_change(void *env, const nw_path *path) {
   return true;
 }
 
-// A statement that moved into another one also counts as changed.
+// Counts the changes. A statement that moved into another one counts as changed.
 static void count_changes(nw_log_entry *e, const nw_program *before, const nw_program *after) {
   change came = {.other = before}, gone = {.other = after};
   nw_walk(after, see_change, &came);
@@ -41,12 +41,12 @@ static void count_changes(nw_log_entry *e, const nw_program *before, const nw_pr
   e->changed = came.differ;
 }
 
-// ---- what it costs
+// ---- the cost of a version
 
 typedef struct cost {
   nw_log_entry *e;
   const nw_program *p;
-  const nw_expr *formula; // NULL: unknown even as an expression of sizes
+  const nw_expr *formula; // NULL if the cost is unknown even as an expression of sizes
 } cost;
 
 static void add(double *sum, double n) { *sum = *sum < 0 || n < 0 ? -1 : *sum + n; }
@@ -69,7 +69,7 @@ static bool see_block(void *env, const nw_path *path) {
   return true;
 }
 
-// Their values as expressions of sizes, or NULL.
+// Counts the cost; returns the operations as an expression of sizes, or NULL.
 static const nw_expr *count_cost(nw_log_entry *e, const nw_program *p) {
   cost c = {.e = e, .p = p, .formula = nw_index(p->pool, 0)};
   e->exact = true;

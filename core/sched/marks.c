@@ -1,5 +1,5 @@
-// unroll, vectorize, parallel, bind: how a loop runs. The judge checks values; this file checks requirements of the marks
-// themselves.
+// unroll, vectorize, parallel and bind mark how a loop runs. The judge checks that values do not change; this file
+// checks other requirements of marks.
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -86,7 +86,7 @@ bool nw_apply_unroll(void *step) {
          (!x.n || unroll_whole(st, x.loop[1]));
 }
 
-// ---- none
+// ---- unmark
 
 bool nw_apply_unmark(void *step) {
   nw_step *st = step;
@@ -149,10 +149,12 @@ bool nw_apply_vectorize(void *step) {
 
 // ---- parallel
 
-// Operations per nanosecond of one core, and microseconds for starting threads if it was not measured.
+// Assumed numbers: operations per nanosecond of one core, and microseconds for starting threads. Below ASK_BELOW
+// operations the time for starting threads is measured.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
-// Uses this machine's numbers if available, and otherwise says that they are assumed. Not measured if there is much work.
+// Notes if there is too little work for threads. It uses the measured time of this machine if available, and otherwise
+// reports that the time is assumed. If there is much work, it does not measure.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;

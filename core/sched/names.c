@@ -5,7 +5,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// ---- did you mean
+// ---- near names
 
 static int min3(int a, int b, int c) {
   int m = a < b ? a : b;
@@ -67,9 +67,9 @@ static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, cons
   nw_str_free(&x.list);
 }
 
-// ---- loops a step has consumed
+// ---- loops that a step has replaced
 
-// The step that replaced the loop, and its record; NULL for none.
+// The version whose step replaced the loop, and the record; NULL if there is none.
 static const nw_node *find_gone(const nw_sched *s, int id, const nw_gone **out) {
   for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
     for (int i = 0; i < node->ngone; i++)
@@ -94,7 +94,8 @@ static int id_of_gone(const nw_sched *s, const char *name) {
   return 0;
 }
 
-// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that replaced it.
+// Writes "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": it follows every loop that replaced
+// the loop.
 static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
   const nw_gone *g;
   const nw_node *node = find_gone(s, id, &g);
@@ -110,7 +111,7 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
     if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
-// The version that has this loop, if the current one does not descend from it.
+// The version that made this loop, if the current version does not descend from it.
 static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
   for (int i = 0; i < s->version.n; i++) {
     *name = name_in(nw_sched_node(s, i)->program, id);
@@ -135,7 +136,7 @@ static void fail_gone(nw_sched *s, int id) {
   nw_str_free(&b);
 }
 
-// ---- the public questions
+// ---- public functions
 
 int nw_sched_loop(nw_sched *s, const char *name) {
   if (!s || !name) return 0;
@@ -250,7 +251,8 @@ static bool see_writer(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds a stage by name; by its buffer, the block that is not an init, and among copies the original, which has the least id.
+// Finds a stage by the name of its block or of its buffer. For a buffer, it returns a block that is not an init; if
+// there are copies, the original, which has the least id.
 
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);

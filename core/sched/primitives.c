@@ -1,7 +1,7 @@
 // The table of primitives. Lua methods, help, completion, traces, JSON and replay are all driven by these rows.
 //
-// Parameters are in the order in which they are typed; those marked `option` are given by name in a trailing table. The last
-// entry is the message of a refusal, "$n" being argument n; by default it is "cannot" and the name.
+// Parameters are in the order in which they are typed; those marked `option` are given by name in a trailing table. The
+// last entry is the message of a refusal, in which "$n" stands for argument n; by default it is "cannot" and the name.
 #include "sched/primitives.h"
 
 #define LOOP(n, d)                                                                                                     \

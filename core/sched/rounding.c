@@ -6,7 +6,7 @@
 #include "sched/tree.h"
 #include <string.h>
 
-// ---- the order in which a float sum is added up
+// ---- the order of the terms of a float sum
 
 bool nw_rounds(const nw_program *p, const nw_stmt *s) {
   if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
@@ -31,7 +31,7 @@ static int index_of(int id, int n, const int *ids) {
   return -1;
 }
 
-// Two loops of the sum whose order has changed.
+// True if two loops of the sum have changed their order.
 static bool swapped(int n, const int *old, int m, const int *now) {
   for (int i = 0, last = -1; i < n; i++) {
     int at = index_of(old[i], m, now);
@@ -47,7 +47,8 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
   return n == m;
 }
 
-// True if e increases with each iteration of the first of these loops, for any values of the others. The outermost loop is first.
+// True if e increases with each iteration of the first of these loops, for all values of the other loops. The outermost
+// loop is first.
 static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *const *loop) {
   nw_pool *pool = r->pool;
   const nw_expr *first = loop[0]->loop.var, *low = e, *high = e, *one = nw_index(pool, 1);
@@ -100,8 +101,8 @@ typedef struct sums {
   const nw_step *st;
   const nw_program *p;
   nw_blocks was, is; // before the step, and after it
-  bool *met; // which of them were found in the new program so far
-  bool other, swapped; // a sum has other loops or blocks than before; two of its loops or blocks changed their order
+  bool *met; // true for the blocks that were already found in the new program
+  bool other, swapped; // other: a sum has other loops or blocks than before; swapped: two of them changed their order
 } sums;
 
 // True if a piece of the same sum that came after this one before the step was already found.
@@ -129,7 +130,7 @@ static bool see_sum(void *env, const nw_path *path) {
   return true;
 }
 
-enum { NOTE_BUDGET = 500000 }; // isl operations. A question that needs more counts as a change
+enum { NOTE_BUDGET = 500000 }; // isl operations; if a question needs more, a change is reported
 
 static void note_sums(nw_step *st, const nw_program *p) {
   sums x = {.st = st,
@@ -145,7 +146,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-// ---- products under conditions. A select goes where its condition is known. Its product then becomes an fma with the sum.
+// ---- products under conditions. If the condition of a select becomes known, the select is removed, and its product becomes an fma with the sum.
 
 static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
@@ -173,7 +174,7 @@ static bool has_select(const nw_stmt *block) {
   return found && !nw_tag_is(block, "fma", "never");
 }
 
-// The number of fma that lowering makes of the block at the end of the path.
+// The number of fmas that lowering makes in the block at the end of the path.
 static int fmas(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1];
   nw_ranges r;
@@ -191,9 +192,9 @@ static int fmas(const nw_program *p, const nw_path *path) {
 typedef struct products {
   const nw_step *st;
   const nw_program *p;
-  const nw_stmt *block; // the block to find in the program before
-  int n; // number of its fma
-  bool like, unlike; // blocks of its origin with the same number, and others
+  const nw_stmt *block; // the block to find in the old program
+  int n; // number of its fmas
+  bool like, unlike; // true if a block of its origin has the same number; if one has another number
 } products;
 
 static bool see_before(void *env, const nw_path *path) {

@@ -2,7 +2,8 @@
 #pragma once
 #include "sched/sched.h"
 
-void nw_note_rounding(nw_step *st, const nw_program *p); // p: accepted; notes the changes of rounding
+// p: the accepted program; adds notes about changes of rounding
+void nw_note_rounding(nw_step *st, const nw_program *p);
 // True if the result of a reduction depends on the order of its contributions.
 bool nw_rounds(const nw_program *p, const nw_stmt *block);
 // The value that a block stores in a target; for a sum, the value that it adds.

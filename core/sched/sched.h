@@ -1,9 +1,9 @@
-// A schedule: a tree of programs with the steps between them; and the state of a step that a primitive sees.
+// A schedule, which is a tree of programs with the steps between them; and the state of a step for primitives.
 #pragma once
 #include "ir/program/program.h"
 #include "te/te.h"
 
-// What happened to a loop that a step replaced: "split", and the ids of the new loops.
+// The record of a loop that a step replaced: how ("split"), and the ids of the new loops.
 typedef struct nw_gone {
   int id;
   const char *how;
@@ -14,24 +14,25 @@ typedef struct nw_gone {
 typedef struct nw_node {
   int number; // position in sched->version; 0 is the naive program
   int parent; // -1 for version 0
-  int last_child; // for redo; -1
+  int last_child; // the version to which redo goes, or -1
   nw_program *program; // counted
   const nw_primitive *primitive;
-  nw_arg *args; // deep copy in the schedule's arena, as written, automatic choices resolved, loops by name
+  // deep copy in the schedule's arena, as the user wrote them, but with automatic choices made and loops by name
+  nw_arg *args;
   char *text; // s:split("i", 32)
   char *notes;
   char *name; // branch name, or NULL
   bool unsafe; // the step was not judged
-  bool rounds; // this step, or one before it, may change how floats are rounded
+  bool rounds; // true if this step, or an earlier one, may change how floats are rounded
   int ngone; // number of loops that this step replaced
   nw_gone *gone;
-  int nempty; // pieces proven empty: loops (and stages, id 0) whose names stay valid; see empty.h
+  int nempty; // loops (and stages, id 0) that were proven empty, whose names stay valid; see empty.h
   int *empty;
   char **empty_name;
 } nw_node;
 
-// The last step if it was refused, until the next step: the refusal, and the program it would have made. With `slip`,
-// a step with invalid arguments: only the message and its hint.
+// The last step if it was refused, kept until the next step: the refusal, and the program that the step would have
+// made. If its arguments were invalid, only the message (`slip`) and its hint.
 struct nw_refused {
   int refs;
   nw_arena *arena;
@@ -50,7 +51,7 @@ struct nw_sched {
   nw_vec version; // nw_node*, by number
   int current;
   bool unsafe; // steps are currently not judged
-  nw_refused *refused; // NULL: the last step was not refused
+  nw_refused *refused; // NULL if the last step was not refused
   int next_id; // ids are unique over all versions, so a handle never refers to a loop of another branch
 };
 
@@ -69,45 +70,48 @@ typedef struct nw_step {
   nw_vec gone; // nw_gone*, in the step's scratch
   nw_vec candidate; // steps to suggest after a refusal, as nw_candidate*
   nw_arena *scratch; // freed after the step
-  nw_work outer; // the work in progress when it began
+  nw_work outer; // the current work of the thread before the step began
   nw_vec empty, empty_name;
   bool rounds; // the step may change how floats are rounded
-  bool plain; // refusals get no picture
-  const char *idle; // the empty piece that the step is applied to: it will do nothing
+  bool plain; // true if refusals get no picture
+  const char *idle; // the empty piece to which the step is applied; the step then has no effect
   nw_program *denied; // counted: the program that the judge refused
 } nw_step;
 
-// A suggestion after a refusal: a step, and another one that must work after it, or NULL.
+// A suggestion after a refusal: a step, and possibly another step that must work after it (`then`).
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;
   struct nw_candidate *then;
 } nw_candidate;
 
-// Argument access, with errors that name the argument. Loops: the statement in st->p, path filled if not NULL.
+// Access to arguments, with errors that name the argument. Functions for statements return the statement in st->p, and
+// store its path if path is not NULL.
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
 nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by block or buffer name
 nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop or a stage
 nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 const nw_expr *nw_step_expr(const nw_step *st, int param);
-// True if an argument uses only sizes and loops around the statement at the end of the path. `what` describes it in the error.
+// True if an argument uses only sizes and loops around the statement at the end of the path. `what` describes the
+// argument in the error.
 bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-// Records how a loop was replaced, and by which loops, if any: for handles to it.
+// Records how a loop was replaced, and by which loops (if any), so that handles to it can be followed.
 void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a note that the rounding of floats may change
-// Suggests `primitive` with these arguments; the driver tries it on a scratch copy before showing it. Alone it reaches
-// the same aim by another step; a step that only prepares the refused step names that step in `then`.
+// Suggests `primitive` with these arguments; the driver tries it on a scratch copy before it is shown. A suggestion
+// normally replaces the refused step. A step that only prepares for the refused step has that step in `then`.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
-                                int nargs); // a candidate that is not suggested by itself
+                                int nargs); // a candidate for `then`, which is not suggested by itself
 nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
-// A structural refusal: what is wrong ("it is a scan", after "cannot compute S at j: "), why, and the loop to mark.
+// Makes a structural refusal: fmt states what is wrong ("it is a scan", shown after "cannot compute S at j: "), why
+// gives the reason, and loop is marked in the picture.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

@@ -3,31 +3,34 @@
 #include "sched/box.h"
 #include "sched/sched.h"
 
-// The position before in->kid[pos]. Statements of a loop are counted from 0, including those inside shared storage.
+// The position before in->kid[pos]. Statements of a loop are counted from 0; statements inside storage that several of
+// them share are counted too.
 typedef struct nw_spot {
   nw_stmt *in;
   int pos;
 } nw_spot;
 int nw_spot_count(const nw_stmt *in);
-nw_spot nw_spot_at(nw_stmt *in, int n); // n == count: after the last statement
+nw_spot nw_spot_at(nw_stmt *in, int n); // n equal to the count is the position after the last statement
 
-// The earliest position of a block that is not below `in` (after the last statement that writes what it reads) and
-// the latest (before the first that reads what it writes).
+// The earliest position of a block that is not below `in`, which is after the last statement that writes a buffer it
+// reads; and the latest, which is before the first statement that reads a buffer it writes.
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
-// The position given by the option `param` (0: there is none), else `fallback`; false and an error if the loop has no such
-// position.
+// *out is the position that the option `param` specifies (param 0: there is no such option), or else `fallback`. False,
+// with an error, if the loop has no such position.
 bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out);
 
-bool nw_feeds(const nw_stmt *s, const nw_stmt *block); // true if anything below s writes what the block reads
-bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads what the block writes
-// Allocates the buffers of the block around everything below `in` that uses them. box NULL: all of it.
+// true if a statement at or below s writes a buffer that the block reads
+bool nw_feeds(const nw_stmt *s, const nw_stmt *block);
+bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads a buffer that the block writes
+// Allocates the buffers of the block around all statements below `in` that use them. box NULL: the whole buffers.
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box);
 
-// Removes the allocations of a block's buffers and inserts them again around all uses: unchanged if these are still inside
-// the same loops, otherwise whole and further out.
+// nw_take_storage removes the allocations of a block's buffers, and nw_put_storage inserts them again around all uses.
+// If the uses are still inside the same loops, the allocations are unchanged; otherwise they store the whole buffers
+// and are further out.
 typedef struct nw_kept {
-  nw_stmt *in; // NULL: there is none
+  nw_stmt *in; // NULL if there was no allocation in the tree
   nw_box box;
 } nw_kept;
 nw_kept nw_take_storage(nw_step *st, const nw_stmt *block);

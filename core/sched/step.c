@@ -154,7 +154,7 @@ nw_candidate *nw_step_again(nw_step *st) {
   return nw_step_candidate(st, st->primitive->name, args, NW_MAX_PARAMS);
 }
 
-// ---- the road
+// ---- the stages of a step
 
 // The programs before and after, printed if a test step breaks an invariant.
 static void print_step(FILE *out, const void *of) {
@@ -199,7 +199,7 @@ static bool fits(nw_step *st) {
 static nw_program *edited(nw_step *st) {
   if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
-  st->p->step = st->sched->version.n; // the number of the new version
+  st->p->step = st->sched->version.n; // number of the new version
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (st->primitive->apply(st) && nw_storage_holds(st)) {
     nw_tidy(st);

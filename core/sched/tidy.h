@@ -3,5 +3,5 @@
 #include "sched/sched.h"
 
 void nw_tidy(nw_step *st); // simplifies changed expressions with the ranges around them
-// true if every temporary is allocated wherever it is used; else a structural refusal
+// true if every temporary is allocated around all its uses; otherwise makes a structural refusal
 bool nw_storage_holds(nw_step *st);

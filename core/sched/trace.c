@@ -168,8 +168,8 @@ static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   return true;
 }
 
-// The failure of a step, with its number and text before the message. Suggestions are dropped: they apply to the state in which the
-// step failed, not to the schedule, which is unchanged.
+// Puts the number and the text of the failed step before the message. Suggestions are removed, since they apply to the
+// state in which the step failed and not to the schedule, which is unchanged.
 static void name_step(replay *r, const nw_arg *args) {
   nw_diag *d = &r->s->ctx->diag;
   nw_refusal *refusal = nw_refusal_edit(r->s->ctx);

@@ -159,7 +159,7 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffe
 
 // ---- conditions and bodies
 
-// A term that does not fit is combined with the following ones.
+// Splits a condition into at most `cap` conjuncts; the last one contains all that do not fit.
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
   if (!cond) return 0;
   if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;
@@ -207,7 +207,8 @@ static bool count_op(void *env, const nw_expr *e) {
   return true;
 }
 
-// Operations of one entry of the loop, a store or an update counting as one; negative if that depends on a size.
+// The operations of one execution of the statement, where a store or an update counts as one; negative if the number
+// depends on a size.
 double nw_work_below(const nw_stmt *s) {
   double n = 0;
   int64_t extent = 1;

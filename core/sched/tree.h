@@ -12,11 +12,12 @@ bool nw_tree_prefetches(const nw_stmt *s, const char *buffer);
 const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads it, or NULL
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
-void nw_tree_loops(const nw_stmt *s, nw_vec *out); // at or below s, in execution order
+void nw_tree_loops(const nw_stmt *s, nw_vec *out); // adds the loops at or below s, in execution order
 int nw_tree_depth(const nw_stmt *s);
 double
-nw_work_below(const nw_stmt *s); // operations of one execution, without guards; negative if that depends on a size
-const char *nw_tree_what(const nw_stmt *s); // how messages name a statement: "loop j", "C", "the storage of P"
+// operations of one execution, ignoring guards; negative if the number depends on a size
+nw_work_below(const nw_stmt *s);
+const char *nw_tree_what(const nw_stmt *s); // the name of a statement in messages: "loop j", "C", "the storage of P"
 
 // Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
@@ -24,11 +25,13 @@ void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
 // Loops on a path, outermost first.
 int nw_path_loops(const nw_path *path, nw_stmt **out);
-int nw_path_storage(const nw_path *path, const char *buffer); // index of its innermost allocation; 0: none
-int nw_path_index(const nw_path *path, const nw_stmt *s); // -1: not on it
-const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark); // strictly above the end
-// Index on the path of the outermost loop that contains only the end of the path, through loops with a single child;
-// the index of the end itself if there is none.
+// index of the buffer's innermost allocation; 0 if there is none
+int nw_path_storage(const nw_path *path, const char *buffer);
+int nw_path_index(const nw_path *path, const nw_stmt *s); // index of the statement, or -1
+// the loop with that mark around the end of the path, or NULL
+const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark);
+// The index of the outermost loop on the path that contains nothing but the end of the path, so that all loops from
+// there on have a single child; the index of the end itself if there is no such loop.
 int nw_path_exclusive(const nw_path *path);
 
 // Removes path.at[depth] from the tree, and the loops and allocations that become empty.
@@ -37,16 +40,17 @@ void nw_detach(nw_program *p, const nw_path *path, int depth);
 void nw_splice_alloc(nw_program *p, const char *buffer);
 void nw_remove_buffer(nw_program *p, const char *buffer);
 bool nw_is_allocated(const nw_path *path, const nw_program *p,
-                     const char *buffer); // a parameter, or allocated on the path
+                     const char *buffer); // true for a parameter, and for a buffer that is allocated on the path
 
 // Conditions as lists of conjuncts.
 #define NW_MAX_TERMS 32
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
-void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond); // and-ed to its where; marks it as changed
+// adds the condition to the block's guard, and marks the block as changed
+void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond);
 // Replaces the LOADs of `buffer` in the bodies below s by f's result.
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1
-// True if a reduce variable (or, reduce false, any other) of the block is bound through the loop.
+// True if a reduce variable of the block (or, with reduce = false, another variable) is bound through the loop.
 bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);

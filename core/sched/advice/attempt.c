@@ -5,7 +5,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// Only the reason of a refusal is needed: the step is known.
+// The reason of a refusal without the text of the step, which the caller has.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without a reason");
@@ -22,7 +22,7 @@ typedef struct glance {
   long budget;
 } glance;
 
-// budget 0: the default.
+// budget: limit on isl operations; 0 is the default.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
   g->copy = *s;
   g->copy.unsafe = false;
@@ -53,7 +53,7 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
   return s && row && !nw_error(s->ctx) ? nw_attempt(s, row, args, 0, why) : NULL;
 }
 
-// ---- steps behind a step
+// ---- steps after a step
 
 // A temporary copy of a schedule's versions, on which steps can be tried. Added versions are freed with the copy.
 static nw_sched copy_of(const nw_sched *s) {
@@ -81,7 +81,8 @@ static bool keeps_blocks(const nw_step *st, const nw_stmt *loop) {
   return false;
 }
 
-// A loop that the step replaced, found through the stages inside it: of several pieces, the one that is not a copy.
+// The loop that replaces a loop, found through the stages inside it. If there are several pieces, it is the piece that
+// is not a copy.
 static int heir(const nw_step *st, const nw_program *p, int id) {
   int k = 0;
   while (k < st->gone.n && ((nw_gone *)st->gone.at[k])->id != id) k++;
@@ -103,7 +104,7 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Converts steps that give loops by id to the program that the step made.
+// Converts steps whose loops are given by id to the program that the previous step made.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -5,9 +5,9 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// ---- what a place costs
+// ---- the cost of a location
 
-// The greatest value of an extent inside these loops.
+// The greatest value of an extent over all iterations of the loops on the path.
 static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -39,13 +39,13 @@ static void measure_storage(const nw_program *p, const char *buffer, nw_location
   l->size = nw_str_take(&size);
 }
 
-// ---- the places
+// ---- the locations
 
 typedef struct places {
   nw_sched *s;
   const nw_stmt *block;
   const char *stage, *buffer;
-  const nw_stmt *home; // the loop at which it is currently computed; NULL: the root
+  const nw_stmt *home; // the loop at which the stage is currently computed; NULL at the root
   nw_location *at;
   int n;
 } places;
@@ -74,7 +74,7 @@ static bool see_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// The innermost loop around the allocation.
+// The innermost loop around the buffer's allocation.
 static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
   const nw_stmt *alloc = nw_find_alloc(p, buffer), *loop = NULL;
   nw_path path;

@@ -9,7 +9,8 @@ enum { TAILS = 8 };
 
 typedef struct moves {
   nw_sensible at;
-  int undecided; // number of undecided steps: later ones get a smaller budget, so that the total time is limited
+  // number of undecided steps; with more of them, later steps get a smaller budget to limit the total time
+  int undecided;
 } moves;
 
 // ---- trying
@@ -42,7 +43,8 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
   return p != NULL;
 }
 
-// The first variant that is accepted; else the first undecided one; else the reason against the first.
+// Reports the first variant that is accepted; if there is none, the first undecided one; otherwise the reason against
+// the first variant.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};
@@ -64,7 +66,7 @@ static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   if (!out->step) out->why = nw_xstrdup(why_untried(m->at.missing));
 }
 
-// ---- what to do with the rest
+// ---- other tails
 
 static int param_named(const nw_primitive *row, const char *name) {
   int i = 0;
@@ -86,7 +88,7 @@ static const char *nth_choice(const moves *m, const nw_param *param, int n) {
   return at ? nw_arena_strndup(m->at.a, at, strcspn(at, "|")) : NULL;
 }
 
-// A split whose factor is not known to divide can also use the other tails.
+// If the factor of a split is not known to divide the extent, tries the other kinds of tails too.
 static int try_tails(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   int n = 0, tail = param_named(row, "tail"), factor = param_named(row, "factor");

@@ -7,7 +7,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// ---- what was asked
+// ---- the message
 
 static void put_arg(nw_str *b, const nw_arg *a) {
   const char *name = a->name ? a->name : "it";
@@ -28,7 +28,7 @@ static void expand(nw_str *b, const char *message, const nw_arg *args) {
   }
 }
 
-// The first loop that was requested before a loop around it.
+// Names the first loop that was to be placed before a loop around it.
 static void say_reorder(nw_str *b, const nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   for (int i = 0; i + 1 < list->n; i++) {
@@ -85,7 +85,7 @@ static bool mark_block(void *env, nw_stmt *s) {
   return true;
 }
 
-// If no loop separates the executions, the remark describes what they do.
+// If no loop separates the executions, the remark describes their accesses.
 static const char *touch_remark(nw_ctx *c, const nw_refusal *r, const nw_execution *e) {
   if (r->loops[0] || !e || !e->block || !r->tensor) return "";
   return nw_diag_printf(c, "%s %s", e->write ? "writes" : "reads", r->tensor);
@@ -97,7 +97,7 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// An empty remark shows a statement without pointing at it: the work inside the marked loops.
+// Draws the picture. An empty remark shows a statement without a comment: the work inside the marked loops.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
@@ -119,7 +119,7 @@ void nw_refusal_picture(nw_step *st, const nw_program *refused) {
   if (r && !r->picture) r->picture = draw(st, r, refused);
 }
 
-// ---- ways on
+// ---- alternatives
 
 static const char *keep(nw_arena *a, const char *s) { return s ? nw_arena_strdup(a, s) : NULL; }
 
@@ -147,7 +147,7 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
   return shown;
 }
 
-// If only small sizes prevent the step: replaces the last of three suggestions.
+// Suggests assumptions if only small sizes prevent the step; they replace the last of three suggestions.
 static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   const nw_candidate *way[2];
   int n = nw_ways_by_size(st, r->conflict, way);

@@ -2,7 +2,8 @@
 #pragma once
 #include "sched/sched.h"
 
-// Makes the picture of a program that the judge refused, before the program is freed. Other failures are unchanged.
+// If the judge refused a program, makes the picture before the program is freed. Leaves other failures unchanged.
 void nw_refusal_picture(nw_step *st, const nw_program *refused);
-// Adds step text, message, the picture of a structural refusal, and alternatives. Failures that are not refusals are unchanged.
+// Adds the text of the step, the message, the picture of a structural refusal, and alternatives. Leaves failures that
+// are not refusals unchanged.
 void nw_refusal_fill(nw_step *st);

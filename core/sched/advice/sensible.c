@@ -13,8 +13,8 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = m->nest[at]->loop.var->name};
 }
 
-// The n-th loop of a step: this one and the next inside; in every other variant, the one around and this one. Or, for a step
-// that takes the outer one last, the other way round.
+// Loop n of a step. A step with two loops gets this loop and the next one inside it; in every other variant, the loop
+// around this one and this one. For a step that takes the outer loop last, the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -25,7 +25,7 @@ static nw_arg some_stage(const nw_sensible *m) {
   return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
 }
 
-// The loop that a number is about: of the 8 and 4 in tile({"x", "y"}, {8, 4}), one each.
+// The loop to which a number belongs: in tile({"x", "y"}, {8, 4}), 8 belongs to x and 4 to y.
 static const nw_stmt *loop_of_number(const nw_sensible *m, int nth, int of) {
   const char *name = nth < of && of > 1 ? some_loop(m, nth, of).name : NULL;
   for (int i = 0; i < m->n && name; i++)
@@ -33,7 +33,8 @@ static const nw_stmt *loop_of_number(const nw_sensible *m, int nth, int of) {
   return m->loop;
 }
 
-// Factors of a loop, those that divide it first; none is larger than it.
+// Writes factors for a loop and returns their number. Factors that divide the extent are first, and none is larger than
+// the extent.
 static int factors_of(const nw_stmt *loop, int64_t *out) {
   static const int64_t usual[] = {8, 4, 16, 2};
   int64_t extent;
@@ -49,7 +50,7 @@ static int factors_of(const nw_stmt *loop, int64_t *out) {
   return n;
 }
 
-// Of dimensions, the first; of anything else, a factor.
+// A number for a parameter: the first dimension if it is a dimension, otherwise a factor.
 static nw_arg some_number(const nw_sensible *m, const nw_param *param, int nth, int of) {
   int64_t factor[NW_VARIANTS];
   if (!strcmp(param->name, "axis")) return (nw_arg){.kind = NW_ARG_INT, .i = m->variant % 2};
@@ -64,14 +65,14 @@ static nw_arg some_choice(const nw_sensible *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
 }
 
-// The latest first.
+// An intrinsic; the latest one is tried first.
 static nw_arg some_intrinsic(const nw_sensible *m) {
   int n = nw_intrinsic_count(m->s->ctx);
   if (m->variant >= n) return (nw_arg){0};
   return (nw_arg){.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(m->s->ctx, n - 1 - m->variant)->id};
 }
 
-// The middle of the loop, wherever sizes and loops around put it.
+// The middle of the loop, as an expression of sizes and enclosing loops.
 static nw_arg some_place(const nw_sensible *m) {
   int64_t extent;
   nw_pool *pool = m->p->pool;
@@ -88,7 +89,7 @@ static int dims_of_stage(const nw_sensible *m) {
   return b ? b->ndim : 0;
 }
 
-// The dimensions of the stage, last first: as numbers, and as a layout.
+// The dimensions of the stage in reverse order, as numbers or as a layout.
 static nw_arg turned_dims(const nw_sensible *m) {
   int n = dims_of_stage(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n + 1);
@@ -105,7 +106,8 @@ static nw_arg turned_layout(const nw_sensible *m) {
 
 static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
-// Loops in the order that is not theirs, for steps that ask for an order; as many numbers; of anything else, one.
+// A list for a parameter: loops in a changed order if the step changes an order; as many numbers as there are loops;
+// one entry for other lists.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
@@ -117,7 +119,7 @@ static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item};
 }
 
-// A size above its middle range: what a version for large sizes would ask.
+// A condition for a version for large sizes: a size is large.
 static nw_arg some_condition(const nw_sensible *m) {
   if (!m->p->nsizes) return (nw_arg){0};
   const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, 1);
@@ -130,7 +132,7 @@ static const nw_stmt *first_in(const nw_stmt *s) {
   return s;
 }
 
-// What stands `by` places behind the loop; storage is looked through.
+// The statement that is `by` positions after the loop; allocations between them are ignored.
 static const nw_stmt *beside(const nw_sensible *m, int by) {
   nw_path path;
   nw_find(m->p, m->loop->id, &path);
@@ -143,7 +145,8 @@ static const nw_stmt *beside(const nw_sensible *m, int by) {
   return NULL;
 }
 
-// The loop and what follows it; in every other variant, what comes before it and the loop. Of an option, what it holds first.
+// A statement for a parameter. A step with two statements gets the loop and the statement after it; in every other
+// variant, the statement before the loop and the loop. An option gets the first statement inside the loop.
 static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   int by = nth - (m->turned && !param->option);
   const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;
@@ -151,7 +154,7 @@ static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   return (nw_arg){.kind = NW_ARG_STMT, .name = s->kind == NW_LOOP ? s->loop.var->name : s->block.name};
 }
 
-// What a key takes: of its words the last, which is not what holds anyway.
+// A value for a key: the last of its words, which is not the default.
 static nw_arg some_tag(const char *key) {
   const nw_tag_row *row = nw_tag_row_find(key);
   const char *last = row && row->choices ? strrchr(row->choices, '|') : NULL;
@@ -175,7 +178,7 @@ static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kin
   }
 }
 
-// How many loops it takes one by one.
+// The number of loop parameters of a primitive.
 static int loops_of(nw_sensible *m, const nw_primitive *row) {
   int n = 0;
   m->outward = m->in_order = false;
@@ -189,12 +192,13 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
   return n;
 }
 
-// May it be left out of a try? A factor may only for another option, a value only to take it back.
+// True if an optional parameter may be omitted. A factor may be omitted only if another option replaces it, and a value
+// only to remove a property.
 static bool may_go(const nw_param *param) {
   return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
 }
 
-// Of those that may be left out, a fourth is drawn.
+// Decides whether a parameter is omitted: at random, a parameter that may be omitted is given in one of four cases.
 static bool left_out(nw_sensible *m, const nw_param *param) {
   if (m->random) m->variant = (int)(nw_draw(m->random) % NW_VARIANTS);
   return may_go(param) && (!m->random || nw_draw(m->random) % 4);

@@ -1,27 +1,29 @@
-// Sensible arguments for a primitive at a loop: what a user would try first there. Private to sched/.
+// Sensible arguments for a primitive at a loop: those that a user would try first. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 enum { NW_VARIANTS = 4 };
 
-// The loop that a step is to be about, and how to choose among sensible values.
+// The loop to which a step is to be applied, and how to choose among sensible values.
 typedef struct nw_sensible {
   nw_sched *s;
   const nw_program *p;
-  nw_arena *a; // what is made here lives in it
+  nw_arena *a; // holds the arguments that are made
   nw_stmt *loop;
-  int n, at; // loops around the first block inside, outermost first; this one among them
+  int n, at; // number of loops around the first block inside the loop, and index of the loop among them
   nw_stmt *nest[NW_MAX_DEPTH];
-  nw_vec stage; // names: what is computed inside, what that reads, other tensors
-  int variant; // which of several sensible values, 0 being the first that a user would think of
-  bool turned; // loops and statements: this one and the one before it, not the one after it
-  uint64_t *random; // the state of a generator that draws each value, and whether an optional one is given; or NULL
-  const nw_param *missing; // the first for which nothing sensible came to mind
-  bool outward, in_order; // how the step being tried takes its loops: the outer one last; a list outermost first
+  nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
+  int variant; // number of the sensible value to use; 0 is the one that a user would try first
+  bool turned; // pairs of loops or statements: use the loop and the one before it, not the one after it
+  uint64_t *random; // state of a generator that draws values, and decides whether optional ones are given; or NULL
+  const nw_param *missing; // the first parameter that has no sensible value
+  // order of the step's loops: outward: the outer loop is last; in_order: a list has the outermost first
+  bool outward, in_order;
 } nw_sensible;
 
-// Begins at a loop of the current program. False, with an error, where there is none. Ended in either case.
+// Begins at a loop of the current program. False, with an error, if there is no such loop. nw_sensible_end must be
+// called in either case.
 bool nw_sensible_begin(nw_sensible *m, nw_sched *s, int loop);
 void nw_sensible_end(nw_sensible *m);
-// One argument for each parameter, by `variant` or drawn. False when nothing sensible comes to mind.
+// Makes one argument for each parameter, chosen by `variant` or at random. False if a parameter has no sensible value.
 bool nw_sensible_fill(nw_sensible *m, const nw_primitive *row, nw_arg *args);

@@ -17,9 +17,9 @@ static nw_arg list_of(nw_step *st, nw_arg a, nw_arg b) {
   return (nw_arg){.kind = NW_ARG_LIST, .n = 2, .item = item};
 }
 
-// ---- the nest the refused step was about
+// ---- the nest of the refused step
 
-// The loop given as argument `param` and the loops of the nest of the first block below it, outermost first.
+// Finds the loop of argument `param`, and the loops around the first block below it, outermost first.
 static int nest_of(nw_step *st, int param, nw_stmt **loop, nw_stmt **out) {
   nw_path path;
   const nw_arg *a = &st->resolved[param];
@@ -55,7 +55,7 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s) {
 
 // ---- marks
 
-// For a reduction loop: partial results have no conflict.
+// For a reduction loop, suggests partial results, which have no conflict.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
@@ -66,12 +66,12 @@ static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
     }
 }
 
-// A loop with one iteration cannot be distributed.
+// Suggests a mark, except for a loop with one iteration, which cannot be distributed.
 static void offer_mark(nw_step *st, const char *mark, const nw_stmt *loop) {
   if (!small(loop, 1)) offer1(st, mark, loop_arg(loop));
 }
 
-// If the whole is too long, a part may be possible.
+// If the whole loop is too long, suggests the mark for a part of it.
 static void offer_piece(nw_step *st, const char *mark, const nw_stmt *loop) {
   nw_arg split[] = {loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16)};
   nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
@@ -92,7 +92,7 @@ void nw_suggest_parallel(void *step) {
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
-// The other loops of the nest with the same tag; then steps for this one.
+// Suggests the other loops of the nest with the same tag; then steps for this loop.
 void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -131,7 +131,7 @@ void nw_suggest_unroll(void *step) {
 
 // ---- loops
 
-// Of the loops in the list, the inner ones skewed by the one around them.
+// Suggests skewing the inner loops of the list by the loop around them.
 static void first_skews(nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -155,7 +155,7 @@ void nw_suggest_skew(void *step) {
     }
 }
 
-// ---- loops that only wrap
+// ---- shifts and loops of one iteration
 
 void nw_suggest_shift(void *step) {
   nw_step *st = step;
@@ -182,7 +182,7 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
-// Facts that make the tail possible: at least one full block, or only full blocks.
+// Suggests facts that make the tail possible: there is at least one full block, or there are only full blocks.
 static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;
   const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
@@ -193,7 +193,7 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// The step without a tail, which is then guarded.
+// Suggests the step without the option tail, which is then a guard.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -207,7 +207,7 @@ void nw_suggest_split(void *step) {
   nw_step_suggest(st, "split", plain, NW_MAX_PARAMS);
 }
 
-// A split cuts every loop.
+// Suggests a split instead, which is possible for every loop.
 void nw_suggest_cut(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -216,7 +216,8 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// A cut in the middle, if the iterations are not consecutive; other loops of the nest, whose conditions may have been meant.
+// Suggests a cut in the middle if the iterations are not consecutive, and other loops of the nest, whose conditions may
+// have been meant.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -244,8 +245,8 @@ void nw_suggest_specialize(void *step) {
   }
 }
 
-// Partitions the loops around a block that are in its condition: one of them, then all, outermost first. The main part
-// keeps the name of the stage and of its loops.
+// Suggests partitioning the loops around a block that its condition uses: first one of them, then all, outermost first.
+// The main part keeps the name of the stage and of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -260,7 +261,7 @@ void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *con
   if (nasked > 1) nw_step_suggest(st, "partition", (nw_arg[]){loop_arg(asked[0])}, 1)->then = then;
 }
 
-// The neighbours of the pieces.
+// Suggests the neighbours of the pieces.
 void nw_suggest_join(void *step) {
   nw_step *st = step;
   for (int i = 0; i < 2; i++) {
@@ -275,7 +276,7 @@ void nw_suggest_join(void *step) {
   }
 }
 
-// Perfectly nested loops of which one was an argument.
+// True if two perfectly nested loops are neighbours and one of them was an argument.
 static bool neighbours(const nw_step *st, nw_stmt *const *nest, int i) {
   return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1] &&
          (nw_suggest_about(st, nest[i]) || nw_suggest_about(st, nest[i + 1]));
@@ -290,8 +291,8 @@ void nw_suggest_fuse(void *step) {
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }
 
-// Without a tail; neighbours in the nest with the same factors; the inner loop skewed, which makes a tile
-// legal if dependences point backward.
+// Suggests the step without the option tail; neighbours in the nest with the same factors; and skewing the inner loop,
+// which makes a tile legal if dependences point backward.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -305,7 +306,7 @@ void nw_suggest_tile(void *step) {
   first_skews(st);
 }
 
-// The requested order with one pair swapped back, then single swaps of neighbours.
+// Suggests the requested order with one pair swapped back, then swaps of two neighbours.
 void nw_suggest_reorder(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH], *want[NW_MAX_DEPTH];

@@ -1,11 +1,11 @@
-// How alternatives are suggested. Private to sched/.
+// Helpers for suggesting alternatives. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
 static inline nw_arg loop_arg(const nw_stmt *loop) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name};
 }
-// Identifies a loop by id: for a step that follows steps that may rename it.
+// Identifies a loop by id, for a step after other steps that may rename the loop.
 static inline nw_arg same_loop(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .i = loop->id}; }
 static inline nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
 static inline nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
@@ -37,7 +37,7 @@ static inline bool small(const nw_stmt *loop, int64_t most) {
   return nw_is_int(loop->loop.extent, &n) && n <= most;
 }
 
-// ---- steps that make way: what was refused has to work after them
+// ---- steps that prepare for the refused step, which must work after them
 
 static inline void first1(nw_step *st, const char *primitive, nw_arg a) {
   nw_step_suggest(st, primitive, &a, 1)->then = nw_step_again(st);
@@ -59,9 +59,9 @@ static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
 int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out); // the loops around its block, outermost first
 bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to it, or to a stage inside it
 
-// For refusals because the condition of a block depends on enclosing loops.
+// Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Steps after which the refused step works: assumptions that a size is not as small as in the counterexample. At most two;
-// all were tried.
+// Finds assumptions, after which the refused step works, that a size is not as small as in the counterexample. Returns
+// their number, at most two; all were tried.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

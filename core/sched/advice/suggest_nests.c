@@ -3,7 +3,7 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// ---- neighbours, as the tree has them; storage between them is looked through
+// ---- neighbours in the tree; storage between them is ignored
 
 typedef bool (*pair_fn)(nw_step *st, const nw_stmt *a, const nw_stmt *b);
 
@@ -40,7 +40,7 @@ static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   return loops;
 }
 
-// Suggests cutting a piece off the longer of two loops, so that the rest has as many iterations as the shorter one.
+// Suggests cutting a piece off the longer of two loops, so that both have the same number of iterations.
 static void cut_longer(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   nw_pool *pool = st->before->pool;
   int64_t more;

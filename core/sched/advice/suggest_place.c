@@ -8,7 +8,7 @@ static const char *buffer_of(nw_step *st, const char *stage) {
   return block ? block->block.target[0].buffer : stage;
 }
 
-// Loops around the first reader, innermost first; `then` is the step that must work after the move, or NULL.
+// Suggests the loops around the first reader, innermost first; `then` is a step that must work after the move, or NULL.
 static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -25,12 +25,12 @@ static bool is_temp(const nw_program *p, const char *buffer) {
   return b && b->role == NW_TEMP;
 }
 
-// A buffer of the caller cannot move; a copy of it can.
+// Suggests a copy: a buffer of the caller cannot move, but a copy of it can.
 static void offer_copy(nw_step *st, const char *stage) {
   if (!is_temp(st->before, buffer_of(st, stage))) offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
 
-// Every other temporary, with a primitive that takes one stage.
+// Suggests the primitive, which takes one stage, for every other temporary.
 static void offer_other_stages(nw_step *st, const char *primitive, const char *except) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++)
@@ -51,7 +51,7 @@ static nw_candidate *store_whole(nw_step *st, const char *stage) {
   return nw_step_candidate(st, "store_at", (nw_arg[]){stage_arg(stage)}, 1);
 }
 
-// Stored for other loops; without threads in between; or computed inside a loop first.
+// Suggests storage at other loops; the step without threads in between; or computing the stage inside a loop first.
 void nw_suggest_store_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -63,7 +63,7 @@ void nw_suggest_store_at(void *step) {
   offer_places(st, stage, store_whole(st, stage));
 }
 
-// The other loops of the stage that it reads, innermost first; or its input moves instead.
+// Suggests the other loops of the stage that it reads, innermost first; or moving its input instead.
 void nw_suggest_reverse_compute_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -87,7 +87,7 @@ void nw_suggest_compute_inline(void *step) {
   offer_copy(st, stage);
 }
 
-// Its input is inlined instead, or it moves next to its input.
+// Suggests inlining its input instead, or moving the stage next to its input.
 void nw_suggest_reverse_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
@@ -110,7 +110,7 @@ void nw_suggest_compute_root(void *step) {
 
 // ---- storage
 
-// The copy made inside a loop, for the readers there.
+// Suggests a copy inside a loop, for the readers there.
 static void offer_readers_inside(nw_step *st, const char *buffer) {
   nw_path path;
   nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST},
@@ -138,7 +138,7 @@ void nw_suggest_cache_read(void *step) {
   offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
 }
 
-// In the loops along the output, innermost first, if the whole does not fit; or in another scope.
+// Suggests the loops along the output, innermost first, if the whole buffer does not fit; or another scope.
 void nw_suggest_cache_write(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -157,7 +157,7 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// Other dimensions; or first a moving window that threads do not share.
+// Suggests other dimensions, or first making a moving window that threads do not share.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -171,7 +171,7 @@ void nw_suggest_rolling_buffer(void *step) {
   offer_places(st, stage, window);
 }
 
-// Computed in another loop, or in one that threads do not share.
+// Suggests computing the stage in another loop, or in a loop that threads do not share.
 void nw_suggest_double_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -180,7 +180,7 @@ void nw_suggest_double_buffer(void *step) {
   offer_places(st, stage, nw_step_again(st));
 }
 
-// A smaller part at a time; or a copy in that scope.
+// Suggests computing a smaller part at a time, or a copy in that scope.
 void nw_suggest_set_scope(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;

@@ -7,11 +7,11 @@
 
 enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
 
-// ---- the nest of the copy: the loops of the stage that are not the reduction's
+// ---- the nest of the copy: the loops of the stage that are not reduction loops
 
 typedef struct takeover {
-  nw_path path; // of the stage's block
-  int top; // the outermost loop that is the stage's own
+  nw_path path; // ends in the stage's block
+  int top; // index of the outermost loop that belongs to the stage alone
   nw_stmt *block;
 } takeover;
 
@@ -45,14 +45,14 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   return where;
 }
 
-// ---- the pieces of a stage, as after a cut: each has a part of the buffer, where the piece is computed
+// ---- the pieces of a stage, for example after a cut: each has a part of the buffer at the place where it is computed
 
 typedef struct pieces {
   int n;
-  nw_stmt **at; // the named stage comes first
-  const nw_stmt *loop; // the requested loop; NULL: none
-  nw_buffer **cache; // of each target
-  const char **origin; // of each copy
+  nw_stmt **at; // the block that the user named is first
+  const nw_stmt *loop; // the loop that the step specifies, or NULL
+  nw_buffer **cache; // the new buffer of each target
+  const char **origin; // the origin of each copy
 } pieces;
 
 static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const pieces *x) {
@@ -69,7 +69,7 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
   return copy;
 }
 
-// The kept loops, nested, around the copies; in place of the stage's nest.
+// Replaces the stage's nest by the kept loops around the copies.
 static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
   nw_stmt *outer = NULL, *inner = NULL;
   nw_stmt *parent = t->path.at[t->top - 1];
@@ -134,7 +134,7 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
   return true;
 }
 
-// ---- which loops
+// ---- choice of loops
 
 static bool find_pieces(nw_step *st, nw_stmt *block, pieces *x) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
@@ -160,7 +160,8 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Pieces that differ only in their reduction loops would share one buffer, and so would pieces inside one loop.
+// Checks that pieces do not share a buffer, as pieces inside one loop would, or pieces that differ only in their
+// reduction loops.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
@@ -186,7 +187,8 @@ static bool can_take(nw_step *st, const pieces *x) {
                                   "%s is no loop along its output", x->loop->loop.var->name);
 }
 
-// The loop in which to compute: the requested one, else the loop around the whole stage; for one of several pieces, its outermost.
+// The loop in which to compute: the specified one, or else the loop around the whole stage; for one of several pieces,
+// its outermost loop.
 static nw_stmt *loop_for(const pieces *x, const takeover *t) {
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0) return t->path.at[at];
@@ -215,7 +217,7 @@ static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
   put_copies(st, &t, n, copy);
   for (int i = 0; i < n; i++) {
     block->block.target[i].buffer = x->cache[i]->name;
-    block->block.target[i].stream = false; // the copy streams now
+    block->block.target[i].stream = false; // the copy has the streaming stores instead
   }
   block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
   return nw_place(st, &stage, loop);

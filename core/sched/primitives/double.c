@@ -1,8 +1,9 @@
 // double_buffer: computes the part of a stage for one iteration of a loop one or more iterations earlier, in separate
 // storage.
 //
-// The storage moves out of the loop, with room for all iterations in flight: a dimension along which the iterations move is
-// folded to the size that they use together. Copies of the nest before the loop compute the parts of the first iterations.
+// The storage moves out of the loop, with room for all iterations in flight: a dimension along which the iterations
+// move is folded to the size that the iterations in flight use together. Copies of the nest before the loop compute the
+// parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -15,9 +16,9 @@ typedef struct ahead {
   nw_step *st;
   int64_t by; // number of iterations
   nw_stmt *block, *loop;
-  nw_path own; // of the block
-  int at, top; // indices on it: the loop, and the block's own nest
-  int64_t *rows; // per dimension: size used by the iterations in flight; 0 if they do not move
+  nw_path own; // ends in the block
+  int at, top; // indices on that path: of the loop, and of the block's own nest
+  int64_t *rows; // for each dimension: the size that the iterations in flight use; 0 if they do not move along it
 } ahead;
 
 static const nw_expr *later_round(const ahead *x, const nw_expr *e, int64_t by) {
@@ -25,7 +26,7 @@ static const nw_expr *later_round(const ahead *x, const nw_expr *e, int64_t by) 
   return nw_subst(pool, e, x->loop->loop.var->name, nw_add(pool, x->loop->loop.var, nw_index(pool, by)));
 }
 
-// ---- how far a round moves on
+// ---- the step of an iteration
 
 static bool rows_under_way(const ahead *x, const nw_expr *lo, const nw_expr *extent, int64_t *out) {
   nw_pool *pool = x->st->p->pool;
@@ -58,7 +59,7 @@ static bool find_rows(ahead *x, const nw_stmt *alloc) {
                         x->loop, "every iteration of %s computes the same part of %s", loop, name);
 }
 
-// ---- may it
+// ---- conditions
 
 static bool ahead_ok(nw_step *st, int64_t by) {
   if (by >= 1 && by <= MOST_AHEAD) return true;
@@ -88,7 +89,7 @@ static bool can_double(ahead *x) {
 
 // ---- the two nests
 
-// The part that iteration r uses; the loop may have fewer iterations.
+// Makes the nest that computes the part for iteration r before the loop; the loop may have fewer iterations.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];

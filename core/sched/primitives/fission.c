@@ -1,4 +1,5 @@
-// fission: a nest becomes two, one up to a statement and one from there on.
+// fission: splits a nest in two: the first runs up to and including a statement, the second runs the statements after
+// it.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -6,11 +7,11 @@ typedef struct fission {
   nw_step *st;
   nw_path path; // from the root through the loop to the statement
   int loop;
-  const char *name[NW_MAX_DEPTH]; // of the loops of the path in the second nest
+  const char *name[NW_MAX_DEPTH]; // names that the loops of the path get in the second nest
   nw_vec moved; // storage that only the second nest uses
 } fission;
 
-// ---- storage that both parts use is around both
+// ---- storage that both nests use is moved around both
 
 static bool used_behind(fission *x, const nw_stmt *alloc) {
   const nw_stmt *point = x->path.at[x->path.n - 1];
@@ -25,7 +26,8 @@ static bool used_behind(fission *x, const nw_stmt *alloc) {
   return front && behind;
 }
 
-// What the iterations of the loops that it leaves need together; all of the buffer where that is not known.
+// Widens an allocation to the part that all iterations of the loops that it leaves need together; to the whole buffer
+// if that part is not known.
 static void widen(fission *x, int at, nw_stmt *alloc) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -53,7 +55,7 @@ static void find_path(fission *x) {
   for (x->loop = 0; x->path.at[x->loop]->id != loop;) x->loop++;
 }
 
-// Takes an allocation away and leaves what it holds.
+// Replaces an allocation by its children.
 static void dissolve(nw_program *p, nw_stmt *alloc) {
   nw_path path;
   nw_find(p, alloc->id, &path);
@@ -74,7 +76,8 @@ static bool add_other(void *env, nw_stmt *s) {
   return true;
 }
 
-// Pieces of the loop that have the buffer for themselves share the one around both nests, which is then all of it.
+// If other pieces of the loop have allocations of the same buffer, all share the allocation around both nests, which
+// then stores the whole buffer.
 static void share(fission *x, nw_stmt *alloc) {
   others o = {.alloc = alloc};
   nw_walk_from(alloc, add_other, &o);
@@ -108,9 +111,9 @@ static void lift_storage(fission *x) {
     }
 }
 
-// ---- the cut
+// ---- the two nests
 
-// Chosen while all loops stand in the tree.
+// Chooses the new names while all loops are still in the tree, so that they are unique.
 static void choose_names(fission *x) {
   const char *second = NULL;
   for (int i = x->loop; i < x->path.n; i++) {
@@ -123,7 +126,7 @@ static void choose_names(fission *x) {
   }
 }
 
-// The same loop, guard or storage around other statements.
+// A copy of the loop, guard or storage at that position, around other statements.
 static nw_stmt *again(fission *x, int at, int n, nw_stmt **kid) {
   nw_program *p = x->st->p;
   nw_stmt *s = x->path.at[at];
@@ -149,8 +152,8 @@ static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
   return false;
 }
 
-// Takes what is behind the point out of path.at[at]; the statements it becomes, in out. Storage that only they use goes
-// with them.
+// Removes from path.at[at] everything after the point, and adds the resulting statements to out. Storage that only
+// these statements use is moved with them.
 static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_stmt *s = x->path.at[at];
   nw_vec rest = {0};
@@ -171,7 +174,7 @@ static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_vec_free(&rest);
 }
 
-// The first part has no use for storage that went to the second.
+// Removes storage from the first nest if it was moved to the second.
 static void drop_moved(fission *x) {
   for (int i = 0; i < x->moved.n; i++) dissolve(x->st->p, x->moved.at[i]);
   nw_vec_free(&x->moved);

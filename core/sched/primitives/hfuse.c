@@ -13,7 +13,7 @@ typedef struct fused {
   nw_step *st;
   int n;
   nw_stmt *branch[MAX_BRANCHES];
-  const nw_expr *lo[MAX_BRANCHES + 1]; // where each branch begins in the loop, and the end
+  const nw_expr *lo[MAX_BRANCHES + 1]; // the begin of each branch in the loop, and the end of the last one
 } fused;
 
 // ---- independence
@@ -101,7 +101,7 @@ static double rounds(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
 }
 
-// The part of a branch that a thread executes, in iterations: the branch has those from lo on.
+// The number of a branch's iterations that a thread executes; the branch has n iterations of the loop from lo on.
 static double part_of(nw_share share, double lo, double n) {
   int64_t from, to;
   double mine = 0;

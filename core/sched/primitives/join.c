@@ -1,12 +1,12 @@
-// join: two pieces that follow each other and do the same become one loop again.
+// join: makes one loop again of two consecutive pieces that have the same body.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-// ---- do they do the same
+// ---- comparison of the bodies
 
 typedef struct pair {
   nw_step *st;
-  const nw_stmt *a; // the pieces themselves, whose ranges differ
+  const nw_stmt *a; // the first piece; the ranges of the two pieces differ
   const char *differs;
 } pair;
 
@@ -32,7 +32,8 @@ static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
          same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
-// Conditions may differ: each piece has what its own rounds need.
+// Compares blocks without their conditions, which may differ: each piece has only the conditions that its own
+// iterations need.
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part ||
       a->block.has_init != b->block.has_init || a->block.nvars != b->block.nvars)
@@ -42,7 +43,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// b speaks of the loops of a from here on.
+// Renames the loop in b, so that b uses the loops of a from here on.
 static void rename_loop(pair *x, const nw_stmt *a, nw_stmt *b) {
   nw_stmt_subst(x->st->p, b, b->loop.var->name, a->loop.var);
   b->loop.var = a->loop.var;
@@ -61,7 +62,8 @@ static bool same(pair *x, const nw_stmt *a, nw_stmt *b) {
   return true;
 }
 
-// What either piece asks of its rounds is asked of all: it holds in those that did not need to ask.
+// Adds the conditions of each piece to the joined block: they also hold in the iterations of the other piece, which did
+// not need them.
 static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   const nw_expr *mine[NW_MAX_TERMS], *theirs[NW_MAX_TERMS];
   if (a->kind == NW_BLOCK) {
@@ -75,7 +77,7 @@ static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   for (int i = 0; i < a->nkids; i++) merge_conditions(st, a->kid[i], b->kid[i]);
 }
 
-// ---- are they neighbours
+// ---- adjacency
 
 static bool adjacent(nw_step *st, const nw_path *pa, const nw_stmt *a, const nw_stmt *b) {
   nw_ranges r;
@@ -95,7 +97,7 @@ static bool can_join(nw_step *st, const nw_path *pa, const nw_path *pb) {
   return true;
 }
 
-// ---- the name: of i.head and i.rest, i again
+// ---- the name: i.head and i.rest become i again
 
 static const char *stem(nw_step *st, const char *name) {
   const char *dot = strrchr(name, '.');
@@ -122,7 +124,7 @@ static void rename_joined(nw_step *st, nw_stmt *s, const nw_stmt *top, const cha
   for (int i = 0; i < s->nkids; i++) rename_joined(st, s->kid[i], top, piece);
 }
 
-// Handles of either piece lead to the joined loops, which are new ones.
+// Records that the new, joined loops replace the loops of both pieces.
 static void say_where(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   nw_vec now = {0}, old = {0};
   nw_tree_loops(a, &now);

@@ -1,10 +1,10 @@
-// Layouts of copies: a layout is a list of digits of the indices, like j // 32, k, j % 32.
+// Layouts of copies: a layout is a list of digits of the indices, such as j // 32, k, j % 32.
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-// (_dim // div) % mod; mod 0: not reduced.
+// The digit (_dim // div) % mod; if mod is 0, there is no remainder.
 typedef struct digit {
   int dim;
   int64_t div, mod;
@@ -19,7 +19,8 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
-// The divisor of e, an op by a constant; e becomes the dividend. False if it is not a valid divisor.
+// Splits e, an op by a constant, into dividend and divisor: *by is the divisor, and *e becomes the dividend. False if
+// the divisor is not valid.
 static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
   enum { MOST = 1 << 30 };
   if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
@@ -45,7 +46,8 @@ static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
   return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
 }
 
-// The digits of one dimension together determine its index: from units upwards, each begins where the previous one ends.
+// True if the digits of one dimension together determine its index: beginning with the lowest, each digit begins where
+// the previous one ends.
 static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
   int64_t reach = 1;
   for (bool grew = true; grew;) {
@@ -91,7 +93,7 @@ static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char *
   }
 }
 
-// Any positions; the judge checks that no two elements share one.
+// Sets a layout with any positions; the judge checks that no two elements share a position.
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
   const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);

@@ -1,4 +1,4 @@
-// split, tile, fuse: the same instances in another nest.
+// split, tile and fuse: run the same instances in another nest.
 #include "sched/bounds.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"
@@ -34,7 +34,7 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
-// True if the requested number of iterations is exactly what the loop has.
+// True if the requested number of iterations is exactly that of the loop.
 static bool parts_cover(const nw_program *p, const nw_path *path, const nw_expr *parts, const nw_expr *factor) {
   nw_ranges r;
   nw_ranges_of(&r, p, path);
@@ -47,7 +47,7 @@ static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, c
   return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
 
-// i_o and i_i; of more than two i_0, i_1, ...
+// The names of the new loops: i_o and i_i; if there are more than two, i_0, i_1, ...
 static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
   if (n == 2) return nw_arena_printf(st->scratch, "%s%s", stem, i ? "_i" : "_o");
   return nw_arena_printf(st->scratch, "%s_%d", stem, i);
@@ -67,7 +67,7 @@ static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   return at;
 }
 
-// Inserts the new loops in place of the loop, whose variable becomes `at`.
+// Replaces the loop by the new loops; `at` replaces its variable.
 static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *at, nw_pieces *x) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
@@ -151,7 +151,8 @@ static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
                         loop, "the first value of %s varies, so there is not just one tail", loop->loop.var->name);
 }
 
-// A cut whose main part is empty: the outer and inner loops are only names.
+// Splits a loop whose main part is empty: the whole loop is the tail, and the outer and inner loops exist only as
+// names.
 static bool split_off_all(nw_step *st, nw_stmt *loop, int n, const nw_expr *block, nw_pieces *x) {
   const char *name = loop->loop.var->name;
   *x = (nw_pieces){.tail = loop};
@@ -180,8 +181,9 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// parts = n: n iterations of ceil(extent/n), the last of which may be empty; if a tail is cut, of
-// floor(extent/n), and the tail is the rest.
+// Splits with parts = n: the outer loop has n iterations and the inner loop ceil(extent/n), so the last outer
+// iterations may be empty. With tail = "cut" the inner loop has floor(extent/n) iterations, and the tail has the
+// remaining ones.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
@@ -247,8 +249,8 @@ bool nw_apply_split(void *step) {
 
 enum { TILE_LOOPS, TILE_FACTORS, TILE_TAIL };
 
-// Cuts all tails before any split, each with the whole of the outermost loop, so that the main part stays a
-// perfect nest. Returns the index of the first loop that is all tail; n if there is none.
+// Cuts all tails before any split. Each tail is a copy of the whole outermost loop, so that the main part stays a
+// perfect nest. Returns the index of the first loop whose iterations are all in the tail; n if there is none.
 static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
   int all = 0;
   for (; all < n && !nw_all_tail(st, loop[all], factor[all]); all++) {
@@ -261,7 +263,7 @@ static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *f
   return all;
 }
 
-// The loops of a tile without iterations are only names.
+// Makes a tile that has no iterations: its loops exist only as names.
 static bool tile_off_all(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, int all) {
   const char *name[NW_MAX_FACTORS];
   for (int i = 0; i < n; i++) name[i] = loop[i]->loop.var->name;

@@ -1,4 +1,4 @@
-// merge, reorder_stmts: statements that follow each other.
+// merge and reorder_stmts: work on adjacent statements.
 #include "sched/primitives/nests.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
@@ -7,7 +7,7 @@
 
 typedef struct side {
   nw_path path;
-  int top; // the statement, on the path; storage stands between the parting and it
+  int top; // index of the statement on the path; only storage is between the parting and the statement
 } side;
 
 static void find_side(nw_step *st, const nw_stmt *s, int parting, side *x) {
@@ -27,7 +27,7 @@ static bool refuse_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b, const 
   return nw_step_refuse(st, why, a, "%s and %s %s", nw_tree_what(a), nw_tree_what(b), how);
 }
 
-// Is everything from the parting to the statement storage that it ends (or begins)?
+// True if everything from the parting to the statement is storage in which the statement is the last (or first).
 static bool at_edge(const side *x, int parting, bool end) {
   for (int i = parting + 2; i <= x->top; i++) {
     int at = x->path.pos[i], last = x->path.at[i - 1]->nkids - 1;
@@ -43,7 +43,7 @@ static bool allocates(const nw_stmt *s, const char *buffer) {
   return false;
 }
 
-// Storage of one name cannot be around storage of that name.
+// A buffer that both sides allocate, or NULL: an allocation cannot be inside another allocation of the same buffer.
 static const char *in_both(const side *x, int parting, const nw_stmt *other) {
   for (int i = parting + 1; i < x->top; i++)
     if (allocates(other, x->path.at[i]->alloc.buffer)) return x->path.at[i]->alloc.buffer;
@@ -105,8 +105,8 @@ static bool adjoin_pair(nw_step *st, nw_stmt *const *loop, nw_adjacent *out) {
          is_whole(st, out->in->kid[out->pos + 1], loop[1]);
 }
 
-// From the last pair on, so that a loop goes into the storage where those behind it are; and back, so that those behind
-// come into the storage where it is.
+// Goes from the last pair to the first, so that a loop is moved into the storage of the loops after it; then back, so
+// that the later loops are moved into the storage of the earlier ones.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out) {
   for (int i = n - 2; i >= 0; i--)
     if (!adjoin_pair(st, loop + i, out)) return false;

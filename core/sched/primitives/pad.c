@@ -1,17 +1,17 @@
-// The tail of a split computed beyond the end: the blocks declare more instances, and their temporaries hold more. A copy
-// repeats the last element of what it copies.
+// Padding computes the tail of a split beyond the end: the blocks declare more instances, and their temporaries have
+// more elements. A copy repeats the last element that it copies.
 //
-// Nobody reads what is more. That what the additional instances read is there, and that no more is contributed to a
-// reduction, is the judge's to say.
+// The additional elements are never read. The judge checks that the elements read by additional instances exist, and
+// that reductions get no additional contributions.
 #include "sched/shape.h"
 #include "sched/tree.h"
 
 typedef struct reach {
   nw_step *st;
-  nw_path path; // of the block
+  nw_path path; // ends in the block
   nw_ranges r;
   int nloops;
-  const char *loop[NW_MAX_DEPTH]; // around it, outermost first
+  const char *loop[NW_MAX_DEPTH]; // loops around the block, outermost first
 } reach;
 
 static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
@@ -44,7 +44,7 @@ static bool moves(const nw_pieces *x, const nw_expr *bind) {
   return false;
 }
 
-// Every block of the same work declares the same instances.
+// Extends the declared instances of all blocks that do the same work.
 static void declare(nw_step *st, const nw_stmt *of, const nw_expr *var, const nw_expr *extent) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
@@ -111,7 +111,7 @@ static void declared_ranges(nw_step *st, const nw_stmt *block, nw_ranges *r) {
   }
 }
 
-// Where there is nothing to copy, the last element is copied again.
+// Makes a copy block copy the last element again in instances beyond the end.
 static void repeat_last(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   nw_block_target *t = &block->block.target[0];

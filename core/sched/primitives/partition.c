@@ -12,7 +12,7 @@ static void fill(nw_loop_piece *piece, const nw_expr *const *point) {
   for (int i = 0; i < PARTS; i++) piece[i] = (nw_loop_piece){suffix[i], point[i], point[i + 1], 0};
 }
 
-// The conditions that were analysed hold in all of main.
+// Removes the conditions that were analysed, since they hold in all iterations of main.
 static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
   const nw_expr *term[NW_MAX_TERMS], *left = NULL;
   if (s->kind == NW_BLOCK && s->block.where) {
@@ -29,8 +29,8 @@ static bool can_ask(nw_step *st, const nw_stmt *loop) {
                                               loop, "%s is a fused loop", loop->loop.var->name);
 }
 
-// Where nothing is asked, main is the whole loop; where something always fails, it is empty and post is the whole: so a
-// trace that speaks of main replays on any shape.
+// If there are no conditions, main is the whole loop. If some condition always fails, main is empty and post is the
+// whole loop. So a trace with steps on main can be replayed for any shape.
 static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loop_piece *piece) {
   const nw_expr *b = loop->loop.begin, *e = nw_add(st->p->pool, b, loop->loop.extent);
   const char *name = loop->loop.var->name;
@@ -41,8 +41,8 @@ static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loo
     nw_step_note(st, "no condition inside depends on %s", name);
 }
 
-// The three pieces are the whole loop whatever lo and hi are; where they stand as they are, main is written with them, so
-// that its conditions are seen to hold.
+// The three pieces make up the whole loop for any lo and hi. If lo and hi need not be clamped, the bounds of main are
+// exactly lo and hi, so that its conditions can be proven.
 static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
   nw_interval x;
   nw_path before;

@@ -1,13 +1,14 @@
 // cut: splits a loop into consecutive loops that are scheduled separately.
 //
-// One piece keeps the blocks, so that the stage's name refers to it; the others are copies. All of them, and the loops in
-// them, are named by path. The init of a reduction stays in every piece: it belongs to the first reduce instance.
+// One piece keeps the blocks, so that the stage's name refers to it; the other pieces are copies. All pieces, and the
+// loops in them, are named by path. The init of a reduction stays in every piece, since it runs with the first reduce
+// instance.
 #include "sched/primitives/pieces.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-enum { MAX_STATEMENTS = 4000 }; // limit for a program: more statements are too many for users to read, and for proofs
+enum { MAX_STATEMENTS = 4000 }; // limit on the statements of a program, for readers and for proofs
 
 // ---- points
 
@@ -68,7 +69,7 @@ static bool collect_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// The pieces that are proven empty; one piece always remains.
+// Finds the pieces that are proven empty; one piece always remains.
 static void find_empty(nw_step *st, const nw_stmt *loop, int n, const nw_loop_piece *piece, int *first, bool *empty) {
   nw_path path;
   nw_ranges r;
@@ -88,7 +89,7 @@ static void set_range(nw_step *st, nw_stmt *loop, const nw_loop_piece *piece) {
   loop->loop.fused = NULL;
 }
 
-// Records that every loop of the original is now in each piece.
+// Records that the loops in the pieces replace every loop of the original.
 static void say_where(nw_step *st, const char *verb, int n, const nw_vec *ids, const nw_vec *loops) {
   for (int k = 0; k < ids->n; k++) {
     nw_stmt *into[NW_MAX_PIECES];

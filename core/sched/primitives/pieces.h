@@ -4,17 +4,17 @@
 
 #define NW_MAX_PIECES 16
 typedef struct nw_loop_piece {
-  const char *suffix; // of loop i: the piece is i.head
+  const char *suffix; // "head": the piece of loop i is i.head
   const nw_expr *begin, *end;
-  int id; // out: id of its loop, or of the empty loop that keeps its name
+  int id; // result: the id of its loop, or of the empty loop that keeps its name
 } nw_loop_piece;
 
-// Makes the consecutive pieces of a loop; `first` is the one that keeps the blocks (and the name of the
-// stage), unless it is empty. `verb` describes the step: "cut". False, with a diagnostic, if that is too much code.
+// Makes the consecutive pieces of a loop. The piece `first` keeps the blocks and the name of the stage, unless it is
+// empty. `verb` describes the step: "cut". False, with a diagnostic, if the program would get too large.
 bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_loop_piece *piece, int first);
 // The points at which a loop is cut, clamped to its range and in order, with both ends. out has n + 2 entries.
 void nw_cut_points(const nw_program *p, const nw_stmt *loop, int n, const nw_expr *const *at, const nw_expr **out);
 const char *nw_piece_suffix(nw_step *st, int i, int n); // suffix of piece i of n
-// true if n copies of a statement are affordable; else a failure
+// true if the program does not get too large with n copies of a statement; otherwise leaves a failure
 bool nw_affordable(nw_step *st, const nw_stmt *s, int n);
-bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param); // number of entries in a list of expressions
+bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param); // checks the number of entries in a list of expressions

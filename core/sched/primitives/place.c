@@ -9,7 +9,7 @@
 
 static const char *output_of(const nw_stmt *block) { return block->block.target[0].buffer; }
 
-// ---- may it move
+// ---- conditions on moves
 
 static int allocations(const nw_stmt *s, const char *buffer) {
   int n = s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer);
@@ -17,13 +17,14 @@ static int allocations(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// Blocks of one origin that compute parts of a stage, each with the inputs of its own part: together they are the stage.
+// True if both blocks have the same origin and compute parts of one stage, each from the inputs of its own part. Such
+// pieces together make up the stage.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
   return !strcmp(block->block.origin, of->block.origin) && !block->block.init_part && !of->block.init_part &&
          block->block.has_init == of->block.has_init;
 }
 
-// Number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one.
+// The number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one block.
 static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 1;
@@ -87,7 +88,7 @@ static bool can_move_whole(nw_step *st, const nw_stmt *block) {
   return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, true);
 }
 
-// ---- taking it out
+// ---- removing the old nest
 
 static nw_stmt *unsplit_loop(const nw_path *path, int top, const nw_block_var *v) {
   if (v->bind->op != NW_OP_VAR) return NULL;
@@ -224,7 +225,7 @@ static bool all_have(const nw_blocks *readers, const nw_stmt *block, const nw_ex
   return true;
 }
 
-// A variable that is neither a size nor a loop of the path.
+// A search for a variable that is neither a size nor a loop of the path.
 typedef struct inside {
   const nw_program *p;
   const nw_path *outside;
@@ -240,8 +241,8 @@ static bool is_outside(void *env, const nw_expr *e) {
   return false;
 }
 
-// Conditions of outer loops that hold for every reader also hold for the producer: where nothing is read, nothing is
-// computed, and its own inputs may not exist.
+// The conditions on outer loops that all readers have. The producer gets them too: if no reader runs, nothing is
+// computed, and the producer's own inputs may not exist.
 static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;

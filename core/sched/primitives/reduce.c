@@ -4,7 +4,7 @@
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-// The part of the path that the init needs a copy of: from the loop before which it is placed, inwards.
+// The part of the path of which the init needs a copy: from the loop before which the init is placed, inwards.
 typedef struct parting {
   nw_path path;
   int from;

@@ -12,7 +12,7 @@ static bool bad_number(nw_step *st, int param, int64_t value, const char *hint) 
                  st->primitive->param[param].name, (long long)value);
 }
 
-// ---- the size before and after, where both are numbers
+// ---- the size before and after, if both are constant
 
 static int64_t elements(nw_step *st, const nw_program *p, const char *buffer) {
   const nw_stmt *alloc = nw_find_alloc(p, buffer);
@@ -105,7 +105,7 @@ static void move_strides(nw_buffer *b, const nw_arg *order) {
       }
 }
 
-// Aligned strides move with their dimensions.
+// Permutes the dimensions; aligned strides stay with their dimensions.
 bool nw_apply_reorder_storage(void *step) {
   nw_step *st = step;
   nw_buffer *b = nw_temp_arg(st, 0);
@@ -169,7 +169,8 @@ static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *con
   return false;
 }
 
-// At most sixteen times the memory of the tensor and a little more: a larger layout is a mistake, and its size could overflow.
+// Checks that the layout takes at most sixteen times the memory of the tensor and a little more: a larger layout is a
+// mistake, and its size could overflow.
 static bool is_compact(nw_step *st, const nw_buffer *b) {
   double room = 4096, used = 1;
   int64_t n;
@@ -195,7 +196,7 @@ bool nw_apply_transform_layout(void *step) {
   return is_layout(st, b, layout->n, e) && nw_put_layout(st, b, layout->n, e) && is_compact(st, b) && changed(st, b);
 }
 
-// ---- ways on
+// ---- suggestions
 
 // Suggests a copy whose layout can be changed.
 static void suggest_copy(nw_step *st, const nw_arg *layout) {
@@ -223,7 +224,7 @@ static void suggest_reversed(nw_step *st) {
   if (n > 1) nw_step_suggest(st, "reorder_storage", args, 2);
 }
 
-// Suggests splitting the last index into pieces of four, the piece outermost.
+// Suggests a layout in which the last index is split into pieces of four, with the number of the piece outermost.
 static void suggest_panels(nw_step *st) {
   const nw_buffer *b = temp_of(st);
   nw_pool *pool = st->before->pool;

@@ -1,8 +1,8 @@
 // reverse_compute_at: moves a stage into a loop of a stage that it reads; each iteration computes the elements whose inputs
 // are complete.
 //
-// An iteration computes rows lo..hi of a producer. If the stage reads rows a*v + c, the last of them is the one with
-// the greatest c: then v is ready if lo <= a*v + c <= hi.
+// An iteration computes rows lo..hi of a producer. If the stage reads rows a*v + c, the last of them is the row with
+// the greatest c; v becomes ready in the iteration in which lo <= a*v + c <= hi.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -14,12 +14,12 @@ typedef struct reverse {
   nw_step *st;
   nw_stmt *block, *loop;
   nw_path at; // path of the loop
-  const nw_expr **lo, **hi; // per variable of the block: the elements that are ready; NULL is all
+  const nw_expr **lo, **hi; // for each variable of the block: the elements that are ready; NULL means all
   const nw_block_var *var; // the current variable, and its index
   int v;
 } reverse;
 
-// ---- what a round makes
+// ---- the elements that an iteration computes
 
 static const nw_block_target *target_of(const nw_stmt *block, const char *buffer) {
   int t = 0;
@@ -59,7 +59,7 @@ static bool moves(const reverse *x, const nw_expr *e) {
 
 // ---- when an instance is ready
 
-// e = a*var + rest: a, and the maximum of the rest over the block's other variables; false for other indices.
+// For e = a*var + rest, finds a and the maximum of the rest over the block's other variables; false for other indices.
 static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr **most) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *rest;
@@ -79,7 +79,7 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   return *most && !nw_uses_any(*most, n, others);
 }
 
-// The smaller one; b if that is not known.
+// The smaller of a and b; b if it is not known which is smaller.
 static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   nw_ranges_of(&r, x->st->p, &x->at);
@@ -88,7 +88,7 @@ static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr 
   return first ? a : b;
 }
 
-// Of several reads, the last one to be satisfied decides.
+// Handles one read. If there are several, the element is ready when the last of them is.
 static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
   nw_pool *pool = x->st->p->pool;
   int64_t a;

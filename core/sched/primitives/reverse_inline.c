@@ -11,8 +11,8 @@ typedef struct merge {
   nw_step *st;
   nw_stmt *block; // the consumer
   const nw_expr *load; // its read of the producer
-  const char *buffer; // that the producer writes
-  nw_blocks all; // of the program, before the step
+  const char *buffer; // the buffer that the producer writes
+  nw_blocks all; // all blocks of the program before the step
 } merge;
 
 static bool refuse(nw_step *st, const char *why, const char *what) { return nw_step_refuse(st, why, NULL, "%s", what); }
@@ -54,7 +54,7 @@ static bool find_producer(merge *x) {
   return true;
 }
 
-// ---- may it
+// ---- conditions
 
 static bool same_stage(const merge *x, const nw_stmt *b) { return !strcmp(b->block.origin, x->block->block.origin); }
 
@@ -68,7 +68,7 @@ static bool only_reader(const merge *x) {
   return true;
 }
 
-// Elementwise: each of the block's variables is one index of the read.
+// True if the stage is elementwise: each of the block's variables is one index of the read.
 static bool one_to_one(const merge *x) {
   const nw_stmt *b = x->block;
   bool fits = x->load->n == b->block.nvars;
@@ -81,7 +81,7 @@ static bool one_to_one(const merge *x) {
                                 "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
-// Merges a copy of a reduction: the reduction stores directly to the copy's location.
+// True if the consumer is a plain copy. A reduction then stores directly to the copy's location.
 static bool is_copy(const merge *x) { return x->block->block.target[0].value == x->load; }
 
 static bool reduces(const nw_stmt *b) { return b->block.combiner != NW_PLAIN || b->block.init_part; }
@@ -123,7 +123,7 @@ static bool can_merge(merge *x) {
   return true;
 }
 
-// ---- taking over
+// ---- the merge
 
 typedef struct body {
   nw_pool *pool;
@@ -136,7 +136,7 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return strcmp(load->name, b->buffer) ? NULL : b->value;
 }
 
-// The variable of the producer's block that corresponds to the consumer's k-th, by the dimension that both use.
+// The variable of the producer's block that corresponds to variable k of the consumer, by the dimension that both use.
 static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   int d = 0, v = 0;
   while (x->load->arg[d] != x->block->block.var[k].var) d++;
@@ -144,7 +144,7 @@ static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   return &b->block.var[v];
 }
 
-// The block becomes one of the consumer's.
+// Turns the block into a block of the consumer.
 static void become(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   const nw_stmt *c = x->block;
@@ -168,7 +168,7 @@ static void become(const merge *x, nw_stmt *b) {
   nw_guard_domain(x->st, b);
 }
 
-// The block stores to the location of the copy.
+// Makes the block store to the location of the copy.
 static void redirect(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
   nw_block_target *t = &b->block.target[0];

@@ -1,8 +1,8 @@
 // rfactor: splits a reduction into two stages, partial results along one of its loops and their combination.
 //
-// The loops stay with the partial results, and the chosen one becomes a loop along the output. The stage itself gets copies of
-// its loops along the output, and one for the new dimension. Where a split left a rest, a guard becomes a select
-// that adds the neutral element there, so that every partial result has its init and its full count of updates.
+// The loops stay with the partial results, and the chosen loop becomes a loop along the output. The stage itself gets
+// copies of its loops along the output, and a loop over the new dimension. If a split left a guard, the guard becomes a
+// select that adds the neutral element, so that every partial result has its init and its full number of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
@@ -15,14 +15,14 @@ enum { RF_STAGE, RF_LOOP, RF_AXIS };
 typedef struct factoring {
   nw_path path;
   nw_stmt *block, *loop;
-  int top; // the outermost loop that is all the stage's own and holds the whole reduction
-  int axis; // of the new dimension
+  int top; // index of the outermost loop that belongs to the stage alone and contains the whole reduction
+  int axis; // position of the new dimension
   int nred; // the reduce loops, outermost first, and the block variables they become
   nw_stmt *red[NW_MAX_DEPTH];
   const nw_expr *var[NW_MAX_DEPTH];
 } factoring;
 
-// ---- may it be done
+// ---- conditions
 
 static int writers(nw_step *st, const char *buffer) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
@@ -125,7 +125,7 @@ static void name_vars(nw_step *st, factoring *f) {
   }
 }
 
-// Maps loop variables to the variables that replace the reduce loops, which start at 0.
+// Replaces the variables of reduce loops in e by the block variables that stand for them, which start at 0.
 static const nw_expr *in_vars(nw_step *st, const factoring *f, const nw_expr *e) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -184,7 +184,7 @@ static int factored(const factoring *f) {
   return i;
 }
 
-// Spatial variables, the new one, then the remaining reduce variables.
+// Sets the block's variables: the spatial variables, the new one, and then the remaining reduce variables.
 static void set_vars(nw_step *st, const factoring *f, nw_stmt *b) {
   nw_block_var *var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + f->nred);
   int n = 0, at = factored(f);
@@ -203,8 +203,8 @@ static const nw_buffer *partial_buffer(nw_step *st, const factoring *f, const nw
   return nw_add_buffer(st->p, name, of->dtype, NW_GLOBAL, NW_TEMP, of->ndim + 1, (const nw_expr *const *)shape);
 }
 
-// Turns the block into that of the partial results, in place. A reduction along only one loop leaves nothing to
-// reduce: its terms are stored.
+// Turns the block into the block of the partial results, in place. If the reduction has only one loop, nothing remains
+// to be reduced, and its terms are stored.
 static void make_partial(nw_step *st, const factoring *f) {
   nw_stmt *b = f->block;
   const nw_expr *cond = within(st, f), *dim = f->var[factored(f)];
@@ -227,7 +227,7 @@ static void make_partial(nw_step *st, const factoring *f) {
   b->step = st->p->step;
 }
 
-// ---- their combination
+// ---- the combination of the partial results
 
 static nw_stmt *combination(nw_step *st, const factoring *f, const nw_stmt *was, nw_stmt **loop) {
   nw_pool *pool = st->p->pool;

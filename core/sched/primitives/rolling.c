@@ -1,4 +1,4 @@
-// rolling_buffer: storage for only the rows that are needed at once, reused cyclically.
+// rolling_buffer: stores only the rows that are needed at the same time, and reuses their storage cyclically.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -35,7 +35,7 @@ static bool can_roll(roll *x, const nw_path *path) {
   return true;
 }
 
-// The number of rows of dimension d that one iteration reads; 0 if it is not constant, or all that is stored.
+// The number of rows of dimension d that one iteration reads; 0 if it is not constant, or if it is all stored rows.
 static int64_t rows_in_use(const roll *x, int d) {
   int64_t rows, stored;
   if (!nw_is_int(x->window.extent[d], &rows)) return 0;
@@ -61,7 +61,7 @@ static int64_t power_of_two(int64_t n) {
   return p;
 }
 
-// A remainder by a power of two is one instruction.
+// Finds the number of rows to store: by default a power of two, since the remainder is then a single instruction.
 static bool find_size(const roll *x, int d, int64_t *out) {
   enum { MOST = 1 << 30 };
   nw_step *st = x->st;

@@ -2,8 +2,8 @@
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
-// Changes the begin of a loop: its body uses the new variable less `by` instead of the old one. Begin and extent of a fused loop's
-// dimensions are invalid after a shift.
+// Changes the begin of a loop: in its body, the new variable minus `by` replaces the old variable. A fused loop loses
+// its original dimensions, which are not valid after a shift.
 static void move_begin(nw_step *st, nw_stmt *loop, const nw_expr *by) {
   nw_pool *pool = st->p->pool;
   const nw_expr *var = loop->loop.var;
@@ -38,7 +38,7 @@ bool nw_apply_skew(void *step) {
 
 enum { SHIFT_LOOP, SHIFT_BEGIN };
 
-// Index arithmetic is assumed not to overflow, so no number may come near the limits.
+// False for a number near the limits of 64 bits, since index arithmetic is assumed not to overflow.
 static bool moderate(void *env, const nw_expr *e) {
   const int64_t limit = INT64_C(1) << 40;
   (void)env;

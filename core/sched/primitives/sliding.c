@@ -1,8 +1,8 @@
 // store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation; elements
 // that an earlier iteration computed are not computed again.
 //
-// Let iteration y use the rows lo(y)..hi(y). It needs to compute only hi(y-1)+1..hi(y); a copy of the nest before the loop
-// computes the rows lo..hi(y-1) that the first iteration also needs. So all iterations do the same.
+// Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). A copy of the nest before the
+// loop computes the other rows that the first iteration needs, so all iterations are alike.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -11,11 +11,11 @@
 typedef struct slide {
   nw_step *st;
   nw_path path; // of the stage's block
-  int top; // index of its own nest
-  int home; // index of the allocation
-  const nw_stmt *over; // the loop along which it slides: the innermost around the nest
+  int top; // index of the stage's own nest on the path
+  int home; // index of the allocation on the path
+  const nw_stmt *over; // the loop along which it slides: the innermost loop around the nest
   int at; // index of that loop on the path
-  nw_block_var *var; // the variable whose range moves with it
+  nw_block_var *var; // the variable whose range moves with that loop
   nw_stmt *loop; // the stage's own loop along that variable
   const nw_expr *lo, *hi; // range of that variable in one iteration
   int before; // index on the path of the loop before which the first rows are computed
@@ -24,7 +24,7 @@ typedef struct slide {
 
 static nw_stmt *block_of(const slide *x) { return x->path.at[x->path.n - 1]; }
 
-// ---- what moves
+// ---- the moving dimension
 
 static int own_loops(const slide *x, const char **name) {
   int n = 0;
@@ -48,7 +48,7 @@ static bool moves(const slide *x, const nw_block_var *v) {
   return hi && nw_uses_var(hi, x->over->loop.var->name);
 }
 
-// A plain loop over only this variable: the variable is begin + loop.
+// The stage's loop over only this variable, if it is unsplit and unmarked; else NULL.
 static nw_stmt *loop_along(const slide *x, const nw_block_var *v) {
   nw_stmt *found = NULL;
   for (int i = x->top; i < x->path.n - 1; i++) {
@@ -111,7 +111,8 @@ static bool proven(const slide *x, int depth, const nw_expr *cond) {
   return sure;
 }
 
-// An outer loop whose iterations continue where the previous one ended needs no first rows of its own.
+// Finds the place of the first rows. If the iterations of an outer loop continue where the previous one ended, the
+// first rows are computed before that loop.
 static void find_first(slide *x, int keep) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *last = in_round(x, end, x->over, nw_loop_last(pool, x->over));
@@ -128,8 +129,8 @@ static void find_first(slide *x, int keep) {
   }
 }
 
-// The stage's own loop runs over `rows` rows, `shift` further; if their number is not constant, rows beyond
-// the end are skipped.
+// Makes the stage's own loop run over `rows` rows, shifted by `shift`. If their number is not constant, rows beyond the
+// end are skipped.
 static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr *shift, const nw_expr *rows,
                      int depth) {
   nw_pool *pool = x->st->p->pool;
@@ -168,7 +169,7 @@ static nw_stmt *first_rows(const slide *x) {
   return nest;
 }
 
-// Each iteration computes only the rows that the previous ones have not.
+// Makes each iteration compute only the rows that the previous iterations have not computed.
 static void new_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *next = round_before(x, end, x->over);

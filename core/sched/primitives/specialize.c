@@ -7,11 +7,11 @@
 
 enum { SPECIALIZE_CONDITION, SPECIALIZE_LOOP, SPECIALIZE_STAGE };
 
-// ---- what a condition speaks of
+// ---- the variables of a condition
 
 typedef struct speaks {
   const nw_program *p;
-  const nw_path *around; // NULL: sizes only
+  const nw_path *around; // the loops on this path may be used; NULL if only sizes may be used
   const char *other;
 } speaks;
 
@@ -36,9 +36,9 @@ static bool condition_ok(nw_step *st, const nw_expr *cond, const nw_path *around
   return false;
 }
 
-// ---- specialize: where
+// ---- specialize: the statement
 
-// Path to the statement that is duplicated. For the whole program, the root.
+// Finds the path to the statement that is duplicated; for the whole program it is the root.
 static bool place(nw_step *st, nw_path *path) {
   bool loop = nw_step_given(st, SPECIALIZE_LOOP), stage = nw_step_given(st, SPECIALIZE_STAGE);
   if (loop && stage) {
@@ -66,7 +66,7 @@ static nw_stmt *body_of(nw_step *st, nw_path *path) {
   return all;
 }
 
-// ---- specialize: what
+// ---- specialize: the versions
 
 static nw_stmt *under(nw_step *st, const nw_expr *cond, nw_stmt *s) {
   nw_stmt *g = nw_new_stmt(st->p, NW_GUARD);
@@ -103,7 +103,7 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
   nw_vec_free(&old), nw_vec_free(&now), nw_vec_free(&other);
 }
 
-// 1: it always holds there, -1: never, 0: unknown.
+// Returns 1 if the condition always holds there, -1 if it never holds, and 0 if that is unknown.
 static int known_there(nw_step *st, const nw_path *path, const nw_expr *cond) {
   nw_ranges r;
   nw_ranges_around(&r, st->p, path);

@@ -3,7 +3,7 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// Least number of bytes that the target stores; 0 if that depends on a size.
+// The least number of bytes that the target stores; 0 if the number depends on a size.
 static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
   const nw_buffer *b = nw_find_buffer(p, t->buffer);
   int64_t bytes = nw_dtype_bytes(b->dtype), n;
@@ -20,7 +20,7 @@ static void note_size(nw_step *st, const nw_block_target *t) {
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
 }
 
-// A reader inside a loop of the stage must fetch just-stored data from memory.
+// Notes a reader inside a loop of the stage: it must fetch data from memory that was just stored.
 static void note_reader(nw_step *st, const nw_path *path, const nw_block_target *t) {
   for (int i = path->n - 2; i > 0; i--) {
     const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
@@ -47,7 +47,7 @@ bool nw_apply_stream_stores(void *step) {
   return true;
 }
 
-// Suggests: cut the loop into whole vectors, vectorize the parts, and repeat the step.
+// Suggests cutting the loop into whole vectors, vectorizing the parts, and repeating the step.
 static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
   nw_arg split[] = {loop_arg(loop), int_arg(16), {0}, str_arg("cut")};
   nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
@@ -56,7 +56,7 @@ static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
   nw_step_suggest(st, "split", split, NW_COUNT(split))->then = lanes;
 }
 
-// Suggests a way to whole vectors, or a copy that is stored once.
+// Suggests steps that make whole vectors, or a copy that is stored once.
 void nw_suggest_stream_stores(void *step) {
   nw_step *st = step;
   nw_path path;

@@ -1,4 +1,4 @@
-// Handling of the rest if the factor of a split does not divide the extent, chosen by `tail`:
+// Handling of the remaining iterations if the factor of a split does not divide the extent, chosen by `tail`:
 //   guard      every iteration tests whether it exists
 //   cut        a main part without guards, and a separate nest for the rest
 //   shift      the last iteration begins earlier and repeats some work; the judge checks that no value changes
@@ -28,9 +28,9 @@ bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr 
   return true;
 }
 
-// ---- what it costs
+// ---- notes about the cost
 
-// Descriptions of excess iterations, and of the last iteration, by kind of tail.
+// Descriptions of the excess iterations and of the last iteration, by kind of tail.
 static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
@@ -76,8 +76,9 @@ static const nw_expr *main_part(nw_pool *pool, const nw_expr *extent, const nw_e
   return nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
 }
 
-// Every statement from `whole` down to `loop` has one child. Both parts of a cut reduction keep the init: it belongs to
-// the first reduce instance, wherever that is. The bounds of the rest come from the copy: they use the loops of the copy.
+// Every statement from `whole` down to `loop` has one child. Both parts of a cut reduction keep the init, since it runs
+// with the first reduce instance, in whichever part that is. The bounds of the tail are taken from the copy, so that
+// they use the loops of the copy.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;

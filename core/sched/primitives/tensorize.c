@@ -6,7 +6,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// ---- what stands in the way
+// ---- conditions
 
 static bool unknown(nw_step *st, const char *name) {
   nw_str known = {0};
@@ -27,7 +27,7 @@ static bool unknown(nw_step *st, const char *name) {
   return false;
 }
 
-// The nest, with the expected and the found code side by side.
+// Draws the nest with the expected and the found code.
 static void draw(nw_step *st, const nw_stmt *nest, const nw_match *m) {
   nw_str remark = {0};
   nw_str_fmt(&remark, "expected %s", m->expected);
@@ -100,7 +100,7 @@ bool nw_apply_tensorize(void *step) {
   return true;
 }
 
-// ---- what every later step must leave as it is
+// ---- checks of calls after every step
 
 typedef struct holding {
   nw_step *st;
@@ -132,7 +132,7 @@ const nw_stmt *nw_call_around(const nw_path *path) {
   return NULL;
 }
 
-// ---- ways on
+// ---- suggestions
 
 enum { OFFERED = 4 }; // number of intrinsics to suggest
 
@@ -143,7 +143,7 @@ static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_s
   return nest[at];
 }
 
-// Differences in the nest that a step can remove: the init, and conditions on enclosing loops.
+// Suggests steps that remove differences in the nest: the init, and conditions on enclosing loops.
 static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, int n, nw_stmt *const *nest) {
   nw_candidate *then = nw_step_again(st);
   if (block->block.has_init && !in->init) {
@@ -159,7 +159,8 @@ static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, 
   nw_suggest_unguarded(st, block, around, nest, then);
 }
 
-// Suggests steps that enable this one; other intrinsics for this nest, the latest first; other nests for this one.
+// Suggests steps that make this step possible, then other intrinsics for this nest (the latest first), then other nests
+// for this intrinsic.
 void nw_suggest_tensorize(void *step) {
   nw_step *st = step;
   nw_path path;

@@ -1,7 +1,7 @@
 // trim: removes the iterations of a reduction loop that add nothing.
 //
-// A sum over select(condition, x, 0) adds something only where the condition holds: the loop runs from the first such
-// iteration to the last one; the other iterations are not executed at all.
+// A sum over select(condition, x, 0) changes only in iterations in which the condition holds. The loop then runs only
+// from the first such iteration to the last one.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
@@ -12,7 +12,7 @@ static bool holds_init(void *env, nw_stmt *s) {
   return true;
 }
 
-// The init of a sum runs in the first iteration, which may be removed.
+// Checks that the loop can be trimmed: an init inside it would run in the first iteration, which may be removed.
 static bool can_trim(nw_step *st, nw_stmt *loop) {
   const nw_stmt *owner = NULL;
   const char *name = loop->loop.var->name;
