@@ -264,7 +264,7 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
   return answer;
 }
 
-// ---- calls. An intrinsic may do the work of its nest in any order, so two elements of one call must not share a position.
+// ---- calls. An intrinsic may use any order, so two elements of one call must not share a position.
 
 static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > (NW_MUTATED(call_depth) ? 0 : level)) return NW_HOLDS;

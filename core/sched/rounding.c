@@ -146,7 +146,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-// ---- products under conditions. If the condition of a select becomes known, the select is removed, and its product becomes an fma with the sum.
+// ---- products under conditions: if a condition becomes known, its select is removed, and the product becomes an fma
 
 static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);

@@ -14,9 +14,8 @@ bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
 void nw_tree_loops(const nw_stmt *s, nw_vec *out); // adds the loops at or below s, in execution order
 int nw_tree_depth(const nw_stmt *s);
-double
 // operations of one execution, ignoring guards; negative if the number depends on a size
-nw_work_below(const nw_stmt *s);
+double nw_work_below(const nw_stmt *s);
 const char *nw_tree_what(const nw_stmt *s); // the name of a statement in messages: "loop j", "C", "the storage of P"
 
 // Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.

@@ -192,8 +192,8 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
   return n;
 }
 
-// True if an optional parameter may be omitted. A factor may be omitted only if another option replaces it, and a value
-// only to remove a property.
+// True if an optional parameter may be omitted. A positional factor and a value are always given, since without them
+// the step needs another option, or removes the property.
 static bool may_go(const nw_param *param) {
   return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
 }

@@ -65,7 +65,7 @@ static void drop_block(nw_step *st, nw_stmt *block) {
   nw_detach(st->p, &path, top);
 }
 
-// ---- rounding: a product that is added is rounded together with the sum, so it matters which operations are in one expression
+// ---- rounding: a product that is added is rounded together with the sum if both are in one expression
 
 // True if a reader has the same rounding when it uses the block's expression instead of a load.
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
