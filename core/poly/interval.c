@@ -12,9 +12,8 @@ typedef struct asked {
   nw_pool *pool;
   isl_set *range; // the iterations of the loop, with the enclosing loops
   isl_set *bad; // the iterations in which some condition may fail
-  isl_set *
-      // the sizes and iterations of enclosing loops for which all inner loops have iterations; only these are checked
-      some;
+  // the sizes and iterations of enclosing loops for which all inner loops have iterations; only these are checked
+  isl_set *some;
   isl_set *taken; // iterations in which some guarded block runs
   bool branches;
   int n; // number of conditions

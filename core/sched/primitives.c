@@ -39,7 +39,7 @@
 static const nw_primitive rows[] = {
     {"split",
      "Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = \"cut\" the "
-     "loop over the rest is one more result.",
+     "loop of the tail is one more result.",
      "s:split(\"i\", 32)",
      "outer, inner",
      {LOOP("loop", "the loop"),

@@ -330,7 +330,7 @@ function schedule:skew(loop, outer, factor) end
 ---@return nw.loop
 function schedule:specialize(condition, loop, options) end
 
----Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop over the rest is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop of the tail is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
@@ -845,7 +845,7 @@ function refusal:plot(options) end
 ---@class nestwright
 local nw = {}
 
----Absolute value. The least signed integer wraps to itself.
+---The absolute value; for the least signed integer it wraps to that integer itself.
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.abs(x) end
@@ -856,7 +856,7 @@ function nw.abs(x) end
 ---@return nw.accesses
 function nw.accesses(s, options) end
 
----True when every condition is; both sides are evaluated.
+---True if all conditions are true. All of them are evaluated.
 ---@param ... nw.expr|boolean
 ---@return nw.expr
 function nw.all(...) end
@@ -868,7 +868,7 @@ function nw.all(...) end
 ---@return boolean, number, integer?
 function nw.allclose(a, b, options) end
 
----True when at least one condition is.
+---True if at least one condition is true.
 ---@param ... nw.expr|boolean
 ---@return nw.expr
 function nw.any(...) end
@@ -918,18 +918,18 @@ function nw.cache_sets(s, options) end
 ---@return nw.report
 function nw.calibrate(options) end
 
----x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0.
+---x converted to another dtype. A float becomes an integer by truncation and saturation; NaN becomes 0.
 ---@param x nw.expr|nw.axis|number
 ---@param dtype string
 ---@return nw.expr
 function nw.cast(x, dtype) end
 
----Least whole number not below x, still a float.
+---The least whole number that is not less than x, as a float.
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.ceil(x) end
 
----x, or the nearer end where it is outside of low..high: nw.min(nw.max(x, low), high).
+---x, or the nearer end of low..high if x is outside: nw.min(nw.max(x, low), high).
 ---@param x nw.expr|nw.axis|number
 ---@param low nw.expr|nw.axis|number
 ---@param high nw.expr|nw.axis|number
@@ -1010,7 +1010,7 @@ function nw.f64(x) end
 ---@return nw.expr
 function nw.fact(size, condition) end
 
----Greatest whole number not above x, still a float.
+---The greatest whole number that is not greater than x, as a float.
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.floor(x) end
@@ -1272,7 +1272,7 @@ function nw.roofline(what, options) end
 ---@return nw.report
 function nw.roofs(options) end
 
----Nearest whole number, still a float; of two as near, the even one.
+---The nearest whole number, as a float; if two are equally near, the even one.
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.round(x) end
@@ -1308,7 +1308,7 @@ function nw.scan_state(shape, dtype, name) end
 ---@return nw.schedule
 function nw.schedule(...) end
 
----a where the condition holds, else b. Lazy: a read in the branch not taken does not happen, so padding is written with it.
+---a if the condition holds, otherwise b. Only the selected branch is evaluated, so a read in the other branch does not happen.
 ---@param condition nw.expr
 ---@param a nw.expr|nw.axis|number
 ---@param b nw.expr|nw.axis|number

@@ -55,9 +55,8 @@ bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64
 bool nw_is_exact(const nw_expr *e);
 // like nw_cast, but does not round a value that already has the half dtype
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e);
-bool nw_is_rounded(
-    // true if a cast to its own dtype does not change e: e is not a half, or a half can represent its value
-    const nw_expr *e);
+// True if a cast to its own dtype does not change e: e is not a half, or a half can represent its value.
+bool nw_is_rounded(const nw_expr *e);
 
 // Shorthand for index arithmetic and conditions.
 NW_API const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);
