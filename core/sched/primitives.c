@@ -15,8 +15,8 @@
 #define TAIL                                                                                                           \
   {                                                                                                                    \
     .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|shift|pad|predicate",  \
-    .doc = "what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the "    \
-           "rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed "     \
+    .doc = "how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the "     \
+           "tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed "     \
            "beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors)"       \
   }
 #define STMT(n, d)                                                                                                     \

@@ -330,7 +330,7 @@ function schedule:skew(loop, outer, factor) end
 ---@return nw.loop
 function schedule:specialize(condition, loop, options) end
 
----Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop of the tail is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Splits a loop into an outer and an inner loop. A list of n factors gives n + 1 loops. With tail = "cut" the loop of the tail is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last ones may be empty. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
@@ -368,7 +368,7 @@ function schedule:tensorize(loop, intrinsic) end
 ---@return string
 function schedule:text(version) end
 
----Splits loops of a perfect nest and moves their inner parts inside. s:tile("i", "j", "k", 32, 32, 8) makes a tile of three dimensions; s:tile({"i", "j", "k"}, {32, 32, 8}) does the same. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:tile("i", "j", 32, 32)
+---Splits loops of a perfect nest and moves their inner parts inside. s:tile("i", "j", "k", 32, 32, 8) makes a tile of three dimensions; s:tile({"i", "j", "k"}, {32, 32, 8}) does the same. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:tile("i", "j", 32, 32)
 ---@param loops (nw.loop|string)[]
 ---@param factors (integer)[]
 ---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
@@ -425,7 +425,7 @@ function schedule:undo(steps) end
 ---@param loop nw.loop|string
 function schedule:unmark(loop) end
 
----Replaces a loop by copies of its body. With a factor, splits the loop and unrolls the inner loop. loop: a loop of constant extent; with a factor, any loop. factor: iterations to unroll; all by default. tail: what to do where the factor does not divide the extent: guard (an if), cut (a nest of its own for the rest), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:unroll "k_i"
+---Replaces a loop by copies of its body. With a factor, splits the loop and unrolls the inner loop. loop: a loop of constant extent; with a factor, any loop. factor: iterations to unroll; all by default. tail: how to handle an extent that the factor does not divide: guard (an if), cut (a separate nest for the tail), shift (the last iteration begins earlier and repeats some work), pad (a temporary is computed beyond its end; a copy repeats its last element), predicate (the inner loop runs as masked vectors). Example: s:unroll "k_i"
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
