@@ -97,7 +97,7 @@ int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why) {
   return refused(path, "use", &found, why);
 }
 
-// Doubles the buffer for a file that grows while it is read; false: out of memory.
+// Doubles the buffer for a file that grows while it is read; false if there is no memory.
 static bool more_room(char **text, size_t *room) {
   char *more = realloc(*text, *room * 2 + 1);
   if (!more) return false;

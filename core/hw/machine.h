@@ -204,7 +204,7 @@ typedef struct nw_field {
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
   unsigned kinds; // kinds of machines that have it, as bits
-  size_t offset, stride; // stride 0: a single instance
+  size_t offset, stride; // stride is 0 if there is a single instance
   size_t number; // LIST: offset of the number of instances, an int
   int most; // LIST: maximal number of instances
   int least;

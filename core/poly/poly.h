@@ -42,11 +42,11 @@ typedef struct nw_interval {
   bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop
   bool stands; // lo..hi are inside the loop's range for all sizes; otherwise they must be clamped
 } nw_interval;
-bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
 // The range of iterations of a loop outside which no update inside adds anything. nconds is 0 if some update inside
 // always contributes.
-bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
+bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins, either in
 // the same iteration of their common loops (loop is 0) or in a later iteration of `loop`. Allocated in the arena of p.

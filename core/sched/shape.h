@@ -40,8 +40,8 @@ int nw_step_factors(nw_step *st, int param, const nw_expr **out);
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
 // Cuts the loop at a multiple of `factor`: the loop keeps the first part, and a copy after it, named by path, runs the
 // remaining iterations. `whole` is the statement to copy, the loop itself or one that encloses it. Returns the loop
-// over the remaining iterations. `rounds`: number of blocks of `factor` iterations in the first part; NULL: as many as
-// fit.
+// over the remaining iterations. `rounds`: number of blocks of `factor` iterations in the first part; NULL means as
+// many as fit.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
 // True if the extent of a loop is proven to be less than `block`, so that a cut would leave no main part.
 bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);

@@ -22,7 +22,7 @@ typedef struct nw_limits {
 
 // A C compiler that links object files for a target.
 typedef struct nw_linker {
-  const char *command; // NULL: the system's own
+  const char *command; // NULL for the system's own compiler
   const char *package; // the Debian package that has it
   const char *const *libraries; // libraries that kernels call; ends with NULL
 } nw_linker;

@@ -55,7 +55,7 @@ typedef struct nw_place {
 } nw_place;
 // Calls f for every subexpression of the bodies of op and of the extents of its axes. An expression under several sets
 // of conditions is visited once for each set that adds information. f returns false to stop. The first axis starts at
-// `from` (NULL: 0).
+// `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
 // for a single expression, whose sizes have been pushed

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct nw_sim_level {
   int64_t bytes; // a multiple of line * ways
-  int ways; // 0: fully associative
+  int ways; // 0 for a fully associative cache
 } nw_sim_level;
 
 typedef enum nw_outcome { NW_HIT, NW_COLD, NW_CAPACITY, NW_CONFLICT, NW_OUTCOMES } nw_outcome;
@@ -90,7 +90,7 @@ NW_API int64_t nw_raster_iterations(const nw_raster *r);
 NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // misses of one load or store of the program in one level
   int level; // from 0
-  const char *tensor, *loop; // loop: the innermost enclosing loop; NULL: none
+  const char *tensor, *loop; // loop: the innermost enclosing loop, or NULL
   bool write;
   nw_sim_counts count;
 } nw_missed;

@@ -19,14 +19,14 @@ typedef struct nw_intrinsic_spec {
   bool init; // true: a reduction starts from its init; false: it continues from the values in the output
   const char *source; // C text that the system's compiler compiles; NULL if there is a library
   const char *library; // path of a shared library; NULL if there is a source
-  const char *symbol; // name of the function; NULL: the name of the intrinsic
+  const char *symbol; // name of the function; NULL if it is the name of the intrinsic
   const char *special; // name of a function that makes functions for constant strides, or NULL
   int nconstants;
   const int64_t *constant; // passed after the strides
   bool jump_safe; // for libraries: the function holds no lock and owns no memory, and calls no function that does
-  double timeout; // time limit of one test run in seconds; 0: 5
+  double timeout; // time limit of one test run in seconds; 0 means 5 seconds
 } nw_intrinsic_spec;
-NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s); // borrowed; NULL: failure
+NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s); // borrowed; NULL on failure
 // Finds a file that belongs to this library: its path is in the environment variable, or it is next to the library.
 NW_API bool nw_find_library(const char *variable, const char *name, char *path, size_t n);
 NW_API const char *nw_intrinsic_id(const nw_intrinsic *in); // "mm16:1c9a2f07"

@@ -10,7 +10,7 @@ extern "C" {
 typedef struct nw_learn_rows {
   int rows, features;
   const float *feature; // row after row
-  const float *margin; // initial score of a row; NULL: 0
+  const float *margin; // initial score of each row; NULL means 0
   const float *label; // the measured value: larger is better; not used for prediction
   int ngroups;
   const int *group; // number of rows of each group; only rows of the same group are compared

@@ -8,8 +8,8 @@ extern "C" {
 
 typedef struct nw_lowered nw_lowered;
 typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is the whole program
-  int id; // statement id; 0: the whole program
-  const char *name, *mark; // of a loop; NULL: the whole program, or a guard
+  int id; // id of the statement; 0 for the whole program
+  const char *name, *mark; // of a loop; NULL for the whole program and for a guard
   int up; // number of the enclosing body; -1 if there is none
   int depth; // number of enclosing loops, itself included
   int64_t extent; // of a loop; -1: not constant

@@ -16,7 +16,7 @@ typedef struct nw_show_opts {
   const char *const *remark;
   bool only_marked; // fold subtrees without a mark
 } nw_show_opts;
-NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o NULL: plain, short
+NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o = NULL: the short form as plain text
 NW_API char *nw_program_print(const nw_program *p); // the full text form; parse(print(p)) is the same program
 NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
 NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);
@@ -44,7 +44,7 @@ NW_API const char *nw_program_name(const nw_program *p);
 NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not checked by the judge
 // The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, outer statements first.
 typedef struct nw_outline_row {
-  const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; name NULL: no name
+  const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; name is NULL if it has none
   const char *mark; // of a loop: "", "parallel", ...
   const char *axis; // of a stage: its last axis that is not a reduce axis, or NULL
   int id, depth;

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct nw_build_opts {
-  int threads; // 0: all cores
+  int threads; // number of threads; 0 means all cores
   int opt; // LLVM level, default 1: the short pipeline
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
@@ -56,7 +56,7 @@ typedef struct nw_region {
   double begin, end;
 } nw_region;
 typedef struct nw_log nw_log;
-NW_API nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args); // log of one call; NULL: failure
+NW_API nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args); // logs one call; NULL on failure
 NW_API void nw_log_free(nw_log *l);
 NW_API double nw_log_seconds(const nw_log *l);
 NW_API int nw_log_threads(const nw_log *l);
@@ -66,7 +66,7 @@ NW_API int64_t nw_log_regions(const nw_log *l);
 NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions for which the log had no room
 NW_API int nw_log_loops(const nw_log *l);
-NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL: unknown
+NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL if it is unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
 // Writes a shared library (the path ends in .so) with the kernel as a plain C function, and its header next to it, for the
 // target of the kernel. Needs a C compiler that links for that target.
@@ -99,7 +99,8 @@ typedef struct nw_child {
   char *out, *said; // heap: standard output, and the beginning of standard error
   size_t nout;
 } nw_child;
-NW_API bool nw_child_run(nw_ctx *c, const char *const *argv, nw_child *child); // false: not started, or stopped
+// false if it was not started, or was stopped
+NW_API bool nw_child_run(nw_ctx *c, const char *const *argv, nw_child *child);
 
 #ifdef __cplusplus
 }

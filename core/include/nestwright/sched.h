@@ -61,7 +61,8 @@ typedef struct nw_primitive {
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
-  const char *refused; // refusal message: "cannot split $0", $n being argument n; NULL: "cannot" and the name
+  // message of a refusal, in which $n stands for argument n: "cannot split $0". NULL: "cannot" and the name
+  const char *refused;
 } nw_primitive;
 NW_API int nw_primitive_count(void);
 NW_API const nw_primitive *nw_primitive_at(int i);
@@ -82,7 +83,7 @@ NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *arg
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
 // A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
 typedef struct nw_random_step {
-  const nw_primitive *primitive; // NULL: no draw was legal
+  const nw_primitive *primitive; // NULL if no draw was legal
   nw_arg args[NW_MAX_PARAMS];
   nw_program *program; // the program that the step makes, counted
   char *text; // the step as typed; heap
@@ -111,11 +112,11 @@ NW_API char nw_judge_question(const nw_ctx *c);
 typedef struct nw_log_entry {
   int version, parent; // parent -1: the naive program
   bool unsafe;
-  const char *step, *branch, *notes; // borrowed; NULL where there is none
+  const char *step, *branch, *notes; // borrowed; NULL if there is none
   int added, removed, changed; // numbers of statements
   // of one run; below 0 if they depend on sizes without values
   double operations, input_bytes, output_bytes, temp_bytes;
-  bool exact; // false if they are upper bounds, because guards or uneven bounds could not be counted
+  bool exact; // false if the numbers are upper bounds, because guards or uneven bounds could not be counted
   char *formula; // operations as an expression of sizes, if the number is unknown; heap, or NULL
   int nbuffers;
   const char *buffer[NW_MAX_RESULTS]; // temporaries
@@ -134,7 +135,7 @@ NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
 typedef struct nw_move {
   const char *primitive;
   char *step; // as typed; heap, or NULL if there were no sensible arguments
-  char *why; // reason of the refusal; NULL: legal; heap
+  char *why; // reason of the refusal, or NULL if the step is legal; heap
   bool undecided; // not decided by the quick check; it may be legal
 } nw_move;
 // Tries every primitive on a loop. Returns the number of moves; nw_moves_free frees them. Returns -1 if there is no
@@ -143,8 +144,8 @@ NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out);
 NW_API void nw_moves_free(int n, nw_move *m);
 // A loop as a possible location for computing a stage.
 typedef struct nw_location {
-  char *loop; // name; NULL: the root. heap
-  char *why; // reason against it; NULL: legal; heap
+  char *loop; // name of the loop, or NULL for the root; heap
+  char *why; // reason against the location, or NULL if it is legal; heap
   bool current; // the current location
   double recompute; // computed instances divided by needed instances; below 0 if unknown without the sizes
   double bytes; // bytes of the stage's storage at this location; below 0 if unknown
@@ -165,7 +166,8 @@ NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
 NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
-NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
+// outermost first; all loops if stage is NULL
+NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids);
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
 NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // its name in programs
 
@@ -173,7 +175,7 @@ NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // its nam
 typedef struct nw_refused nw_refused; // counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
-NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: no program was made
+NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL if no program was made
 // borrowed; NULL if the arguments of the step were rejected
 NW_API const nw_refusal *nw_refused_why(const nw_refused *r);
 

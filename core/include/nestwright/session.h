@@ -61,7 +61,7 @@ typedef enum nw_refusal_kind {
 typedef struct nw_execution {
   const char *block; // NULL if there is no such execution
   bool init; // true if this is the init of a reduction block that has not been split off
-  bool write; // true: it writes the element; false: it reads it
+  bool write; // true if it writes the element, false if it reads it
   int n;
   const char **loop;
   int64_t *at;

@@ -44,7 +44,7 @@ enum {
 };
 
 // ---- lexer
-bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); // false: the text is too long
+bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); // false if the text is too long
 void nw_next(nw_parser *ps);
 bool nw_token_is(const nw_token *t, const char *text); // true if it is this word or sign
 bool nw_at(const nw_parser *ps, const char *text); // true if the next token is this word or sign

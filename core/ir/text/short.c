@@ -8,7 +8,7 @@ enum {
   LONG_LINE = 200, // in longer lines (columns), indices are folded
   LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
   SHORTEST_FOLD = 24, // ... but none of this length or less
-  CUT_LINE = 320, // column at which every line is cut
+  CUT_LINE = 320, // column at which a longer line is cut
 };
 
 typedef struct place {
