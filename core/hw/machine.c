@@ -120,7 +120,7 @@ static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char 
     return unknown_key(c, s, path, word), -1;
   }
   int at = index_at(rest);
-  if (at > s->most) return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d entries", s->path, s->most), -1;
+  if (at > s->most) return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d entries are possible", s->path, s->most), -1;
   if (at < 1 || at > *number_of(m, s) + 1)
     return nw_fail(c, NW_EINVAL, NULL, "%s: %s must be a list with indices 1, 2, ...", path, s->path), -1;
   if (at > *number_of(m, s)) *number_of(m, s) = at;
@@ -152,7 +152,8 @@ bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *
   bool single = f->kind != NW_FIELD_REAL || f->count == 1;
   if (*rest || (out->at && single))
     return nw_fail(c, NW_EINVAL, NULL, "%s: expected %s, got a table", f->name, nw_field_wants(f)), false;
-  if (out->at > f->count) return nw_fail(c, NW_EINVAL, NULL, "%s: at most %d numbers", path, f->count), false;
+  if (out->at > f->count)
+    return nw_fail(c, NW_EINVAL, NULL, "%s: at most %d numbers are possible", path, f->count), false;
   return true;
 }
 
@@ -164,7 +165,7 @@ const char *nw_field_wants(const nw_field *f) {
                                       [NW_FIELD_FLAG] = "true or false",
                                       [NW_FIELD_WORD] = "a word",
                                       [NW_FIELD_TEXT] = "a text"};
-  return f->kind == NW_FIELD_REAL && f->count > 1 ? "a number, or a list of them" : wants[f->kind];
+  return f->kind == NW_FIELD_REAL && f->count > 1 ? "a number, or a list of numbers" : wants[f->kind];
 }
 
 static bool wrong_kind(nw_ctx *c, const char *path, const nw_field *f) {
@@ -200,7 +201,7 @@ static bool set_number(nw_ctx *c, const nw_record_field *p, const char *path, do
 
 static bool set_text(nw_ctx *c, const nw_record_field *p, const char *path, const char *text) {
   if (strlen(text) >= (size_t)p->field->count)
-    return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d characters", path, p->field->count - 1), false;
+    return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d characters are possible", path, p->field->count - 1), false;
   strcpy(p->base, text);
   return true;
 }
@@ -282,9 +283,11 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
     return false;
   while (i < m->nsources && strcmp(m->source[i].path, path)) i++;
   nw_machine_source *s = &m->source[i];
-  if (i == NW_MACHINE_SOURCES) return nw_fail(c, NW_ELIMIT, NULL, "sources: at most %d entries", i), false;
+  if (i == NW_MACHINE_SOURCES) return nw_fail(c, NW_ELIMIT, NULL, "sources: at most %d entries are possible", i), false;
   if (strlen(path) >= sizeof s->path || strlen(text) >= sizeof s->text)
-    return nw_fail(c, NW_ELIMIT, NULL, "sources: %s: at most %d characters", path, (int)sizeof s->text - 1), false;
+    return nw_fail(c, NW_ELIMIT, NULL, "sources: %s: at most %d characters are possible", path,
+                   (int)sizeof s->text - 1),
+           false;
   strcpy(s->path, path);
   strcpy(s->text, text);
   if (i == m->nsources) m->nsources++;

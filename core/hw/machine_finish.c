@@ -73,7 +73,7 @@ static bool fill_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   int n = nw_section_elements(m, s);
   if (n < s->least)
     return nw_fail(c, NW_EINVAL, "caches = {{bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}}",
-                   "%s: a machine needs at least one", s->path),
+                   "%s: a machine needs at least one entry", s->path),
            false;
   for (int i = 0; i < n; i++)
     if (!fill_element(c, m, s, i)) return false;
@@ -121,7 +121,7 @@ static bool fill_class(nw_ctx *c, nw_machine *m, int k) {
   if (no_rate(o) && *otherwise == '-')
     return nw_fail(c, NW_EINVAL,
                    "for one number, and for vectors of 16, 32 and 64 bytes: ops = {fma = {per_cycle = {2, 2, 2, 0}}}",
-                   "ops.%s.per_cycle is missing: a number, or a list of them, in instructions per cycle",
+                   "ops.%s.per_cycle is missing: a number, or a list of numbers, in instructions per cycle",
                    nw_class_name((nw_class)k)),
            false;
   if (no_rate(o)) memcpy(o->per_cycle, like.per_cycle, sizeof o->per_cycle);

@@ -19,10 +19,10 @@
   { name, "", NW_FIELD_TEXT, offsetof(type, member), sizeof(((type *)0)->member), 0, 0, otherwise, NULL, doc }
 
 static const nw_field all_rows[] = {
-    TEXT("name", nw_machine, name, NULL, "its name: letters, digits, _ and -"),
-    TEXT("about", nw_machine, about, "", "one sentence about it"),
-    WORD("kind", nw_machine, kind, "cpu", "cpu gpu accelerator", "what it is"),
-    REAL("clock", "GHz", nw_machine, clock, 1e-3, 100, NULL, "clock while it computes"),
+    TEXT("name", nw_machine, name, NULL, "name of the machine: letters, digits, _ and -"),
+    TEXT("about", nw_machine, about, "", "one sentence about the machine"),
+    WORD("kind", nw_machine, kind, "cpu", "cpu gpu accelerator", "kind of machine"),
+    REAL("clock", "GHz", nw_machine, clock, 1e-3, 100, NULL, "clock under load"),
     WHOLE("loop_lanes", "iterations", nw_machine, loop_lanes, 1, NW_LANES_ROOM, "256",
           "maximal number of iterations (lanes) of a vectorized loop"),
     WHOLE("stack_bytes", "bytes", nw_machine, stack_bytes, 64, 1 << 30, "262144",
@@ -37,9 +37,9 @@ static const nw_field cpu_rows[] = {
     WHOLE("cores", "logical cpus", nw_machine, cores, 1, 65536, NULL, "number of logical CPUs that can run threads"),
     REAL("clock_ratio", "core cycles per cycle of the time-stamp counter", nw_machine, clock_ratio, 0, 100, "0",
          "measured; 0: not measured"),
-    WORD("isa", nw_machine, isa, "x86_64", isas + 1, "its instruction set"),
+    WORD("isa", nw_machine, isa, "x86_64", isas + 1, "instruction set"),
     TEXT("cpu", nw_machine, cpu, "",
-         "LLVM's name of the CPU for which code is generated; empty: any CPU of the instruction set with vectors of "
+         "LLVM's name of the CPU for which code is generated; empty: any CPU with this instruction set and vectors of "
          "vector_bytes; host: the CPU of this session"),
     WHOLE("vector_bytes", "bytes", nw_machine, vector_bytes, 8, 64, NULL, "size of the widest vector of floats"),
     WHOLE("vector_registers", "registers", nw_machine, vector_registers, 1, 1024, NULL, "number of vector registers"),
@@ -112,7 +112,7 @@ static const nw_field level_rows[] = {
          "cost of fetching and writing back a stored line that is not adjacent to the previous one; 0: a third of the "
          "latency"),
     REAL("crowded_store", "cycles per line", nw_machine_level, crowded_store, 0, 1e6, "0",
-         "the same for consecutive lines that map to few sets; 0: two thirds of the latency"),
+         "cost of such a stored line if consecutive lines map to few sets; 0: two thirds of the latency"),
     REAL("strided_across", "cycles per load", nw_machine_level, strided_across, 0, 1e6, "0",
          "cost of a load that crosses a line while non-adjacent lines are loaded from this level; 0: only "
          "line_crossing"),
@@ -172,9 +172,9 @@ static const nw_field gpu_rows[] = {
          "rate of exp, log and similar functions, of a multiprocessor"),
     WHOLE("warp", "threads", nw_machine_gpu, warp, 1, 1024, "32", "number of threads that execute together"),
     WHOLE("warps", "warps", nw_machine_gpu, warps, 1, 4096, NULL,
-          "maximal number on a multiprocessor at the same time"),
+          "maximal number that run on a multiprocessor at the same time"),
     WHOLE("blocks", "blocks", nw_machine_gpu, blocks, 1, 4096, NULL,
-          "maximal number on a multiprocessor at the same time"),
+          "maximal number that run on a multiprocessor at the same time"),
     WHOLE("schedulers", "instructions per cycle", nw_machine_gpu, schedulers, 1, 64, "4",
           "instructions that a multiprocessor can issue"),
     WHOLE("registers", "registers", nw_machine_gpu, registers, 1, MOST, "65536",

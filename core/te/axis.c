@@ -95,7 +95,7 @@ const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, in
   if (term->type.dtype == NW_BOOL)
     return nw_fail(c, NW_ETYPE, "cast the condition to a number first", "%s needs numbers, not bool", kind);
   if (!nw_visit(term, has_reduction, NULL))
-    return nw_fail(c, NW_EINVAL, "make it a separate stage", "a reduction inside a reduction");
+    return nw_fail(c, NW_EINVAL, "make it a separate stage", "a reduction cannot be inside another reduction");
   nw_pool *p = nw_lang_pool(c);
   const nw_expr **var = nw_xcalloc((size_t)naxes, sizeof *var), *terms[2] = {nw_import(p, term), NULL};
   for (int i = 0; i < naxes; i++) var[i] = nw_axis_var(axes[i]);

@@ -442,7 +442,7 @@ char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t) {
 }
 
 nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
-  if (n < 1) return nw_fail(c, NW_EINVAL, NULL, "outputs: a computation needs at least one");
+  if (n < 1) return nw_fail(c, NW_EINVAL, NULL, "outputs: a computation needs at least one output");
   for (int i = 0; i < n; i++) {
     if (!outputs[i]) return NULL;
     if (nw_tensor_is_placeholder(outputs[i]))

@@ -50,7 +50,7 @@ char *nw_tensor_show(const nw_tensor *t) {
     add_axes(&b, t->op);
     nw_str_add(&b, "] = ");
     add_body(&b, t->op, t->out);
-    if (t->op->deferred) nw_str_add(&b, "  (the update of a scan: no use elsewhere)");
+    if (t->op->deferred) nw_str_add(&b, "  (can be used only as the update of a scan)");
   }
   return nw_str_take(&b);
 }
