@@ -26,7 +26,7 @@ NW_API bool nw_file_add(nw_file *f, const void *data, size_t n); // nw_file_end 
 bool nw_file_settle(nw_file *f); // waits until the file is on disk; it has no name yet
 NW_API bool nw_file_end(nw_file *f, nw_str *why); // gives the file its name; frees f
 void nw_file_drop(nw_file *f); // undoes everything; frees f
-// Removes temporary files in a directory of processes that were killed more than an hour ago.
+// Removes temporary files that killed processes left in a directory more than an hour ago.
 NW_API void nw_file_tidy(int dir);
 NW_API bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, nw_str *why);
 

@@ -33,7 +33,7 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-// An expression under the condition that the instance existed in the old program.
+// Simplifies an expression for the values that the block's variables had in the old program.
 static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
   nw_ranges r;
   nw_ranges_of(&r, c->after->p, NULL);

@@ -143,7 +143,7 @@ static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t 
   return ok;
 }
 
-// k*(x // c) lies between (k/c)*(x - c + 1) and (k/c)*x.
+// Uses that k*(x // c) is between (k/c)*(x - c + 1) and (k/c)*x.
 static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   int64_t scale = c / nw_gcd(v->coef, c), k, add = 0, other, room;

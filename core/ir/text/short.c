@@ -33,7 +33,7 @@ static void element(nw_str *out, const place *at, const nw_block_target *t) {
 // ---- folding
 
 typedef struct fold {
-  size_t longest; // length of the longest index that is not folded
+  size_t longest; // length of the longest index that stays whole
   bool terms; // keep the first term of a folded index
 } fold;
 
