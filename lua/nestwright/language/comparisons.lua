@@ -1,16 +1,16 @@
---- Finds comparisons that Lua evaluates itself. For an index i, `i == 3` is false, and Lua calls no metamethod, so such a function
---- does not describe what it seems to. This finds them in the bytecode of the function (Lua 5.4), where an index, or arithmetic on
---- one, is compared with a number by == or ~=.
+--- Finds comparisons that Lua evaluates itself. If i is an index, `i == 3` is always false and calls no metamethod, so a function
+--- with this comparison does not describe what it seems to describe. This module reads the function's bytecode (Lua 5.4) and finds
+--- each place where an index, or arithmetic on an index, is compared with a number by == or ~=.
 local errors = require "nestwright.language.errors"
 
 local comparisons = {}
 
 -- ---- the instructions of a function
 
-local VERSION = "\27Lua\x54\0" -- and format 0; other bytecode is skipped
-local SIZES, HEADER = 4, 31 -- bytes of an instruction, and of the header
+local VERSION = "\27Lua\x54\0" -- the start of Lua 5.4 bytecode in format 0; functions with other bytecode are not checked
+local SIZES, HEADER = 4, 31 -- the sizes of an instruction and of the header, in bytes
 
--- Reads a number with seven bits per byte, whose last byte is marked; returns it and the next position.
+-- Reads a number that is stored with seven bits per byte; the last byte is marked. Returns the number and the next position.
 local function whole(text, at)
   local n = 0
   repeat
@@ -44,7 +44,7 @@ end
 
 local EQ, EQK, EQI = 57, 60, 61
 
--- True if the function compares anything; few do.
+-- True if the function contains a comparison; few functions do.
 local function compares(text, at, n)
   for byte = at, at + (n - 1) * SIZES, SIZES do
     local op = text:byte(byte) & 0x7F
@@ -53,7 +53,7 @@ local function compares(text, at, n)
   return false
 end
 
--- {params, constants, [pc] = {op, a, b, c, to (of a jump)}} of a function that compares, else nil.
+-- Returns {params, constants, [pc] = {op, a, b, c, to (the target of a jump)}}, or nil if the function contains no comparison.
 local function instructions(f)
   if debug.getinfo(f, "S").what == "C" then return nil end
   local text = string.dump(f, true)
@@ -72,7 +72,7 @@ end
 -- ---- what a register holds
 
 local SKIP, LOADNIL, GETUPVAL, GETTABUP, SELF, NEGATE, JUMP, CALL = 6, 8, 9, 11, 20, 49, 56, 68
-local ARITHMETIC_K, ARITHMETIC = {first = 21, last = 28}, {first = 34, last = 40} -- with a constant, with a register
+local ARITHMETIC_K, ARITHMETIC = {first = 21, last = 28}, {first = 34, last = 40} -- operations with a constant, and with a register
 local LOOPS, VARARG = {first = 73, last = 77}, 80
 local SIGNS = {"+", "-", "*", "%", "^", "/", "//"}
 
@@ -101,7 +101,7 @@ local function is_reached(code, pc)
   return false
 end
 
--- The instruction that set a register's value at pc, if no branch lies in between.
+-- Returns the instruction that set the value that a register has at pc, or nil if there is a branch between the two.
 local function maker(code, pc, register)
   for at = pc - 1, 1, -1 do
     local it = code[at]
@@ -110,7 +110,8 @@ local function maker(code, pc, register)
   end
 end
 
--- The operands and the sign of arithmetic: numbers of registers or {constant}; nothing for other instructions.
+-- Returns the operands and the sign of an arithmetic instruction, and nothing for other instructions. An operand is the number of a
+-- register, or {constant}.
 local function arithmetic(code, it)
   if is(ARITHMETIC, it.op) then return SIGNS[it.op - ARITHMETIC.first + 1], it.b, it.c end
   if not is(ARITHMETIC_K, it.op) then return nil end
@@ -119,8 +120,8 @@ local function arithmetic(code, it)
   return number < 0 and "-" or "+", it.b, {math.abs(number)}
 end
 
--- The text of a register at pc, if `leaf` knows it or it is arithmetic on known values; else nil. both: both operands must be
--- known.
+-- Returns the text of the value that a register has at pc, or nil. There is a text if `leaf` returns one, or if the value is
+-- computed from values with a text. both: both operands of such a computation must have a text; otherwise, one is enough.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end
@@ -140,12 +141,12 @@ local function text_in(code, pc, register, leaf, both, inner)
   return inner and "(" .. text .. ")" or text
 end
 
--- A parameter that is never assigned.
+-- Returns a function that finds the name of a register that holds a parameter which is never assigned.
 local function index_leaf(code, names)
   return function(register) return register < code.params and not is_written(code, register) and names[register + 1] or nil end
 end
 
--- A number from an upvalue or a global: N.
+-- Returns a function that finds the name of a register that holds a number from an upvalue or a global, such as N.
 local function number_leaf(code, f)
   return function(_, it)
     if not it or it.op ~= GETUPVAL and it.op ~= GETTABUP then return nil end
@@ -177,13 +178,13 @@ local function parameters(f, n)
   return names
 end
 
--- A function that checks the types of its arguments accepts plain numbers too.
+-- True if the function checks the types of its arguments; such a function accepts plain numbers too, so its comparisons are valid.
 local function asks_for_types(code)
   for _, constant in pairs(code.constants) do if constant == "type" then return true end end
   return false
 end
 
---- Raises an error if a function of indices compares one with a number by == or ~=.
+--- Raises an error if a function of indices compares an index with a number by == or ~=.
 function comparisons.check(what, f)
   local code = instructions(f)
   if not code or asks_for_types(code) then return end

@@ -1,4 +1,4 @@
---- Formats errors: where, what, a picture of the loops involved, and what to try.
+--- Formats errors. The text contains the place, the message, a picture of the loops involved, and what to try instead.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local guard = require "nestwright.language.guard"
@@ -11,9 +11,9 @@ end
 fields("error", {
   {"code", "string", "The kind of error: invalid, type, range, memory, parse, limit, refused, undecided and others."},
   {"message", "string", "One sentence."},
-  {"hint", "string?", "What to do about it."},
+  {"hint", "string?", "What to do about the error."},
   {"source", "string?", "Where the error was raised: the name of a file, or repl[7]."},
-  {"line", "integer?", "The line in that source."},
+  {"line", "integer?", "The line of the source in which the error was raised."},
   {"refusal", "nw.refusal?", "Why a step was refused."},
   {"schedule", "string?", "The name of a variable that holds the schedule; the text of the error uses it."},
 })
@@ -21,23 +21,23 @@ fields("error", {
 fields("refusal", {
   {"kind", "string", "The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
   {"primitive", "string", "The primitive: parallel."},
-  {"step", "string", "The step as typed: s:parallel \"k\"."},
+  {"step", "string", "The step as it was written: s:parallel \"k\"."},
   {"message", "string", "What cannot be done."},
-  {"why", "string?", "One sentence about the two iterations."},
-  {"tensor", "string?", "The tensor that both access: C."},
+  {"why", "string?", "One sentence about the two iterations that are in conflict."},
+  {"tensor", "string?", "The tensor that both iterations access: C."},
   {"element", "string?", "The element: C[0, 0]."},
   {"source_block", "string?", "The block that must run first."},
-  {"source", "string?", "The values of its loops: (i=0, k=0)."},
+  {"source", "string?", "The values of the loops of source_block: (i=0, k=0)."},
   {"sink_block", "string?", "The block that must run later."},
-  {"sink", "string?", "The values of its loops."},
-  {"distance", "string?", "Iterations between the two, along the loop that carries them or as a vector."},
+  {"sink", "string?", "The values of the loops of sink_block."},
+  {"distance", "string?", "The iterations between the two executions, along the loop that carries the conflict, or as a vector."},
   {"loops", "string[]", "The loops that carry the conflict."},
-  {"alternatives", "string[]", "Steps that were tried and are legal."},
-  {"picture", "string?", "The loop nest with those loops marked."},
+  {"alternatives", "string[]", "Other steps that were tried and are legal."},
+  {"picture", "string?", "The loop nest, with the loops that carry the conflict marked."},
   {"witness", "table?", "The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop."},
 })
 
--- Texts of chunks that are not files, by name; set by the host.
+-- The texts of chunks that are not files, by name. The host program sets them.
 local texts = package.loaded["nestwright.sources"] or {}
 package.loaded["nestwright.sources"] = texts
 
@@ -60,7 +60,7 @@ local function indent(out, text, by)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
 end
 
--- A step as the user would write it, with the name of the schedule, or without one if it has no name.
+-- Returns a step as the user would write it: with the name of the schedule, or unchanged if the schedule has no name.
 local function of_schedule(step, name)
   if not name then return (step:gsub("^s:", ":")) end
   return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))
@@ -96,10 +96,10 @@ core.error.__concat = function(a, b) return tostring(a) .. tostring(b) end
 
 local errors = {}
 
---- Raises an error at the user's line.
+--- Raises an error that names the line of the user's code.
 ---@param code string
 ---@param hint? string
----@param message string   a format when arguments follow
+---@param message string   the message, or a format for the arguments after it
 function errors.fail(code, hint, message, ...)
   if select("#", ...) > 0 then message = message:format(...) end
   core.fail(code, message, hint)
@@ -121,7 +121,7 @@ end
 ---@param what string      the function's name, for the message
 ---@param options table?
 ---@param allowed string[]
----@param listed string[]?   those that the hint names, when not all
+---@param listed string[]?   the options that the hint lists, if not all of them
 function errors.options(what, options, allowed, listed)
   if options == nil then return {} end
   if type(options) ~= "table" then

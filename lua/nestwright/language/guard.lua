@@ -5,9 +5,9 @@ local signature = require "nestwright.language.signature"
 
 local guard = {}
 
--- A test of a type. fits(value): true or false. why(value), for a value that does not fit: {path (inside the value), value (at that
--- path), type (expected there), within (the table around it)}, or, for a table with an unknown key, {path, key, known (the valid
--- keys)}.
+-- A test of a type. fits(value) is true if the value has the type. why(value), for a value that does not fit, returns {path (inside
+-- the value), value (at that path), type (expected there), within (the table that contains it)}. For a table with an unknown key it
+-- returns {path, key, known (the valid keys)}.
 local test_of
 
 local function plain_test(t, fits) return {fits = fits, why = function(value) return {path = "", value = value, type = t} end} end
@@ -16,7 +16,8 @@ local function plain_test(t, fits) return {fits = fits, why = function(value) re
 
 local getmetatable = debug.getmetatable
 
--- A class of the binding has one metatable; the metatable of a class in Lua has its name.
+-- Returns a function that checks that a value is an object of this class. A class of the binding has one metatable; the metatable
+-- of a class that is written in Lua has the name of the class.
 local function is_class(name)
   local one, metatable = core.classes[name], "nestwright." .. name
   if one then return function(value) return getmetatable(value) == one end end
@@ -31,7 +32,7 @@ local PLAIN = {
   integer = function(value) return type(value) == "number" and math.tointeger(value) ~= nil end,
   lightuserdata = function(value) return type(value) == "userdata" end,
 }
--- Names, paths and labels contain no NUL: C would cut the text there.
+-- Names, paths and labels must not contain NUL, because C would cut the text there.
 function PLAIN.string(value) return type(value) == "string" and not value:find("\0", 1, true) end
 PLAIN["nw.label"] = core.is_label -- a one-line text that can be shown anywhere
 for _, name in ipairs {"nil", "number", "boolean", "table", "function", "userdata"} do
@@ -47,7 +48,7 @@ end
 
 local function literal_test(t) return plain_test(t, function(value) return value == t.text end) end
 
--- Why no alternative fits: the reason with the longest path inside the value.
+-- Returns a test that any of several types may pass. If none fits, the reason is the one with the longest path inside the value.
 local function union_test(t)
   local tests = {}
   for n, one in ipairs(t.of) do tests[n] = test_of(one) end
@@ -65,14 +66,14 @@ local function union_test(t)
   end}
 end
 
--- The first key of a table that its type does not have, or nil. Objects may have other keys.
+-- Returns the first key of a table that its type does not allow, or nil. Objects may have any keys.
 local function surplus(value, has)
   if getmetatable(value) then return nil end
   for key in next, value do if not has(value, key) then return key end end
 end
 
--- A test for tables. parts(value): an iterator of path, value and test. has(value, key): true for valid keys; known: the keys that
--- can be listed.
+-- Returns a test for tables. parts(value) iterates over the path, value and test of each part. has(value, key) is true if the key
+-- is valid. known: the valid keys that a message can list.
 local function table_test(t, parts, has, known)
   return {fits = function(value)
     if type(value) ~= "table" then return false end
@@ -93,7 +94,7 @@ local function table_test(t, parts, has, known)
   end}
 end
 
--- table.pack adds the number of entries as n.
+-- True if the key may be in a list: an index of an entry, or n, which table.pack sets to the number of entries.
 local function is_entry(value, key)
   return math.type(key) == "integer" and key >= 1 and key <= #value or key == "n" and rawequal(value.n, #value)
 end
@@ -121,7 +122,7 @@ local function fields_test(t)
   end, function(_, key) return t.open or known[key] end, names)
 end
 
--- A key of a table as text: a field, or its type.
+-- Returns the text of a key of a table, or the name of its type if it is neither a string nor a number.
 local function key_text(key) return (type(key) == "string" or type(key) == "number") and tostring(key) or core.type_name(key) end
 
 local function map_test(t)
@@ -142,7 +143,7 @@ function test_of(t) return MAKE[t.kind](t) end
 
 -- ---- texts
 
---- "an array", "a table".
+--- Returns a word with its article: "an array", "a table".
 function guard.with_article(word) return (word:find "^[aeiou]" and "an " or "a ") .. word end
 
 local WORDS = {integer = "a whole number", any = "a value", ["nil"] = "nothing", lightuserdata = "an address",
@@ -162,7 +163,7 @@ local function word_of(t)
   return WORDS[t.name] or guard.with_article((t.name:gsub("^nw%.", "")))
 end
 
--- Adds the words for a type and for its alternatives to a list, each once.
+-- Adds the words for a type, or for each of its alternatives, to a list without repetitions.
 local function add_words(t, out)
   for _, one in ipairs(t.kind == "union" and t.of or {}) do add_words(one, out) end
   if t.kind == "union" then return out end
@@ -172,7 +173,7 @@ local function add_words(t, out)
   return out
 end
 
---- A type in words: "an expression, an axis or a number".
+--- Returns a type in words: "an expression, an axis or a number".
 function guard.words(t)
   local list = add_words(t, {})
   if #list < 2 then return list[1] end
@@ -185,7 +186,7 @@ local function has(t, name)
   return false
 end
 
--- The given value: a number, or a word where words are expected, as it is; otherwise its type.
+-- Returns a text for the given value: the value itself if it is a number, or a word where words are expected; otherwise its type.
 local function got(t, value)
   if type(value) == "string" and value:find("\0", 1, true) then return "a string with a NUL byte" end
   if type(value) == "number" and has(t, "integer") then return tostring(value) end
@@ -194,7 +195,7 @@ local function got(t, value)
   return core.type_name(value)
 end
 
--- A hint if a key of the table looks like the missing field.
+-- Returns a hint if a key of the table is spelled like the missing field.
 local function misspelt(why)
   local missing = why.value == nil and why.within and why.path:match "%.([%w_]+)$"
   if not missing then return nil end
@@ -203,7 +204,7 @@ local function misspelt(why)
   end
 end
 
--- A hint for common mistakes.
+-- Returns a hint if the value is a common mistake.
 local function hint_for(t, value)
   local class = getmetatable(value)
   if has(t, "nw.expr") and class == core.classes.tensor then return ("read an element of it: %s(i, ...)"):format(value.name) end
@@ -215,14 +216,14 @@ local function hint_for(t, value)
   if has(t, "nw.axis") and not has(t, "nw.expr") then return "make one with nw.reduce_axis(extent, name)" end
 end
 
--- "(shape, dtype)": the parameters of a function, without self.
+-- Returns the parameters of a function without self, as text: "(shape, dtype)".
 local function taken(params)
   local names = {}
   for _, p in ipairs(params) do if p.name ~= "self" then names[#names + 1] = p.name end end
   return ("(%s)"):format(table.concat(names, ", "))
 end
 
--- A hint if options are given in the place of another parameter.
+-- Returns a hint if options are given in the place of another parameter.
 local function misplaced(params, n, value)
   if type(value) ~= "table" or getmetatable(value) then return nil end
   for k = n + 1, #params do if params[k].name == "options" then return "the options come last: " .. taken(params) end end
@@ -230,36 +231,36 @@ end
 
 -- ---- functions
 
--- Raises the error for a text that cannot be shown, if the parameter must be one that can.
+-- Raises an error if the parameter must be a text that can be shown, and the value is a text that cannot.
 local function refuse_text(what, why)
   local text = type(why.value) == "string" and not why.value:find("\0", 1, true)
   if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
 end
 
--- The number of an argument as the user counts: self is not counted.
+-- Returns the number of an argument as the user counts arguments, without self.
 local function place(params, n) return params[1] and params[1].name == "self" and n - 1 or n end
 
 --- Raises an error about an unknown key of a table.
----@param what string       whose table it is
----@param kind string       option, or key
----@param known string[]    those that are read
----@param hint string       what to say where none of these is near
+---@param what string       the function or argument that the table belongs to
+---@param kind string       "option" or "key"
+---@param known string[]    the valid keys
+---@param hint string       the hint if no valid key is spelled like this one
 function guard.refuse_key(what, kind, key, known, hint)
   local near = type(key) == "string" and core.nearest(key, known)
   if near then hint = ("did you mean '%s'?"):format(near) end
   core.fail("invalid", ("%s: unknown %s '%s'"):format(what, kind, key_text(key)), hint)
 end
 
---- The hint that lists options.
+--- Returns a hint that lists the options.
 function guard.listed(names) return names[1] and "the options are " .. table.concat(names, ", ") or "there are no options" end
 
--- The name of a parameter, or its number where the row has "...".
+-- Returns the name of a parameter, or the number of the argument if the row has "..." there.
 local function name_of(params, n)
   local p = params[math.min(n, #params)]
   return p.name == "..." and ("argument %d"):format(place(params, n)) or p.name
 end
 
--- A key of a list may be meant for a later argument.
+-- Raises an error about an unknown key of a table. The hint names a later parameter if the key is spelled like it.
 local function refuse_key_of(function_name, params, n, why)
   if why.known[1] then
     local option = why.path == ""
@@ -285,7 +286,7 @@ local function refuse(function_name, params, n, why)
     why.path, guard.words(why.type), got(why.type, why.value)), hint)
 end
 
--- Refuses arguments after the last parameter, except nil.
+-- Raises an error if there is an argument other than nil after the last parameter.
 local function refuse_rest(name, params, ...)
   for n = 1, select("#", ...) do
     local value = (select(n, ...))
@@ -297,7 +298,7 @@ local function refuse_rest(name, params, ...)
   end
 end
 
--- A check of one argument.
+-- Returns a check of one argument.
 local function one_of(name, params, n)
   local test, optional = test_of(params[n].type), params[n].optional
   local fits = test.fits
@@ -306,7 +307,7 @@ local function one_of(name, params, n)
   end
 end
 
--- A check of all arguments. Most functions have few, and no "...".
+-- Returns a check of all arguments. Functions with few parameters and without "...", which are most, get a faster check.
 local function check_of(name, params)
   local checks, count, rest = {}, #params, nil
   for n = 1, count do checks[n] = one_of(name, params, n) end
@@ -330,8 +331,8 @@ end
 -- Not a tail call, so that errors inside find the function's name on the stack.
 local function as_they_are(...) return ... end
 
---- The function with a check of its arguments against the signature of its row. own: a method that reads its arguments itself; only
---- its object is checked.
+--- Returns the function with a check of its arguments against the signature of its row. own: the function is a method that checks
+--- its arguments itself, so only its object is checked.
 ---@param name string
 ---@param text string   the signature
 ---@param fn function

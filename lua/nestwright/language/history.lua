@@ -1,4 +1,4 @@
---- The history of a schedule: the log, the versions, why a line is there, and steps that are not judged.
+--- The history of a schedule: the log, the versions, the steps that made a line, and steps that are not judged.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -40,7 +40,7 @@ local function aligned(lines)
   return out
 end
 
--- Versions from the naive program to the current one.
+-- Returns the versions from the naive program to the current one.
 local function line_of(s, all)
   local line, at = {}, s:version()
   while at do
@@ -57,7 +57,7 @@ local function predict(s, entry, o, row)
   return table.move(shown, 1, 2, #row + 1, row)
 end
 
--- Options about costs are errors without cost = true.
+-- Raises an error if options about costs are given without cost = true.
 local function check_costs(o)
   for _, name in ipairs {"machine", "sizes", "threads"} do
     if not o.cost and o[name] ~= nil then
@@ -90,7 +90,7 @@ end
 
 -- ---- trees as text
 
--- `node` has a text and a list of children.
+-- Draws a tree of nodes; each has a text and a list of children.
 local function draw(node, out, first, rest)
   out[#out + 1] = first .. node.text
   for n, child in ipairs(node) do
@@ -168,8 +168,8 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
-    "The history: one row per step, starting with the naive program. A row has the number of the version, as s:diff and "
-    .. "s:checkout take it, the step, the statements added, removed and changed, the operations of one run, the bytes that a run "
+    "The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and "
+    .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes that a run "
     .. "reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, "
     .. "unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time "
     .. "and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and "
@@ -178,12 +178,12 @@ return function()
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",
     "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
-    .. "the node that contains it. Nodes have kind and text; name, mark, stream and unsafe where they apply.", tree)
+    .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
-    "Which steps made a line of s:show(), given by its number or a part of its text: the steps for the loop and its mark, each "
-    .. "guard, each offset, and the storage. With view = 'lowered', a line of s:show \"lowered\".", why)
+    "The steps that made a line of s:show(), which is given by its number or a part of its text. They are listed for the loop, its "
+    .. "mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show \"lowered\".", why)
   method("unsafe", "(self: nw.schedule, steps: fun(s: nw.schedule, ...: any): any, ...: any): any ...",
-    "Takes the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as "
+    "Applies the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as "
     .. "unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine "
     .. "code is made only if every access stays inside its buffer. Returns what the function returns.", unsafe)
 end

@@ -1,16 +1,16 @@
---- Lists the executions of stages in program order, for pictures of iteration spaces: the time, the thread, the piece and the tile
---- of each.
+--- Lists the executions of stages in program order, for pictures of iteration spaces. Each execution has a time, a thread, a piece
+--- and tiles.
 local core = require "nestwright.core"
 
 local instances = {}
 
-local MOST = 100000 -- executions
+local MOST = 100000 -- the largest number of executions
 
--- The split-off initialization of a reduction is a separate stage.
+-- Returns the stage of a block. The initialization of a reduction is a separate stage if it was split off.
 local function stage_of(block) return block.init and block.name or block.stage end
 
---- The blocks of a program by stage, in program order: {name, axes, init, blocks (their numbers)}. holder: a schedule, or a result
---- of core.refused_programs.
+--- Returns the stages of a program, in program order: {name, axes, init, blocks (the numbers of its blocks)}. holder: a schedule,
+--- or a result of core.refused_programs.
 function instances.stages(holder, after, sizes)
   local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
   for n, block in ipairs(blocks) do
@@ -26,16 +26,16 @@ end
 
 -- ---- facts from the loops around a block
 
--- The piece that a loop belongs to, by the names that cuts gave: y.main/x.pre_o is in y.main/x.pre. Fused loops, such as
--- i_o_or_i.tail, are classified by the loops inside them.
+-- Returns the piece that a loop belongs to, which cuts wrote into its name: the loop y.main/x.pre_o is in the piece y.main/x.pre.
+-- Returns nil for a fused loop, such as i_o_or_i.tail; the loops inside it name the piece.
 local function cut_of(loop)
   return not loop.name:find("_or_", 1, true) and loop.name:match "^.*%.%w+" or nil
 end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- The piece of a block is named after the innermost loop with the most cuts in its name, or else after the outermost loop. A stage
--- in one piece keeps its name.
+-- Returns the piece of a block. It is named after the innermost of the loops with the most cuts in their names; if there are no
+-- cuts, after the outermost loop. If the stage has only one piece, the piece has the name of the stage.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do
@@ -48,7 +48,7 @@ end
 
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
 
--- The loops of a kind, by number.
+-- Returns the loops of a block for which `holds` is true, by number.
 local function loops_where(block, holds)
   local out = {}
   for n, loop in ipairs(block.loops) do if holds(loop, n) then out[#out + 1] = n end end
@@ -58,8 +58,8 @@ end
 local function is_shared(loop) return SHARED[loop.mark] ~= false end
 local function is_vector(loop) return loop.mark == "vectorize" end
 
--- A loop cuts an axis into tiles if one of its iterations advances the axis by more than one; for an index that is not affine, if
--- an inner loop runs along the same axis.
+-- True if a loop cuts an axis into tiles: if one iteration of the loop advances the axis by more than one or, for an index that is
+-- not affine, if an inner loop runs along the same axis.
 local function is_tile_loop(axis, n, nloops)
   local step = axis.step[n]
   if step then return math.abs(step) > 1 end
@@ -67,7 +67,8 @@ local function is_tile_loop(axis, n, nloops)
   return false
 end
 
--- The tiling loops of the given axes by level, largest tiles first. Each axis numbers its loops from the outermost.
+-- Returns the tiling loops of the given axes by level, largest tiles first. The level of a loop is its number among the tiling
+-- loops of its axis, counted from the outermost one.
 local function tile_levels(block, shown)
   local levels = {}
   for _, axis in ipairs(block.axes) do
@@ -89,7 +90,8 @@ local function key_of(visit, loops)
   return table.concat(values, " ")
 end
 
--- The tile of an execution, by level. Executions are in the same tile if all loops down to that level have the same values.
+-- Returns the tile of an execution at each level. Two executions are in the same tile of a level if all tiling loops down to that
+-- level have the same values.
 local function tiles_of(visit, levels)
   local out, key = {}, visit.block .. ":"
   for n, loops in ipairs(levels) do
@@ -109,7 +111,7 @@ local function loops_text(block, visit)
   return text_of(block, visit, loops_where(block, function() return true end))
 end
 
--- The thread of an execution: the iteration of a parallel loop, or the thread of a grid over all loops bound to it.
+-- Returns the thread of an execution: the iteration of a parallel loop, or the thread of a grid that all loops bound to it define.
 local function thread_of(block, visit, loops)
   local words = {}
   for n, loop in ipairs(loops) do
@@ -119,7 +121,7 @@ local function thread_of(block, visit, loops)
   return table.concat(words, ", ")
 end
 
--- Facts that are the same for all executions of a block.
+-- Returns the facts that are the same for all executions of a block.
 local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
   return {
@@ -131,8 +133,8 @@ end
 
 -- ---- time
 
--- A vector is one moment. The iterations of a parallel loop start at the same time: each thread has a clock, which is set to the
--- maximum of all clocks when the loop is entered.
+-- Returns a function that computes the times of executions. All lanes of a vector have the same time. The iterations of a parallel
+-- loop start at the same time: each thread has a clock, which is set to the maximum of all clocks when the loop is entered.
 local function clock()
   local region, latest, base, now, of_stroke = nil, 0, 0, {}, {}
   return function(where, thread, stroke)
@@ -169,9 +171,9 @@ local function named(axes, values)
   return at
 end
 
---- All executions of these stages, in order: {stage, block (its number), piece, at (value by axis), index (of the element), time,
---- thread (text, "" if there is only one), stroke (equal within a vector), vector, tiles (by level), loops (text)}. values: the
---- wanted values by stage and axis, nil for all. shown: the axes, by name, whose tiles are computed.
+--- Returns all executions of these stages, in order: {stage, block (its number), piece, at (value by axis), index (of the element),
+--- time, thread (text, "" if there is only one), stroke (equal for all lanes of a vector), vector, tiles (by level), loops (text)}.
+--- values: the requested values by stage and axis, or nil for all values. shown: the axes, by name, whose tiles are computed.
 function instances.list(holder, after, sizes, stages, values, shown)
   local _, blocks = instances.stages(holder, after, sizes)
   local told, tick = {}, clock()
@@ -201,14 +203,15 @@ local function element_of(block, visit)
   return ("%s[%s]"):format(block.buffer, table.concat(visit.index, ", "))
 end
 
---- True if two executions, given by the values of their axes, are of the same instance.
+--- True if two executions, given by the values of their axes, execute the same instance.
 function instances.same(a, b)
   for name, value in pairs(a) do if b[name] ~= value then return false end end
   return true
 end
 
---- The execution of a block, by name, for given values of its loops, {i = 0}: {stage, block (its number), axes, at, loops, writes
---- (C[0, 1]; nil if the index is data)}. nil if there is no such block, or a loop has no value.
+--- Returns the execution of a block, given by name, for given values of its loops, {i = 0}: {stage, block (its number), axes, at,
+--- loops, writes (the element, such as C[0, 1], or nil if the index depends on data)}. Returns nil if there is no such block, or if
+--- a loop has no given value.
 function instances.there(holder, after, sizes, name, values)
   for n, block in ipairs(core.visit_blocks(holder, after, sizes)) do
     if block.name == name then

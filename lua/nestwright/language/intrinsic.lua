@@ -13,8 +13,8 @@ end
 
 local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
 
--- The strides of one tensor for the binding: numbers, or false for any. By default the last dimension is contiguous and the others
--- are free.
+-- Returns the strides of one tensor in the form of the binding: numbers, or false for "any". By default the last dimension is
+-- contiguous and the others are "any".
 local function strides_of(t, given)
   local out = {}
   if given ~= nil and type(given) ~= "table" then
@@ -82,7 +82,7 @@ local function size(spec, key)
     tostring(value))
 end
 
--- The tensors of C[m, n] = sum(A[m, k]*B[k, n], k).
+-- Returns the tensors of C[m, n] = sum(A[m, k]*B[k, n], k).
 local function gemm_tensors(nw, m, n, k, dtype)
   local A, B = nw.placeholder({m, k}, dtype, "A"), nw.placeholder({k, n}, dtype, "B")
   local r = nw.reduce_axis(k, "k")

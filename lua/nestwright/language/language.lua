@@ -1,5 +1,5 @@
---- The language: placeholders, axes, computes, reductions, scans, sizes. Names and meanings are those of TVM's tensor
---- expressions wherever they exist.
+--- The language: placeholders, axes, computes, reductions, scans and sizes. What TVM's tensor expressions also have has the same
+--- name and meaning as there.
 local comparisons = require "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -11,14 +11,14 @@ local function class_of(value)
   if type(value) == "userdata" then return debug.getmetatable(value) end
 end
 
--- A shape may be a table or a single extent.
+-- Returns a shape as a table. It may be given as a table or as a single extent.
 local function as_shape(shape, what)
   if type(shape) == "table" then return shape end
   if type(shape) == "number" or class_of(shape) == EXPR then return {shape} end
   errors.fail("invalid", nil, "%s: expected a shape like {M, N}, got %s", what, core.type_name(shape))
 end
 
--- A last argument that is a name, or a table {name = ...} with more.
+-- Returns the options in a last argument, which may be a name or a table {name = ..., and other options}.
 local function named(what, name, allowed)
   if name == nil or type(name) == "string" then return {name = name} end
   return errors.options(what, name, allowed)
@@ -26,7 +26,7 @@ end
 
 local USUAL = {"i", "j", "k", "l"}
 
--- The axes of a compute are named after the parameters of its function.
+-- Returns the names of the axes of a compute, which are the names of the parameters of its function.
 local function axis_names(what, f, n)
   local info = debug.getinfo(f, "u")
   if not info.isvararg and info.nparams ~= n then
@@ -59,7 +59,7 @@ local function drop_on_close(build)
   return setmetatable({}, {__close = function() core.compute_drop(build) end})
 end
 
--- Calls the user's function on new axes; makes one output per returned value.
+-- Calls the user's function with new axes, and makes one output of each value that it returns.
 local function compute(what, shape, f, name)
   local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
   local _ <close> = drop_on_close(build)
@@ -68,14 +68,15 @@ local function compute(what, shape, f, name)
   return core.compute_end(build, bodies)
 end
 
--- The axes at the end of a reduction's arguments as a list, or nil if there are none.
+-- Returns the axes at the end of a reduction's arguments as a list, or nil if there are none.
 local function trailing_axes(...)
   local first = ...
   if class_of(first) == AXIS then return {...} end
   if type(first) == "table" and class_of(first[1]) == AXIS then return first end
 end
 
--- nw.min and nw.max of two values, or of one value over axes: the latter if the first depends on an axis that follows it.
+-- True if nw.min or nw.max reduces its first argument over the axes after it, because the argument depends on one of them.
+-- Otherwise, these functions compare their arguments.
 local function over_axes(term, ...)
   for _, axis in ipairs(trailing_axes(...) or {}) do
     if core.uses(term, axis) then return true end
@@ -96,7 +97,7 @@ local function reduction(kind, what, term, ...)
   return core.reduction(kind, term, axes)
 end
 
--- A scan written with functions: this makes its state and its computes.
+-- Makes the state and the computes of a scan that is written with functions.
 local function functional_scan(o)
   local shape = as_shape(o.shape, "scan")
   local name, dtype = o.name or "S", o.dtype or "f32"
@@ -164,7 +165,7 @@ return function(nw)
     end)
 
   define("reduce_axis", ("(extent: %s, %s): nw.axis"):format(SHAPE, NAME),
-    "An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.",
+    "An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}.",
     function(extent, name)
       local o = named("reduce_axis", name, {"name"})
       if type(extent) ~= "table" then return core.reduce_axis(0, extent, o.name or "k") end
@@ -174,8 +175,8 @@ return function(nw)
 
   define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
     "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body "
-    .. "that returns several expressions makes several tensors. A body that is a plain whole number is i32; any other number is "
-    .. "f32.",
+    .. "that returns several expressions makes several tensors. If the body is a plain number, the tensor is i32 for a whole "
+    .. "number and f32 for any other number.",
     function(shape, body, name)
       local o = named("compute", name, {"name"})
       if type(body) ~= "function" then
@@ -185,17 +186,17 @@ return function(nw)
     end)
 
   define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Sum of the term over reduce axes. It must be the whole body of a compute.",
+    "Sum of the term over reduce axes. The sum must be the whole body of a compute.",
     function(term, ...) return reduction("sum", "sum", term, ...) end)
   define("prod", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES), "Product of the term over reduce axes.",
     function(term, ...) return reduction("prod", "prod", term, ...) end)
   define("argmin", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Least value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest "
-    .. "index.",
+    "Least value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one "
+    .. "with the lowest index is chosen.",
     function(term, ...) return reduction("argmin", "argmin", term, ...) end)
   define("argmax", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
-    "Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest "
-    .. "index.",
+    "Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one "
+    .. "with the lowest index is chosen.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
     "The least of its arguments. If reduce axes follow a value that depends on them, the least value over these axes: "

@@ -1,7 +1,7 @@
 --- Finds the local names that are visible at the end of a piece of code, in the blocks still open there.
 local locals = {}
 
--- Replaces each string and comment by a space; an unfinished one extends to the end.
+-- Replaces each string and comment by a space. A string or comment that is not closed extends to the end.
 local function bare(code)
   local out, at = {}, 1
   while at <= #code do
@@ -22,7 +22,7 @@ local function bare(code)
   return table.concat(out)
 end
 
--- Adds names from a list, "a, b <const>".
+-- Adds the names of a list, such as "a, b <const>", to a scope.
 local function add(scope, list)
   for name in list:gsub("<[^>]*>", ""):gmatch "[%a_][%w_]*" do scope[name] = true end
 end
@@ -30,7 +30,8 @@ end
 local function open(scopes, names) scopes[#scopes + 1] = names or {} end
 local function close(scopes) if #scopes > 1 then scopes[#scopes] = nil end end
 
--- By word: its effect on the open blocks. `rest` is the code after it, `state` the names of a loop before its block.
+-- For each keyword, a function that changes the open blocks. `rest` is the code after the keyword. `state` keeps the names that a
+-- loop declares until its block begins.
 local WORDS = {}
 WORDS["local"] = function(scopes, rest)
   local name = rest:match "^%s+function%s+([%a_][%w_]*)"
@@ -52,7 +53,8 @@ WORDS["then"] = function(scopes) open(scopes) end
 WORDS["else"] = function(scopes) close(scopes) open(scopes) end
 WORDS["repeat"], WORDS["elseif"], WORDS["end"], WORDS["until"] = WORDS["then"], close, close, close
 
---- Returns a set of names. The word at the end is still being typed and does not count.
+--- Returns the set of local names that are visible at the end of the code. The last word of the code is ignored, because it is
+--- still being typed.
 function locals.at_end(code)
   local text = bare(code):gsub("[%w_]*$", "")
   local scopes, state, found = {{}}, {}, {}

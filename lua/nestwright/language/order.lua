@@ -26,7 +26,7 @@ local function find(list, name)
   for _, item in ipairs(list) do if item.name == name then return item end end
 end
 
--- The given stage, or the first with two axes, or with one.
+-- Returns the given stage. By default, it is the first stage with two axes or, if there is none, the first with one axis.
 local function stage_of(what, s, list, asked)
   if asked ~= nil then
     local name = stage_name(s, asked)
@@ -46,7 +46,7 @@ local function axis_of(what, stage, name)
     "%s: %s has no axis %s", what, stage.name, tostring(name))
 end
 
--- The axes to show, the vertical one first.
+-- Returns the axes to show, the vertical one first.
 local function shown_axes(what, stage, asked)
   if asked == nil then return {stage.axes[1], stage.axes[2]} end
   local list, seen = {}, {}
@@ -61,7 +61,8 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Values by axis, {k = 0}. Each must be in the axis' domain; `to` may be one more, because it is excluded.
+-- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. A value of `to` may also be the
+-- end of the domain, because it is excluded.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}
@@ -94,7 +95,7 @@ local function range_of(what, axis, from, to)
   return values
 end
 
--- Axes that are not shown have a fixed value.
+-- Returns a fixed value for each axis that is not shown.
 local function fixed_axes(what, stage, is_shown, at)
   local fixed = {}
   for _, axis in ipairs(stage.axes) do
@@ -126,7 +127,7 @@ local function view_of(what, s, o)
   for _, fixed in ipairs(view.fixed) do values[fixed.name] = {fixed.value} end
   view.rows, view.columns = #axes == 2 and view.shown[1] or grid.NONE, view.shown[#axes]
   view.list = instances.list(s, false, numbers, {stage}, {[stage.name] = values}, is_shown)
-  if #view.list == 0 then errors.fail("invalid", nil, "%s: no instance of %s is visited there", what, stage.name) end
+  if #view.list == 0 then errors.fail("invalid", nil, "%s: no instance of %s is visited in the chosen part", what, stage.name) end
   return view
 end
 
@@ -153,14 +154,15 @@ local function check(what, s, options)
   return errors.options(what, options, OPTIONS[what])
 end
 
-local WHICH = "stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the "
-  .. "first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, "
-  .. "{i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes."
+local WHICH = "stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by "
+  .. "default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part "
+  .. "of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: "
+  .. "values of symbolic sizes."
 
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
   .. "title?: nw.label}): nw.plot"
 
--- Makes a picture of the kind `what`.
+-- Returns a function that makes a picture of the kind `what`.
 local function picture(what, title)
   return function(s, options)
     local o = check(what, s, options)
@@ -175,9 +177,10 @@ return function(nw)
   local define = rows.definer(nw, "nw")
 
   define("order", SIGNATURE,
-    "The order in which the instances of a stage are visited, computed from the program: a grid of the stage's axes, a path from "
-    .. "visit to visit, cells darker with time, tiles outlined. A vector is drawn as a bar. Each iteration of a parallel loop "
-    .. "has its own path, colour and times. An instance that is visited more than once is hatched. " .. WHICH,
+    "The order in which the instances of a stage are visited, computed from the program. The picture is a grid of the stage's "
+    .. "axes, with a path from visit to visit; later cells are darker, and tiles are outlined. A vector is drawn as a bar. Each "
+    .. "iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. "
+    .. WHICH,
     picture("order", "order of visits"))
 
   define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),

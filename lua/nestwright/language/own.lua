@@ -18,8 +18,8 @@ for _, name in ipairs(LIBRARIES) do
   environment[name] = copy
 end
 
--- All strings share one metatable. It looks up methods in our copy first, then in what cells added to theirs. A program that only
--- requires the library keeps its own metatable.
+-- All strings share one metatable. It looks up a method in the library's copy of `string` first, and then in the cells' own
+-- `string`, to which cells may have added methods. A program that only requires the library keeps its own metatable.
 setmetatable(environment.string, {__index = string})
 local strings = getmetatable ""
 if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end
@@ -31,8 +31,8 @@ local loaded, require_any = package.loaded, require
 local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
 local error = error
 
--- The chunk of a module of this library and its file, or nil for other modules. Plots are installed in the library's folder, but
--- are a separate top folder in the sources.
+-- Returns the chunk of a module of this library and its file, or nil for other modules. Plots are installed in the library's
+-- folder; in the sources they are in a separate top folder.
 local function find(name)
   local inside = match(name, "^nestwright%.(.+)$")
   if not inside then return nil end
@@ -50,7 +50,7 @@ local function find(name)
   return chunk, path
 end
 
---- require, independent of what a cell did to package.path and package.searchers.
+--- Works like Lua's require, whatever a cell did to package.path and package.searchers.
 function environment.require(name)
   if loaded[name] then return loaded[name] end
   local chunk, path = find(name)

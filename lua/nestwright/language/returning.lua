@@ -1,4 +1,4 @@
---- Tries steps of a schedule and then returns to the original version, even after an error or an interrupt.
+--- Tries steps of a schedule and then restores the original version, even after an error or an interrupt.
 local core = require "nestwright.core"
 
 local returning = {}
@@ -9,7 +9,8 @@ function returning.always(s, f, ...) return core.schedule_returning(s, true, f, 
 --- Calls f(...) and returns its results; after an error it restores the version of the schedule.
 function returning.on_error(s, f, ...) return core.schedule_returning(s, false, f, ...) end
 
---- The same as `always`, but does not show the remarks of the steps, since a search tries many. They stay in s:notes().
+--- Works like `always`, but does not show the remarks of the steps, because a search tries many steps. The remarks stay in
+--- s:notes().
 function returning.quietly(s, f, ...) return core.quietly(core.schedule_returning, s, true, f, ...) end
 
 return returning

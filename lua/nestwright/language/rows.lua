@@ -21,7 +21,7 @@ local function guarded(row, fn, own)
   return checked
 end
 
---- The function as written, to find its source.
+--- Returns the function without its check of arguments, to find its source.
 function rows.written(fn) return written[fn] or fn end
 
 --- Defines the public function target[name] with its row, against which its arguments are checked.
@@ -31,7 +31,7 @@ function rows.written(fn) return written[fn] or fn end
 ---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
 ---@param doc string
 ---@param fn function
----@param own? boolean   it reads its arguments itself: they may be written in more ways than the signature shows
+---@param own? boolean   the function checks its arguments itself, because they may be written in more ways than the signature shows
 function rows.define(target, class, name, signature, doc, fn, own)
   local row = {class = class, name = name, signature = signature, doc = doc, field = false}
   target[name] = guarded(row, fn, own)
@@ -44,12 +44,12 @@ function rows.field(class, name, kind, doc)
   add({class = class, name = name, signature = kind, doc = doc, field = true}, nil)
 end
 
---- A function that adds rows of one class to one table.
+--- Returns a function that adds rows of one class to one table.
 function rows.definer(target, class)
   return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
 end
 
--- Users read and write elements in loops, so these functions check their arguments in C.
+-- These functions check their arguments in C, because users read and write elements in loops.
 local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
 
 -- Adds a row of a class of the binding.
@@ -78,13 +78,13 @@ function rows.adopt(target, module, names)
   end
 end
 
---- All rows, in the order of definition.
+--- Returns all rows, in the order of definition.
 function rows.all() return list end
 
---- The row of a function, or nil.
+--- Returns the row of a function, or nil.
 function rows.of(value) return of_value[value] end
 
---- Rows whose name, or "class.name", is `name`.
+--- Returns the rows whose name, or "class.name", is `name`.
 function rows.named(name)
   local found = {}
   for _, row in ipairs(list) do
@@ -93,7 +93,7 @@ function rows.named(name)
   return found
 end
 
---- The table of methods of a class, in C and in Lua.
+--- Returns the table of methods of a class, which may be written in C or in Lua.
 function rows.methods(class) return core.classes[class].__methods end
 
 return rows

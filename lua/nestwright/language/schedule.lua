@@ -1,4 +1,4 @@
---- Schedules: a method for each primitive of the core, views, histories, files.
+--- Schedules: a method for each primitive of the core, and methods for views, histories and files.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -13,7 +13,7 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- The core returns stages as names.
+-- Converts the results of a primitive: the core returns stages as names.
 local function dress(s, ...)
   local results = table.pack(...)
   for n = 1, results.n do
@@ -24,7 +24,7 @@ end
 
 local listeners = {}
 
---- Registers f(text) for the remarks of steps; the prompt shows them.
+--- Registers f(text), which is called with each remark of a step. The prompt uses it to show the remarks.
 local function on_note(f) listeners[#listeners + 1] = f end
 
 -- Emits a remark.
@@ -66,7 +66,7 @@ local function loop_in_stage(stage, name)
   return name
 end
 
--- s[P]:compute_at(s[C], loop), as TVM has it, and s[P]:compute_at(loop) are the same step.
+-- s[P]:compute_at(s[C], loop), as in TVM, is the same step as s[P]:compute_at(loop).
 local function forward(p)
   local takes_stage = p.params[1] and p.params[1].kind == "stage"
   return function(stage, ...)
@@ -119,7 +119,7 @@ local function show_view(s, what, ...)
   return view.text(show[what](s, ...))
 end
 
--- The heading of a version: its number or the name of its branch, and the step that made it.
+-- Returns the heading of a version: its number or the name of its branch, and the step that made it.
 local function version_text(s, version)
   local entry = math.type(version) == "integer" and core.schedule_log(s)[version + 1]
   return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")
@@ -127,7 +127,7 @@ end
 
 -- ---- inputs and outputs of the computation
 
--- The signature of a schedule, or of a list of outputs. sizes: values by name for the dims that contain them.
+-- Returns the signature of a schedule, or of a list of outputs. sizes: values of the symbolic sizes in its dimensions, by name.
 local function signature(of, sizes)
   local found = core.signature(of, sizes)
   for _, list in pairs(found) do
@@ -139,7 +139,7 @@ local function signature(of, sizes)
   return found
 end
 
--- The dims of a tensor, if all are numbers.
+-- Returns the dimensions of a tensor. Raises an error if one of them is not a number.
 local function known(dims)
   for _, dim in ipairs(dims) do
     if math.type(dim) ~= "integer" then errors.fail("range", nil, "the size %s cannot be computed from the shapes of the inputs",
@@ -173,9 +173,9 @@ return function(nw)
   local stage_method = rows.definer(stage_methods, "stage")
 
   define("schedule", "(...: nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}): nw.schedule",
-    "A schedule that computes these outputs (a list is accepted too); at first the naive program. Steps are its methods; each is "
-    .. "judged, and refused with a reason if it would change the results. target, in a table after the outputs: the machine it "
-    .. "is made for, as in nw.target; by default this host.", target.schedule)
+    "A schedule that computes these outputs (a list is accepted too). It starts as the naive program. Its methods are steps; each "
+    .. "step is judged, and is refused with a reason if it would change the results. target, in a table after the outputs: the "
+    .. "machine that the schedule is made for, as in nw.target; by default this host.", target.schedule)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
@@ -192,8 +192,8 @@ return function(nw)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",
-    "The differences between two versions. Without a: what the step to b changed. b is the current version by default. Versions "
-    .. "are numbers, where 0 is the naive program, or names of branches.",
+    "The differences between versions a and b. Without a: what the step to b changed. b is the current version by default. "
+    .. "Versions are numbers, where 0 is the naive program, or names of branches.",
     function(s, a, b)
       b = b or s:version()
       core.schedule_diff(s, "plain", a, b) -- raises an error now, not when it is shown
@@ -204,7 +204,7 @@ return function(nw)
       end)
     end)
   method("trace", "(self: nw.schedule, format?: string): string",
-    "The steps as Lua code to run again, or as 'json'; automatic choices are written as the values chosen.",
+    "The steps as Lua code that can be run again, or as 'json'. Automatic choices are written as the values that were chosen.",
     function(s, format)
       if format ~= nil and format ~= "json" and format ~= "lua" then
         errors.fail("invalid", nil, "trace: the format is 'lua' or 'json', not '%s'", tostring(format))
@@ -214,7 +214,7 @@ return function(nw)
   method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
     "The loops of one stage or of all stages, outermost first.",
     function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)
-  method("stages", "(self: nw.schedule): nw.stage[]", "The stages, in the order they run.",
+  method("stages", "(self: nw.schedule): nw.stage[]", "The stages, in the order in which they run.",
     function(s)
       local list = core.schedule_stages(s)
       for n, name in ipairs(list) do list[n] = steps.stage(s, name) end
@@ -227,12 +227,12 @@ return function(nw)
   method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
     save)
   method("load", "(self: nw.schedule, path: string): nw.schedule",
-    "Takes the steps of a saved schedule. Each step is judged again, so the computation may have another shape.",
+    "Applies the steps of a saved schedule. Each step is judged again, so the computation may have another shape.",
     function(s, path) return s:replay(read_saved(path).trace) end)
   method("check", "(self: nw.schedule): string",
     "Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes "
-    .. "get small awkward values; constant sizes keep their values. Where the sizes are too large to interpret, only the "
-    .. "compiled program is run, and it is compared at the corners and at some random elements. The result says what was "
+    .. "get small awkward values; constant sizes keep their values. If the sizes are too large to interpret, only the "
+    .. "compiled program is run, and it is compared at the corners and at some random elements. The result states what was "
     .. "checked; an error names the first difference.",
     function(s) return core.check(s) end)
 

@@ -1,5 +1,5 @@
 --- Parses signatures of rows, "(a: nw.array, b?: integer): number", into parameters with type trees. The types are those of LuaLS:
---- names, literals, unions, lists, tables with fields, functions.
+--- names, literals, unions, lists, tables with fields, and functions.
 local signature = {}
 
 -- The state of the parser: {text, at}.
@@ -23,7 +23,7 @@ end
 
 local union
 
--- {name?: type, ...}. open: it contains [string]: any, for keys that are not checked.
+-- Parses {name?: type, ...}. open: the table type contains [string]: any, so unknown keys are not checked.
 local function fields_of(r)
   local found, open = {}, false
   while not take(r, "}") do
@@ -40,7 +40,7 @@ local function fields_of(r)
   return {kind = "fields", of = found, open = open}
 end
 
--- fun(...: T): T ...  The parameters and results of a function are documentation only.
+-- Parses fun(...: T): T ...; the parameters and results of the function are documentation only.
 local function function_of(r)
   must(r, word(r, "%b()"), "parameters")
   if take(r, ":") then
@@ -84,7 +84,7 @@ function union(r)
   return {kind = "union", of = all}
 end
 
---- The type in a text.
+--- Returns the type tree of a text.
 function signature.type(text)
   local r = {text = text, at = 1}
   local t = union(r)
@@ -92,7 +92,8 @@ function signature.type(text)
   return t
 end
 
---- Parameters of "(a: T, b?: U, ...: V): R": {name, optional, kind (the type as text), type}. The name of the last may be "...".
+--- Returns the parameters of "(a: T, b?: U, ...: V): R": {name, optional, kind (the type as text), type}. The last parameter may
+--- have the name "...".
 function signature.parameters(text)
   local r, found = {text = text, at = 1}, {}
   must(r, take(r, "("), "bracket")

@@ -4,14 +4,14 @@ local errors = require "nestwright.language.errors"
 
 local sizes = {}
 
---- Returns a whole number, or raises an error that names it.
+--- Returns the value as an integer, or raises an error that names it if it is not a whole number.
 function sizes.whole(what, value, name)
   local v = math.tointeger(value)
   if v then return v end
   errors.fail("invalid", nil, "%s: %s: expected a whole number, got %s", what, name, core.type_name(value))
 end
 
---- Values in the order of the schedule's sizes, from {M = 64}.
+--- Returns the values that are given by name, as in {M = 64}, in the order of the schedule's sizes.
 function sizes.of(what, s, given)
   local names, values, known = core.program_sizes(s), {}, {}
   given = errors.expect(what .. ": sizes", given or {}, "table")
@@ -28,7 +28,8 @@ function sizes.of(what, s, given)
   return values
 end
 
---- Values by name, only those of this schedule's sizes: {M = 64, N = 8} may serve several schedules.
+--- Returns those of the given values, by name, that belong to a size of this schedule, since {M = 64, N = 8} may be given for
+--- several schedules.
 function sizes.named(what, s, given)
   local own = {}
   for _, name in ipairs(core.program_sizes(s)) do own[name] = given[name] end

@@ -9,7 +9,7 @@ steps.stage_meta = stage_meta
 
 local made = setmetatable({}, {__mode = "k"}) -- schedule -> name -> stage
 
---- The stage of a schedule by name; always the same value.
+--- Returns the stage of a schedule with this name. The same call always returns the same object.
 function steps.stage(schedule, name)
   local of = made[schedule]
   if not of then
@@ -29,7 +29,7 @@ end
 
 local function is_list(value) return type(value) == "table" and getmetatable(value) == nil end
 
--- layout = function(k, j) return j // 32, k, j % 32 end, over the variables of the logical dimensions.
+-- Converts a layout such as function(k, j) return j // 32, k, j % 32 end, whose parameters are the logical dimensions.
 local function layout(name, f)
   if is_list(f) then return f end
   errors.expect(name, f, "function")
@@ -88,7 +88,7 @@ local function positional_of(p)
   return list
 end
 
--- The arguments from `first` on as a list: s:reorder(a, b, c) or s:reorder{a, b, c}.
+-- Returns the arguments from `first` to `last` as a list, for s:reorder(a, b, c) as well as for s:reorder{a, b, c}.
 local function rest(p, at, given, first, last)
   local none = first == last and given[first] == nil and p.params[at].optional
   for n = first, last do
@@ -104,7 +104,7 @@ local function is_list_param(p, at) return p.params[at].kind == "list" end
 
 local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
 
--- Checks that as many numbers follow the loops.
+-- Checks that the loops are followed by the same number of integers.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "int" then return end
@@ -137,7 +137,7 @@ local function unflatten(p, positional, given, count)
   return lists, n
 end
 
--- A hint on how to write a surplus positional argument as an option: {tail = "cut"}.
+-- Returns a hint that shows how to write a surplus positional argument as an option, such as {tail = "cut"}.
 local function as_option(p, value)
   local names = {}
   for _, param in ipairs(p.params) do
@@ -179,7 +179,7 @@ local function fill_options(p, args, options)
   end
 end
 
---- The arguments in the order of the row; omitted ones are nil.
+--- Returns the arguments in the order of the row; omitted arguments are nil.
 function steps.arguments(p, ...)
   local given, count = {...}, select("#", ...)
   local args, takes_options = {}, #positional_of(p) < #p.params
@@ -219,7 +219,7 @@ local function results_of(p)
   return ": " .. table.concat(parts, ", ")
 end
 
---- The signature of a primitive in the style of the other rows.
+--- Returns the signature of a primitive in the style of the other rows.
 function steps.signature(p)
   local parts, options, must = {"self: nw.schedule"}, {}, false
   local positional = positional_of(p)
@@ -246,7 +246,7 @@ end
 
 local function ends(sentence) return sentence:find "[.!?]$" and sentence or sentence .. "." end
 
---- The doc of a primitive, its parameters and example included.
+--- Returns the doc of a primitive, including its parameters and its example.
 function steps.doc(p)
   local out = {ends(p.doc or p.name)}
   for _, param in ipairs(p.params) do

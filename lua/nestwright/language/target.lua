@@ -1,5 +1,5 @@
---- Targets of schedules. A target is a machine record with everything derived from it: limits of programs, features of the CPU, the
---- code generator and the cost model.
+--- Targets of schedules. A target is a machine record together with everything that is derived from it: the limits of programs, the
+--- features of the CPU, the code generator and the cost model.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -10,16 +10,16 @@ local target = {}
 
 function target.is(value) return debug.getmetatable(value) == TARGET end
 
---- The target for a name, a file, a table, a record or nothing (this host); returns a target unchanged.
+--- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged.
 function target.of(what)
   if target.is(what) then return what end
   return core.target(machine.of(what))
 end
 
---- The record of a target. For the host as the system describes it, this is the record that also has costs.
+--- Returns the machine record of a target. For the host as the system describes it, this is the record that also has costs.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
---- A schedule of these outputs; the last argument may be {target = t}.
+--- Returns a schedule of these outputs; the last argument may be {target = t}.
 function target.schedule(first, ...)
   local outputs = table.pack(first, ...)
   local last, options = outputs[outputs.n], {}
@@ -33,7 +33,7 @@ function target.schedule(first, ...)
   return core.schedule(list, options.target ~= nil and target.of(options.target) or nil)
 end
 
---- Refuses to build for another target than the schedule's.
+--- Raises an error if the machine to build for is not the schedule's target.
 function target.check(s, what)
   if what == nil then return end
   local own, other = core.schedule_target(s), target.of(what)
@@ -59,7 +59,7 @@ function target.install(nw)
     end)
 
   core.classes.schedule.__fields.target = core.schedule_target
-  rows.field("schedule", "target", "nw.target", "The target it is made for.")
+  rows.field("schedule", "target", "nw.target", "The target that the schedule is made for.")
   TARGET.__fields.machine = target.machine
   rows.field("target", "machine", "nw.machine", "The record of the machine.")
   TARGET.__tostring = function(t) return ("target %s: %s"):format(t.name, target.machine(t).about) end

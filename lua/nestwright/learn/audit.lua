@@ -11,7 +11,7 @@ local written = require "nestwright.show.written"
 local audit = {}
 
 local QUARTER = 0.25
-local MOST = 2000 -- schedules
+local MOST = 2000 -- the largest number of schedules
 
 -- ---- options
 
@@ -24,7 +24,7 @@ end
 
 local TENSOR = core.classes.tensor
 
--- The outputs of a kernel, and a name for it.
+-- Returns the outputs of a kernel, and a name for it.
 local function kernel_of(kernel)
   if type(kernel) == "string" then
     return {require "nestwright.measure.workloads".make("audit", kernel)}, kernel
@@ -59,7 +59,7 @@ end
 
 -- ---- predictions
 
--- The predicted time of a schedule, or nil and the reason if the model has none.
+-- Returns the cost record of a schedule, or nil and the reason if the model cannot predict its time.
 local function price(s, o)
   local ok, c = pcall(s.cost, s, {machine = o.machine, threads = o.threads > 1 and o.threads or nil, conflicts = false,
     feed = "full"})
@@ -68,7 +68,8 @@ local function price(s, o)
   return nil, c.message
 end
 
--- The point {trace, measured, predicted, cost, schedule} of an entry, made at the first use; without a cost, the reason.
+-- Returns the point {trace, measured, predicted, cost, schedule} of an entry, which is made at the first use. If the entry has no
+-- prediction, the point has the reason instead.
 local function point_of(o, entry)
   local known = o.points[entry]
   if known then return known end
@@ -86,7 +87,7 @@ local function has_prediction(o, entry, n, most)
   return point_of(o, entry).cost ~= nil
 end
 
--- The points of the kept entries of a sample, in the order drawn, and those without a prediction.
+-- Returns the points of the kept entries of a sample, in the order in which they were drawn, and the points without a prediction.
 local function points_of(m, o)
   local out, unpriced = {}, {}
   for _, entry in ipairs((sample.kept(m))) do
@@ -98,7 +99,8 @@ local function points_of(m, o)
   return out, unpriced
 end
 
---- The quality of guesses, one row of the table. The guesses are seconds, or scores of which only the order counts.
+--- Returns the quality of guesses, which is one row of the table. The guesses are seconds, or scores of which only the order
+--- counts.
 function audit.figures(guess, truth, in_seconds)
   local g, t = statistics.lowest(guess, truth, QUARTER)
   return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),
@@ -113,7 +115,7 @@ local function column(points, name)
   return out
 end
 
--- Negated scores, so that they compare like times.
+-- Returns the quality of a learned model, whose scores are negated so that they compare like times.
 local function learned(points, model)
   local out = {}
   for n, score in ipairs(require "nestwright.learn.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
@@ -173,7 +175,7 @@ local function few(a, n)
   return whole("outliers", n, 1, #a.points)
 end
 
--- The error of a prediction as a factor, in either direction.
+-- Returns the logarithm of the factor between prediction and measurement; it is positive in both directions.
 local function miss(p) return math.abs(math.log(p.predicted / p.measured)) end
 
 function methods.outliers(a, n)
@@ -192,7 +194,7 @@ function methods.plot(a, options)
   return require "nestwright.plots.scatter".make(a, o.title)
 end
 
--- How well one half of the measuring rounds predicts the other: the best result that a prediction can reach.
+-- Returns how well one half of the measuring rounds predicts the other half, which is the best result that a prediction can reach.
 local function repeated(points)
   local a, b = {}, {}
   for n, p in ipairs(points) do
@@ -228,11 +230,12 @@ function audit.install(nw)
     "Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures "
     .. "them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each "
     .. "with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing "
-    .. "continues until there are `schedules` (200) others. kernel: the tensors computed, or one of "
+    .. "continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of "
     .. require "nestwright.measure.workloads".names .. ". file: keeps the measurements as JSON, also after an interrupt; the "
     .. "next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, "
     .. "tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - "
-    .. "measured| / measured, and how much longer than the best of all the best of the 1 or 5 schedules predicted fastest takes. "
+    .. "measured| / measured, and the loss: of the 1 or 5 schedules predicted fastest, how much slower the best is than the best "
+    .. "of all. "
     .. "Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of "
     .. "one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, "
     .. "unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst "

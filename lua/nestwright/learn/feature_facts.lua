@@ -1,17 +1,17 @@
---- The facts behind the rows of features.lua: sums over the statements of a lowered program, weighted by executions, and how each
---- access moves through memory.
+--- Computes the facts that the rows of features.lua are derived from: sums over the statements of a lowered program, weighted by
+--- executions, and how each access moves through memory.
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 local lowered = require "nestwright.cost.lowered"
 
 local facts = {}
 
-local PAGE = 4096 -- bytes: prefetchers stop at a page, and each page needs a TLB entry
+local PAGE = 4096 -- bytes of a page: prefetchers stop at its end, and it needs a TLB entry
 
 local function add(t, key, v) t[key] = (t[key] or 0) + v end
 local function ratio(a, b) return b > 0 and a / b or 0 end
 
---- Cycles of a body without the bodies inside it.
+--- Returns the cycles of a body without those of the bodies inside it.
 function facts.own_cycles(body)
   local own = body.cycles
   for _, kid in ipairs(body.kids) do own = own - kid.cycles end
@@ -62,7 +62,7 @@ local function totals_of(f)
   return t
 end
 
--- The smallest number of lanes that each temporary is stored by.
+-- Returns the number of lanes of the narrowest store to each temporary.
 local function narrowest_of(f)
   local out = {}
   for _, s in ipairs(f.program.statements) do
@@ -74,7 +74,7 @@ end
 
 -- ---- loops
 
--- Iterations, entries and conditions. Loops whose length a branch predictor can learn are counted as short.
+-- Counts iterations of loops, entries of loops and evaluated conditions of guards.
 local function loops_of(f)
   local t = {rounds = 0, entries = 0, guards = 0}
   for _, body in ipairs(f.program.bodies) do
@@ -96,7 +96,8 @@ end
 
 local function is_odd(lanes) return lanes & (lanes - 1) ~= 0 end
 
--- Properties of the statements of a body: only copies, vectors, masks, selects, odd numbers of lanes.
+-- Returns properties of the statements of a body: whether all are copies, and whether any uses vectors, masks, selections between
+-- values, or a number of lanes that is not a power of two.
 local function kinds_of(body)
   local k = {copies = true}
   for _, s in ipairs(body.statements) do
@@ -114,7 +115,7 @@ end
 local SPENT = {"all", "guarded", "tails", "scalar", "copies", "waiting", "trips", "short", "masked", "selects", "odd",
   "odd_updates"}
 
--- Cycles by the properties of the bodies that take them.
+-- Returns, for each property, the cycles of the bodies that have it.
 local function cycles_of(f)
   local t = {}
   for _, key in ipairs(SPENT) do t[key] = 0 end
@@ -138,7 +139,7 @@ local function cycles_of(f)
   return t
 end
 
--- The body with the most cycles, among those with statements.
+-- Returns the body with the most cycles, among the bodies with statements.
 local function hottest(f)
   local best
   for _, body in ipairs(f.program.bodies) do
@@ -150,7 +151,7 @@ local function hottest(f)
   return best or {body = f.program.bodies[1], own = 0}
 end
 
--- True if this pair of buffer and index is new.
+-- True if this pair of buffer and index has not been seen yet.
 local function is_new(seen, buffer, index)
   local of = seen[buffer] or {}
   seen[buffer] = of
@@ -159,7 +160,7 @@ local function is_new(seen, buffer, index)
   return true
 end
 
--- Elements of the hottest body that a loop accumulates in place, in vector registers.
+-- Returns how many vector registers hold the elements of the hottest body that its innermost loop accumulates in place.
 local function accumulators(f)
   local inner, n, seen = lowered.loops(f.hot.body, 1)[1], 0, {}
   for _, s in ipairs(f.hot.body.statements) do
@@ -172,7 +173,7 @@ end
 
 -- ---- memory
 
--- The stride of an access in bytes along the innermost loop that moves it, and that loop.
+-- Finds the innermost loop that changes the address of an access. Returns the stride along this loop in bytes, and the loop.
 local function moved(access, body, bytes)
   for _, loop in ipairs(lowered.loops(body, 64)) do
     local step = math.abs(lowered.stride(access, loop)) * bytes
@@ -181,14 +182,15 @@ local function moved(access, body, bytes)
   return 0
 end
 
--- Walks: how an access moves through memory, by the size of its stride.
+-- Returns the kind of walk of an access, that is, how it moves through memory, for a stride in bytes.
 local function walk_of(step, line)
   if step == 0 then return "still" end
   if step < 2 * line then return "next" end
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Misses of loads and stores by level and walk. Accesses with the same tensor, loop and direction are one.
+-- Returns the misses of loads and stores by cache level and kind of walk. Accesses with the same tensor and innermost loop that are
+-- all loads or all stores are counted together.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
@@ -216,8 +218,8 @@ local function misses_of(f)
   return out
 end
 
--- Pages and streams: the pages that all accesses of the hottest body touch in the n innermost loops around it, and the accesses
--- that move from line to line.
+-- Returns the pages that all accesses of the hottest body touch in the n innermost loops around it, the number of streams, that is,
+-- of accesses whose address changes in a loop, and the number of unaligned vectors.
 local function reach_of(f)
   local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
   local function note(a, body)
@@ -236,7 +238,7 @@ local function reach_of(f)
   return t
 end
 
--- Accesses to a new page over the whole run, if only the last page of each access were remembered.
+-- Returns how often, in a whole run, an access is to a page other than the page of its previous execution.
 local function page_changes(f)
   local n = 0
   local function note(a, body)
@@ -250,7 +252,7 @@ local function page_changes(f)
   return n
 end
 
--- The most touched buffers, each with its most frequent access.
+-- Returns the buffers, those with the most accessed elements first, each with its most frequent access.
 local function busiest(f)
   local at, list = {}, {}
   local function note(a, s)
@@ -291,7 +293,7 @@ end
 local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
   branches = true, latency = true}
 
--- The longest core term and the longest memory term.
+-- Returns the longest core term and the longest memory term.
 local function longest_of(c)
   local in_core, in_memory = 1, 0
   for _, term in ipairs(c.terms) do
@@ -311,7 +313,8 @@ local function machine_of(m)
   return fields[m]
 end
 
--- A lower bound of cycles for any schedule: the naive program's operations at full rate, or its arrays moved once.
+-- Returns a lower bound of the cycles of any schedule: the cycles to execute the naive program's operations at the full rate, or to
+-- move its arrays once, whichever is larger.
 local function least_cycles(f)
   local bytes, numbers = 0, 1
   for _, b in ipairs(f.c.buffers) do if b.where == "parameter" then bytes = bytes + b.bytes end end
@@ -321,10 +324,11 @@ local function least_cycles(f)
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
--- Operations of the naive program, or of the schedule if they depend on data.
+-- Returns the number of operations of the naive program, or that of the schedule if the former depends on data.
 local function work_of(s, c, sizes) return math.max(1, core.operation_count(s, 0, sizes) or c.flops) end
 
---- The facts of a schedule with its cost record. sizes: the values that the record was computed for, by name.
+--- Returns the facts of a schedule with its cost record. sizes: the values of the symbolic sizes for which the record was computed,
+--- by name.
 function facts.of(s, c, sizes, without)
   local f = {s = s, c = c, program = lowered.of(s, c, sizes), work = work_of(s, c, sizes or {}),
     machine = machine_of(c.machine), line = 64, level = by_level(c),

@@ -12,9 +12,9 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- schedules of the computation itself that the second held-out figure uses
-local OWN = 10 -- their weight, relative to an audit of another computation
-local FAR = 1.5 -- the largest error that counts, in powers of e beyond the usual error of its audit: the rest is chance
+local SAME = 64 -- schedules of the held-out computation that the model of the second held-out figure learns from
+local OWN = 10 -- the weight of an audit of the model's own computation, relative to an audit of another computation
+local FAR = 1.5 -- larger differences between an error and the usual error of its audit, in powers of e, are cut to this: chance
 
 local LEARNER = core.classes.learner
 
@@ -36,14 +36,15 @@ local function numbers_of(p)
   return p.features
 end
 
--- The seconds that a score starts from.
+-- Returns the seconds that a score starts from.
 local function expected(p)
   p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
   return p.expected
 end
 
--- What the trees learn, by objective. xgboost: its name for the objective. score: the start value of a prediction; label: the
--- target value of a point, given the best time and the usual error of its audit; weights: one per point, or one per group.
+-- What the trees learn, by objective. squares: there is one weight per point, not one per group. xgboost: XGBoost's name for the
+-- objective. trust: the factor of the start value of a score. label: the value that the trees learn for a point, from the best time
+-- and the usual error of its audit.
 local OBJECTIVES = {
   times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off
@@ -61,8 +62,8 @@ local function about_group(points)
   return {best = best, off = off}
 end
 
--- Rows of groups: {features, labels, groups, margins, weights}. A group is a list of points of one computation. All groups have the
--- same weight, whatever their size, except for one with a given weight.
+-- Returns the training data of groups: {features, labels, groups, margins, weights}. A group is a list of points of one
+-- computation. All groups have the same weight, whatever their size, except that groups.own has a larger weight.
 local function rows_of(groups, o)
   local out, objective = {features = {}, labels = {}, groups = {}, margins = {}, weights = {}}, OBJECTIVES[o.objective]
   for g, points in ipairs(groups) do
@@ -78,7 +79,7 @@ local function rows_of(groups, o)
   return out
 end
 
--- groups.own: the group of the computation itself, if there is one.
+-- Trains a model. groups.own: the group of the computation that the model is for, if there is one.
 local function fit(groups, o)
   local r = rows_of(groups, o)
   local model = core.learn(r.features, r.labels, r.groups,
@@ -93,7 +94,7 @@ local function scores(model, points)
   return core.learner_scores(model, list, margins)
 end
 
---- Scores of the points of an audit: higher is faster.
+--- Returns the scores of the points of an audit; a higher score means faster.
 function learn.scores(model, points) return scores(model, points) end
 
 -- ---- held-out figures
@@ -118,14 +119,14 @@ local function predicted_tau(points)
   return statistics.tau(guess, measured(points))
 end
 
--- Splits off n points, chosen by a seed, from the others.
+-- Chooses n points by a seed. Returns these points and the others.
 local function parted(points, n, seed)
   local order = rng.new(seed):shuffle(table.move(points, 1, #points, 1, {}))
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- The value of a model for a computation that it has not seen, or of which it has seen a few schedules. Audits of the same name and
--- other sizes count as the same computation.
+-- Returns how well a model ranks the schedules of a computation that it has not seen, or of which it has seen a few schedules.
+-- Audits with the same name are treated as the same computation, even if their sizes differ.
 local function held_out(groups, names, at, o)
   local others = {}
   for g, points in ipairs(groups) do if names[g] ~= names[at] then others[#others + 1] = points end end
@@ -155,12 +156,12 @@ local function options_of(given)
   errors.options("train", named, OPTIONS)
   o.objective = named.objective == nil and "times" or named.objective
   if not OBJECTIVES[o.objective] then
-    errors.fail("invalid", nil, "train: objective is 'times' or 'pairs', not %s", tostring(o.objective))
+    errors.fail("invalid", nil, "train: objective must be 'times' or 'pairs', not %s", tostring(o.objective))
   end
   for key, usual in pairs(USUAL[o.objective]) do o[key] = named[key] ~= nil and named[key] or usual end
   for _, key in ipairs {"columns", "sample", "rate"} do
     if type(o[key]) ~= "number" or not (o[key] > 0 and o[key] <= 1) then
-      errors.fail("range", nil, "train: %s: expected a number above 0, at most 1, got %s", key, tostring(o[key]))
+      errors.fail("range", nil, "train: %s: expected a number above 0 and at most 1, got %s", key, tostring(o[key]))
     end
   end
   o.held_out, o.own = named.held_out ~= false, named.own
@@ -173,7 +174,7 @@ local function check_audit(n, a)
     "train: argument %d is not an audit", n)
 end
 
--- The audit of the model's own computation, which is one of the audits.
+-- Returns the points of the audit of the model's own computation, which must be one of the given audits.
 local function own_of(given, own)
   if own == nil then return nil end
   for _, a in ipairs(given) do if a == own then return a.points end end
@@ -199,7 +200,8 @@ end
 
 -- ---- files
 
--- FNV-1a, 64 bits, detects damaged files. It does not protect against forged files, so the trees are checked too.
+-- Returns the FNV-1a hash (64 bits) of a text, which detects damaged files. It does not protect against forged files, so the trees
+-- are checked too.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -219,7 +221,7 @@ local function are_all(list, kind)
   return true
 end
 
--- Checks held-out figures: {kernel, schedules, analytic, ...}, as held_out makes them.
+-- True if the value is a row of held-out figures as held_out makes it: {kernel, schedules, analytic, ...}.
 local function is_row(row)
   if type(row) ~= "table" or type(row.kernel) ~= "string" or math.type(row.schedules) ~= "integer" then return false end
   for key, v in pairs(row) do if key ~= "kernel" and type(v) ~= "number" then return false end end
@@ -235,7 +237,7 @@ local function is_saved(m)
   return m.sum == sum_of(m.trees)
 end
 
--- The features of this library must be those that the model was trained on.
+-- Raises an error if the features of this library are not those that the model was trained on.
 local function check_features(m, path)
   local own = features.names()
   for n = 1, math.max(#own, #m.features) do
@@ -298,7 +300,7 @@ function learn.check(what, value)
     core.type_name(value))
 end
 
--- As in audits: no feature distinguishes conflict misses, and it is faster without.
+-- Returns the cost of a schedule as in audits: without conflict misses, which no feature distinguishes, because this is faster.
 local function quick_cost(what, s, o)
   return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false,
     feed = "full"}
@@ -312,7 +314,7 @@ local function predict(model, s, options)
   return core.learner_scores(model, {values}, {margin_of(features.expected(values, c.seconds), about[model].objective)})[1]
 end
 
---- A time without a unit from a score: twice the time is twice the value.
+--- Returns a relative time for a score: a schedule that takes twice the time has twice the value.
 function learn.relative(model, score)
   local known = about[model]
   return math.exp(-score / OBJECTIVES[known and known.objective or "pairs"].trust)
@@ -330,15 +332,15 @@ function learn.install(nw)
   define("train", "(audits: table): nw.learner",
     "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, "
     .. "one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the "
-    .. "predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these. It prints "
-    .. "Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and "
-    .. "of a model that also saw 64 of its schedules, measured on the rest. objective = 'times' (reg:squarederror): the trees "
-    .. "learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they "
-    .. "learn the order of speeds relative to the best of the audit. docs/cost.md compares the two. own: the audit of the "
-    .. "computation that the model is for; it has ten times the weight of another. rounds (120; 60 for pairs), depth (4; 3), "
-    .. "rate (0.08), forest (trees per round, averaged: 4; 1), least (minimum weight of a leaf: 5; 1), columns (0.3; 0.5) and "
-    .. "sample (0.8): shares of features and rows that each tree sees; seed; held_out = false skips the figures of held-out "
-    .. "audits.", train)
+    .. "predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these predictions. The "
+    .. "model prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits "
+    .. "only; and of a model that also learned from 64 schedules of the held-out audit, evaluated on its remaining schedules. "
+    .. "objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they "
+    .. "learn the order of speeds relative to the best of the audit. docs/cost.md compares the two objectives. own: the audit of "
+    .. "the computation that the model is for; it has ten times the weight of another audit. Parameters of the training, with "
+    .. "their defaults for times and, if different, for pairs: rounds (120; 60), depth (4; 3), rate (0.08), forest (4; 1: trees "
+    .. "per round, which are averaged), least (5; 1: minimum weight of a leaf), columns (0.3; 0.5) and sample (0.8) (the shares of "
+    .. "features and rows that each tree sees) and seed. held_out = false skips the figures of held-out audits.", train)
 
   define("load", "(path: string): nw.learner", "Reads a model that model:save wrote. A model with other features than this "
     .. "version's is refused.", load_model)
@@ -360,11 +362,12 @@ function learn.install(nw)
   method("predict", "(self: nw.learner, s: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, "
     .. "threads?: integer}): number",
     "A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a "
-    .. "time. The schedule is priced and compiled, not run.", predict)
+    .. "time. The schedule is priced and compiled, but not run.", predict)
 
   method("held_out", "(self: nw.learner): table[]",
-    "Kendall's tau by audit: kernel, schedules, analytic (the cost model), transfer (learned from the others), with_64 and "
-    .. "analytic_64 (64 of its schedules seen, on the rest).", function(model)
+    "Kendall's tau of each held-out audit: kernel, schedules, analytic (of the cost model), transfer (of a model that learned from "
+    .. "the other audits), with_64 (of a model that also learned from 64 schedules of this audit, on its remaining schedules) and "
+    .. "analytic_64 (of the cost model, on these remaining schedules).", function(model)
       return about[learn.check("held_out", model)].held_out
     end)
 end

@@ -8,11 +8,11 @@ local times = require "nestwright.measure.times"
 
 local sample = {}
 
-sample.SLOWEST = 20 -- times as slow as the best: slower schedules are not part of a sample
-local ROUNDS = 7 -- measurements of each schedule, in turn
+sample.SLOWEST = 20 -- schedules that take more than this many times the best time are not part of a sample
+local ROUNDS = 7 -- the number of times that each schedule is measured; a round measures all schedules in turn
 local SAVED = 5 -- seconds between two writes of the file
-local MOST_DRAWN = 40 -- the largest number of drawn schedules per kept one
-local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- limits of a first run in seconds
+local MOST_DRAWN = 40 -- the largest number of drawn schedules per requested schedule
+local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- the smallest and the largest time limit of a first run, in seconds
 local CLOSE = {rtol = 1e-4, atol = 1e-4}
 
 -- ---- files
@@ -24,7 +24,7 @@ local function text_of(m)
   return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
 end
 
---- Writes a sample; the file is complete at any moment. quick: does not wait until it is on the disk.
+--- Writes a sample; the file is complete at any moment. quick: does not wait until the file is on the disk.
 function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
 
 local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
@@ -48,7 +48,7 @@ local function is_sample(m)
   return true
 end
 
---- Reads a sample.
+--- Reads a sample from a file.
 function sample.load(path)
   local ok, m = pcall(json.decode, core.read_file("audit", path))
   if not ok or not is_sample(m) then
@@ -62,7 +62,7 @@ end
 
 local function naive(outputs) return core.schedule(outputs) end
 
---- True if the sample belongs to this computation.
+--- Returns the sample, or raises an error if it is not of this computation.
 function sample.check(m, outputs)
   if m.computation == core.schedule_print(naive(outputs), 0) then return m end
   errors.fail("invalid", "name another file", "audit: the sample in the file is of another computation: %s",
@@ -75,7 +75,7 @@ function sample.best(m)
   return best
 end
 
---- The entries within `times` of the best, and the number of the others.
+--- Returns the entries that take at most SLOWEST times the best time, and the number of other entries.
 function sample.kept(m)
   local most, kept = sample.SLOWEST * sample.best(m), {}
   for _, entry in ipairs(m.entries) do
@@ -90,8 +90,8 @@ local function are_measured(m)
   return true
 end
 
--- True if there are enough entries. o.counts, if given, decides whether an entry counts; it is called only when all might be
--- enough.
+-- True if there are enough entries. If o.counts is given, it decides whether an entry counts; it is called only if there would be
+-- enough entries if all counted.
 local function enough(m, o)
   local kept, n = sample.kept(m), 0
   if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
@@ -101,7 +101,7 @@ end
 
 local function is_complete(m, o) return are_measured(m) and enough(m, o) end
 
---- The schedule of an entry; every step is judged again.
+--- Returns the schedule of an entry; every step is judged again.
 function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
 
 -- ---- measuring
@@ -111,7 +111,7 @@ local function new(o)
     threads = o.threads, machine = times.machine(), rounds = ROUNDS, entries = {}}
 end
 
--- The arguments, and the results of the naive program on them.
+-- Makes the arguments of runs, and computes the results of the naive program for them.
 local function prepare(run)
   local s = naive(run.o.outputs)
   run.arguments = require "nestwright.inside".sized_arrays(s, {})
@@ -120,7 +120,7 @@ local function prepare(run)
   s:build {threads = 1}(table.unpack(run.want))
 end
 
--- Wrong code is the worst possible bug, so it ends the sample.
+-- Raises an error, which ends the sample, if the results are wrong, because wrong code is the worst possible bug.
 local function check_results(run, entry)
   local first = #run.arguments - run.results + 1
   for n = first, #run.arguments do
@@ -135,7 +135,7 @@ local function clear_results(run)
   for n = #run.arguments - run.results + 1, #run.arguments do run.arguments[n]:fill(-1) end
 end
 
--- The result of f, or nothing if it is refused for a reason that the entry keeps.
+-- Returns the result of f. If f is refused, stores the reason in the entry and returns nothing.
 local function attempt(entry, f, ...)
   local ok, value = pcall(f, ...)
   if ok then return value end
@@ -147,7 +147,7 @@ local function build(run, entry, s)
   return attempt(entry, s.build, s, {threads = run.o.threads, cache = false})
 end
 
--- The first run: checks the results and whether the schedule is fast enough. Its kernel is kept if so.
+-- Runs a schedule for the first time. Checks its results, and keeps its kernel if it is fast enough.
 local function try(run, entry, s)
   local kernel = build(run, entry, s)
   if not kernel then return nil end
@@ -168,7 +168,7 @@ local function save_now_and_then(run)
   end
 end
 
--- Draws until there are enough entries; those of a file come first, in the order in which they were drawn.
+-- Draws schedules until there are enough entries. The entries of a file come first, in the order in which they were drawn.
 local function gather(run)
   local from = run.sampler
   while not enough(run.m, run.o) and run.at < MOST_DRAWN * run.o.schedules do
@@ -184,7 +184,7 @@ local function gather(run)
   end
 end
 
--- Rebuilds the programs of the file that are not fully measured.
+-- Rebuilds the schedules of the file that are not fully measured.
 local function take_up(run)
   for _, entry in ipairs(run.m.entries) do
     local s = run.sampler:next()
@@ -197,7 +197,8 @@ local function take_up(run)
   end
 end
 
--- Records the least time, and that of every other round, from which the noise of measurements is estimated.
+-- Records the least time of all rounds, and the least times of the even and of the odd rounds, which show the noise of
+-- measurements.
 local function measure_once(run, entry)
   local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
   if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end
@@ -206,14 +207,15 @@ local function measure_once(run, entry)
   entry.rounds = entry.rounds + 1
 end
 
--- Entries that seemed too slow may count if the best is slower than its first run said.
+-- True if an entry has a kernel; makes one if needed. An entry that seemed too slow may count later, if the best schedule turns out
+-- to be slower than in its first run.
 local function has_kernel(run, entry)
   run.kernel[entry] = run.kernel[entry] or build(run, entry, sample.schedule(entry, run.o.outputs))
-  if not run.kernel[entry] then entry.seconds = nil end -- it is now refused
+  if not run.kernel[entry] then entry.seconds = nil end -- the schedule is now refused
   return run.kernel[entry] ~= nil
 end
 
--- Measures round by round, in turn; skips entries that turn out to be too slow.
+-- Measures all entries in turn, round by round; skips entries that turn out to be too slow.
 local function measure(run)
   for round = 1, ROUNDS do
     local kept = sample.kept(run.m)
@@ -230,14 +232,14 @@ end
 
 local function run_all(run)
   take_up(run)
-  repeat -- the best may have become faster, which makes others too slow
+  repeat -- the best time may have become smaller, which makes other entries too slow
     local before = run.at
     gather(run)
     measure(run)
   until is_complete(run.m, run.o) or run.at == before and are_measured(run.m)
 end
 
--- Keeps the measurements in any case.
+-- Writes the measurements to the file, also after an error.
 local function finish(run, problem)
   core.tell_progress()
   local stopped = errors.is_error(problem) and problem.code == "interrupt"
@@ -250,8 +252,9 @@ local function finish(run, problem)
   if problem then error(problem, 0) end
 end
 
---- o: outputs, name, schedules, seed, threads, file, counts. Returns a sample with at least `schedules` entries within SLOWEST of
---- the best, if there are so many; with counts(entry), entries for which it is true.
+--- Returns a sample with at least `schedules` entries that take at most SLOWEST times the best time, if there are so many. If
+--- counts is given, only entries for which counts(entry) is true are counted. o: outputs, name, schedules, seed, threads, file,
+--- counts.
 function sample.measure(nw, o)
   local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
   if is_complete(m, o) then return m end

@@ -1,5 +1,5 @@
 --- Draws random legal schedules of a computation: the usual steps, in random order and with random numbers. The judge decides on
---- each step; refused ones are skipped.
+--- each step; steps that it refuses are skipped.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rng = require "nestwright.measure.rng"
@@ -7,7 +7,7 @@ local rng = require "nestwright.measure.rng"
 local sampler = {}
 sampler.__index = sampler
 
--- Some divide usual sizes, some do not.
+-- Some of these factors divide usual sizes, some do not.
 local FACTORS = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 16, 24, 32, 32, 48, 64, 64, 100, 128, 256}
 local SMALL = {2, 3, 4, 4, 5, 6, 8, 8, 12, 16}
 local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- iterations of loops that become vectors
@@ -18,7 +18,7 @@ local TRIES = 60 -- programs drawn before giving up on finding a new one
 
 -- ---- one schedule in progress: {r, s}
 
--- Takes a step if it is legal; returns its results, or nothing.
+-- Applies a step if it is legal, and returns its results; otherwise returns nothing.
 local function offer(d, name, ...)
   local results = table.pack(pcall(d.s[name], d.s, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
@@ -32,20 +32,20 @@ local function names_of(list)
   return out
 end
 
--- The row of the nest of this kind and name.
+-- Returns the row of the loop nest with this kind and name.
 local function node_of(d, kind, name)
   for _, node in ipairs(core.outline(d.s)) do
     if node.kind == kind and node.name == name then return node end
   end
 end
 
--- The iterations of a loop, if constant.
+-- Returns the number of iterations of a loop, if it is constant.
 local function extent_of(d, loop)
   local node = node_of(d, "loop", loop)
   return node and node.extent
 end
 
--- The loops of a stage that contain no other stage, outermost first.
+-- Returns the loops of a stage that contain no other stage, outermost first.
 local function own_loops(d, stage)
   local others = {}
   for _, other in ipairs(names_of(d.s:stages())) do
@@ -60,13 +60,13 @@ local function own_loops(d, stage)
   return own
 end
 
--- The last axis of a stage that is not a reduction; it is usually contiguous in memory.
+-- Returns the last axis of a stage that is not a reduce axis; it is usually contiguous in memory.
 local function last_axis(d, stage)
   local node = node_of(d, "stage", stage)
   return node and node.axis
 end
 
--- True if this loop is a part of that axis. Parts are named after their origin.
+-- True if this loop is a part of this axis. The names of parts begin with the name of the loop that was split.
 local function is_part(loop, axis)
   if not axis or loop:sub(1, #axis) ~= axis then return false end
   return #loop == #axis or loop:sub(#axis + 1, #axis + 1):find "[_.]" ~= nil
@@ -84,7 +84,7 @@ end
 
 -- ---- splitting and order of loops
 
--- The parts of a loop, outermost first: {outer, inner}, or the loop alone.
+-- Splits a loop, perhaps more than once, and returns its parts, outermost first; or returns only the loop.
 local function parted(d, loop, factors)
   local extent = extent_of(d, loop)
   if not extent or extent < 4 or d.r:chance(0.3) then return {loop} end
@@ -97,7 +97,8 @@ local function parted(d, loop, factors)
   return again
 end
 
--- Outer parts come first, in any order; then inner ones, usually with that of the last axis last.
+-- Returns an order of the parts: outer parts first, in any order, and then inner parts, usually with that of the last axis at the
+-- end.
 local function order_of(d, parts, axis)
   local outer, inner, last = {}, {}, nil
   for _, list in ipairs(parts) do
@@ -142,7 +143,7 @@ local function vectorize(d, stage, own)
   end
 end
 
--- From the inside out, while the number of copies stays small.
+-- Unrolls loops from the inside out, while the number of copies stays small.
 local function unroll(d, stage)
   local own, copies = own_loops(d, stage), 1
   for n = #own, 1, -1 do
@@ -177,7 +178,7 @@ local function block(d, stage)
   return made.name
 end
 
--- Panels of the last index, as in packed copies of matrices.
+-- Returns a layout in panels of the last index, as in packed copies of matrices.
 local function panels(rank, width)
   if rank == 1 then return nil end
   if rank == 2 then return function(a, b) return b // width, a, b % width end end
@@ -259,12 +260,12 @@ local function draw(self)
   return d.s
 end
 
---- Draws schedules of these outputs: the same ones, in the same order, for the same seed.
+--- Returns a sampler of schedules of these outputs. The same seed gives the same schedules, in the same order.
 function sampler.new(outputs, seed)
   return setmetatable({outputs = outputs, r = rng.new(seed), seen = {}, drawn = 0}, sampler)
 end
 
---- The next schedule whose program is new, or nil if there seems to be no other.
+--- Returns the next schedule whose program has not been drawn before, or nil if there seems to be no other.
 function sampler:next()
   for _ = 1, TRIES do
     local s = draw(self)

@@ -1,18 +1,18 @@
---- Checks the trees of a learned model, in XGBoost's JSON. XGBoost does not check indices: an index outside of a tree is followed
---- when the model is used. So everything that it follows is checked before it reads a text from a file.
+--- Checks the trees of a learned model, which are in XGBoost's JSON. XGBoost does not check indices: it would follow an index
+--- outside of a tree when the model is used. So all indices are checked here before XGBoost reads a text from a file.
 local json = require "nestwright.show.json"
 
 local trees = {}
 
 local MOST_BYTES = 256 << 20
-local NOWHERE, NOBODY = -1, 2147483647 -- no child; no parent, or the split index of a removed node
+local NOWHERE, NOBODY = -1, 2147483647 -- NOWHERE: no child. NOBODY: no parent, or the split index of a removed node
 
 -- ---- pieces
 
 local function wrong(...) error({why = (...):format(select(2, ...))}, 0) end
 local function check(holds, ...) if not holds then wrong(...) end end
 
--- An object with exactly these fields; the function of each field checks its value.
+-- Checks that a value is an object with exactly these fields; the function of each field checks its value.
 local function object(name, value, fields)
   check(type(value) == "table", "%s is missing", name)
   for key in pairs(value) do check(fields[key], "%s has '%s', which this library does not know", name, tostring(key)) end
@@ -39,7 +39,7 @@ local function counted(least, most)
 end
 local function exactly(n) return counted(n, n) end
 
--- A list of n numbers of this math.type; XGBoost does not accept an integer for a float.
+-- Returns a check for a list of n numbers of this math.type, because XGBoost does not accept an integer for a float.
 local function list(n, kind)
   return function(name, value)
     check(type(value) == "table" and #value == n, "%s does not have %d entries", name, n)
@@ -56,7 +56,8 @@ end
 
 -- ---- a tree
 
--- Walks from the root: every node is reached once, and a split node has two children and a feature. Returns the number of nodes.
+-- Walks from the root and checks that no node is reached twice, and that a split node has two children and a feature. Returns the
+-- number of nodes.
 local function walk(name, t, n, features)
   local met, waiting, count = {}, {0}, 0
   while #waiting > 0 do
@@ -75,7 +76,7 @@ local function walk(name, t, n, features)
   return count
 end
 
--- Children are inside of the tree when they are looked up, so `walk` may look up their parents.
+-- Checks one tree. `walk` looks up a child only after it has checked that the child is inside of the tree.
 local function tree(name, t, id, features)
   check(type(t) == "table" and type(t.tree_param) == "table", "%s is missing", name)
   counted(1, 1 << 24)(name .. ".num_nodes", t.tree_param.num_nodes)
@@ -130,7 +131,8 @@ local function learner(features, objective)
   end
 end
 
---- Returns nil if the text is a model with this number of features for this objective of XGBoost, else what is wrong with it.
+--- Returns nil if the text is a model with this number of features for this objective of XGBoost; otherwise, what is wrong with the
+--- text.
 function trees.problem(text, features, objective)
   if #text > MOST_BYTES then return ("it has more than %d MB"):format(MOST_BYTES >> 20) end
   if text:sub(1, 2) ~= '{"' then return "it is not JSON" end -- XGBoost would read another format
