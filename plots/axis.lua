@@ -5,7 +5,7 @@ local axis = {}
 
 local LEAST, MOST = 1e-306, 1e306 -- the range of numbers that gnuplot can compute with
 
--- 1, 2 or 5 times a power of ten, such that at most `most` steps cover the range.
+-- Returns a step of 1, 2 or 5 times a power of ten, such that at most `most` steps cover the range.
 local function step_of(range, most)
   local power = 10 ^ math.floor(math.log(range / most, 10))
   for _, times in ipairs {1, 2, 5} do
@@ -20,7 +20,8 @@ local function linear(lo, hi, most)
   return out
 end
 
--- Powers of ten; for less than two decades also twice and five times each, for many decades every second or third.
+-- Returns the powers of ten in the range. For less than two decades, it also returns two and five times each power; for many
+-- decades, only every second or third power.
 local function powers(lo, hi)
   local from, to, out = math.floor(math.log(lo, 10) + 1e-9), math.ceil(math.log(hi, 10) - 1e-9), {}
   local stride, times = (to - from + 7) // 8, math.log(hi / lo, 10) < 2 and {1, 2, 5} or {1}
@@ -33,13 +34,14 @@ local function powers(lo, hi)
   return out
 end
 
---- The values from lo to hi that have ticks.
+--- Returns the values from lo to hi that have ticks.
 function axis.values(lo, hi, log, most)
   if log then return powers(lo, hi) end
   return linear(lo, hi, most or 6)
 end
 
---- Commands for axis "x", "y" or "cb" from lo to hi. write(v): the label of a tick, which gnuplot would treat as a format.
+--- Returns the commands for axis "x", "y" or "cb" from lo to hi. write(v): the label of a tick. gnuplot treats labels as formats,
+--- so % is escaped.
 function axis.commands(which, lo, hi, log, write, most)
   lo, hi = math.max(lo, log and LEAST or -MOST), math.min(hi, MOST)
   local tics = {}

@@ -1,12 +1,12 @@
 --- Draws the bars of a lane as boxes. A run of bars that are too narrow to distinguish becomes columns a few pixels wide. Each
 --- column is filled up to the busy share of its time, with one kind above the other, so the drawn busy time equals the recorded
---- one.
+--- busy time.
 local bars = {}
 
-local NARROW, NEAR = 3, 2 -- pixels: width of a bar, and distance of two bars
+local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near
 local STEPS = 24 -- steps of a column's height, so that nearly equal neighbours can be merged
 
--- Runs of narrow bars that are close to each other, and all other bars alone: {from, to, row, bars}.
+-- Returns runs of narrow bars that are close to each other, and each other bar as a run of its own: {from, to, row, bars}.
 local function runs_of(list, pixel)
   local out, last = {}, {}
   for _, bar in ipairs(list) do
@@ -22,7 +22,7 @@ local function runs_of(list, pixel)
   return out
 end
 
--- The busy time of each kind in each column: columns[n][kind].
+-- Returns the busy time of each kind in each column: columns[n][kind].
 local function busy_of(run, n, width)
   local columns = {}
   for k = 1, n do columns[k] = {} end
@@ -38,7 +38,7 @@ local function busy_of(run, n, width)
   return columns
 end
 
--- The height of each kind, in steps. The sum is rounded, and a kind with any time is visible.
+-- Returns the height of each kind in a column, in steps. The sum is rounded, and a kind with any time is visible.
 local function tops_of(busy, kinds, width)
   local tops, sum, top = {}, 0, 0
   for n, kind in ipairs(kinds) do
@@ -76,9 +76,9 @@ local function add_columns(run, kinds, least, out)
   add_column(run, begins, run.to, now, kinds, out)
 end
 
---- The boxes of bars in the order of their start: {from, to, row, kind, low and high (in parts of the row's height), bar (if it is
---- a single bar)}. kinds: {name}, from the lowest to the highest; pixel: its duration; column: the duration of the narrowest
---- column.
+--- Returns the boxes of bars, in the order of their start: {from, to, row, kind, low and high (as fractions of the row's height),
+--- bar (if the box is a single bar)}. kinds: a list of names, from the lowest kind to the highest; pixel: the duration of a pixel;
+--- column: the duration of the narrowest column.
 function bars.boxes(list, kinds, pixel, column)
   local out = {}
   for _, run in ipairs(runs_of(list, pixel)) do
@@ -86,7 +86,7 @@ function bars.boxes(list, kinds, pixel, column)
     if alone then
       out[#out + 1] = {from = run.from, to = run.to, row = run.row, kind = alone.kind or "", low = 0, high = 1, bar = alone}
     else
-      run.to = math.max(run.to, run.from + pixel) -- narrower would be invisible
+      run.to = math.max(run.to, run.from + pixel) -- a narrower box would be invisible
       add_columns(run, kinds, column, out)
     end
   end

@@ -8,9 +8,9 @@ local brackets = {}
 
 local colour = figure.colour
 
-local WIDTH, NARROW = 860, 1.5 -- pixels of the picture, and of a bracket; narrower ones are not distinguishable
+local WIDTH, NARROW = 860, 1.5 -- pixels: the width of the picture, and of the narrowest brackets that are distinguishable
 
--- Iterations by loop: {name, depth, rounds, width (of all of them, in accesses)}.
+-- Returns the iterations by loop: {name, depth, rounds (its iterations), width (of all its iterations, in accesses)}.
 local function rounds_by_loop(iterations)
   local rows, at = {}, {}
   for _, r in ipairs(iterations) do
@@ -29,7 +29,7 @@ local function told_apart(row, most, time)
   return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
 end
 
--- The loops around the most accesses, outermost first: the main nest.
+-- Returns the main nest, that is, the loops around the most accesses, outermost first.
 local function main_nest(s, walk)
   local best, most = {}, -1
   for _, site in ipairs(core.sweeps(s, walk)) do
@@ -40,7 +40,7 @@ local function main_nest(s, walk)
   return best
 end
 
--- Rows that name the loops of the main nest without brackets; they are below the loops around them.
+-- Returns rows with words for the loops of the main nest that have no brackets. A row is below the rows of the loops around it.
 local function wordy_rows(s, run, rows)
   local drawn, out, depth = {}, {}, -1
   for _, row in ipairs(rows) do drawn[row.name] = row end
@@ -54,8 +54,9 @@ local function wordy_rows(s, run, rows)
   return out
 end
 
---- The loops of a run that get a row, outermost first: {name, depth, rounds} or, without brackets, words. most: brackets per loop;
---- time: the width of the picture in accesses; alone: there is no other run beside it.
+--- Returns the loops of a run that get a row, outermost first: {name, depth, rounds (the iterations to draw), words (instead of
+--- brackets)}. most: the largest number of brackets of a loop; time: the width of the picture in accesses; alone: there is no other
+--- run beside this one.
 function brackets.of(s, run, most, time, alone)
   local out = {}
   for _, row in ipairs(rounds_by_loop(run.iterations)) do if told_apart(row, most, time) then out[#out + 1] = row end end
@@ -70,7 +71,7 @@ function brackets.of(s, run, most, time, alone)
   return out
 end
 
--- A few iterations are boxes, shaded alternately and numbered if there is room.
+-- Draws iterations, if there are few, as boxes, which are shaded alternately and numbered if there is room.
 local function box_commands(out, row, y, time)
   for k, r in ipairs(row.rounds) do
     out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
@@ -81,7 +82,7 @@ local function box_commands(out, row, y, time)
   end
 end
 
--- Many iterations are outlines, which need a tenth of the space in a file.
+-- Draws iterations, if there are many, as outlines, which need a tenth of the space in a file.
 local function outlines(row, y)
   local lines = {}
   for _, r in ipairs(row.rounds) do
@@ -94,7 +95,8 @@ end
 
 local SHADED = 40
 
---- Rows of loops in a rectangle. room: for this many rows; label: a command that names the group, or nil.
+--- Draws rows of loops in a rectangle. room: the number of rows that the rectangle has room for; label: a command that draws the
+--- name of the group, or nil.
 function brackets.panel(f, rect, rows, time, room, label)
   local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room),
     label}

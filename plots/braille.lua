@@ -1,5 +1,5 @@
---- Pictures in braille: lines, marks and fillings as dots, two by four per character, with words as text. The dots come from a
---- bitmap that is drawn without words; the words and their positions come from the same picture as SVG.
+--- Pictures in braille. Lines, marks and fillings are dots, two by four per character; words are text. The dots come from a bitmap
+--- that is drawn without words; the words and their positions come from the same picture as SVG.
 local characters = require "nestwright.plots.characters"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -9,13 +9,13 @@ local written = require "nestwright.show.written"
 local braille = {}
 
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
-local SPECK = 14 -- drawn pixels of a grey dot alone: fewer are remains of a letter
-local BELOW = 6 -- pixels below the panels, for ticks
+local SPECK = 14 -- an isolated grey dot with fewer drawn pixels is the remains of a letter
+local BELOW = 6 -- pixels that are kept below the panels, for ticks
 local PRINT = 9 -- font size of small print
-local WIDEST, NARROWEST = 120, 40 -- columns
+local WIDEST, NARROWEST = 120, 40 -- the largest and the smallest number of columns
 
 local GLYPHS = {[0] = "·", "+", "×", "*", "□", "■", "○", "●", "△", "▲", "▽", "▼", "◇", "◆", "⬠", "⬟"}
-local FEW = 40 -- marks of one kind that are drawn as glyphs; more are dots
+local FEW = 40 -- up to this many marks of one kind are drawn as glyphs, more as dots
 
 -- ---- words and marks, from SVG
 
@@ -58,7 +58,8 @@ end
 
 local START = {start = 0, middle = 0.5, ["end"] = 1}
 
--- The position of words that should be at `from`: there, or one column beside if other words are in the way; nil: none.
+-- Returns a free position for words that should be at `from`: this position or, if other words are in the way, one column beside
+-- it. Returns nil if none of these is free.
 local function room_for(line, from, n, columns)
   for _, shift in ipairs {0, 1, -1} do
     local free = from + shift >= 0 and from + shift + n <= columns
@@ -107,7 +108,7 @@ end
 
 -- ---- around the panels
 
--- Vertical words go to the left, one word per line.
+-- Returns the width of the gutter at the left, into which vertical words are written, one word per line.
 local function gutter_of(texts)
   local width = 0
   for _, t in ipairs(texts) do
@@ -136,7 +137,7 @@ local function write_gutter(gutter, texts)
   end
 end
 
--- Fills pieces (text, width) into lines.
+-- Arranges pieces (text, width) in lines.
 local function filled(pieces, columns, gap)
   local lines, line, width = {}, {}, 0
   for _, p in ipairs(pieces) do
@@ -149,7 +150,7 @@ local function filled(pieces, columns, gap)
   return lines
 end
 
--- The mark before words of the key.
+-- Returns the mark that belongs to words of the key.
 local function mark_of(t, marks)
   for _, m in ipairs(marks) do
     local behind = t.x - m.x
@@ -157,7 +158,7 @@ local function mark_of(t, marks)
   end
 end
 
--- Groups words by place: the title, the panels and their axes, the key below them, small print.
+-- Groups words by place: the title, the panels with their axes, the key below them, and the small print.
 local function sorted(texts, marks, from, to)
   local title, panels, key, print, below = {}, {}, {}, {}, {}
   for _, m in ipairs(marks) do if m.y > to then below[#below + 1] = m end end
@@ -172,14 +173,14 @@ local function sorted(texts, marks, from, to)
   return title, panels, key, table.concat(print, " ")
 end
 
--- mark(m): the text of a mark.
+-- Returns the key as lines. mark(m) is the text of a mark.
 local function key_lines(key, columns, mark)
   local pieces = {}
   for n, e in ipairs(key) do pieces[n] = {text = mark(e.mark) .. " " .. e.text, width = utf8.len(e.text) + 2} end
   return filled(pieces, columns, "   ")
 end
 
---- Fills words into lines; lines of the text stay separate.
+--- Wraps a text between words; lines of the text stay separate.
 function braille.wrapped(text, columns)
   local out = {}
   for line in text:gmatch "[^\n]*" do
@@ -208,13 +209,13 @@ local function alone(dots, x, y)
   return true
 end
 
--- Clears what is below the panels.
+-- Clears the dots below the panels.
 local function cut(dots, to)
   for y in pairs(dots) do if y > (to + BELOW) * 4 // HEIGHT then dots[y] = nil end end
   return dots
 end
 
--- Words are drawn too small to read and leave specks at their anchors and beside axes; this clears them.
+-- Clears the specks that words, which are drawn too small to read, leave at their anchors and beside axes.
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
     local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3
@@ -239,7 +240,7 @@ local function dots_at(p, columns, rows, texts)
   return without_specks(sixel.dots(picture, characters.BY), texts)
 end
 
--- The position of the panels, in pixels of a picture `height` high.
+-- Returns where the panels begin and end, in pixels from the top, in a picture of this height.
 local function panels_of(p, height)
   local from, to, of = p.script:match "^# panels from (%d+) to (%d+) of (%d+) pixels"
   if not from then return 0, height end
@@ -255,9 +256,9 @@ local function cells_at(dots, first, last, columns, coloured)
   return grid
 end
 
-local LOWEST = 0.8 -- the smallest height relative to the original; below it rows of words would overlap
+local LOWEST = 0.8 -- the smallest height relative to the original; in a lower picture, rows of words would overlap
 
--- The words and marks of the picture beside vertical words, and its columns and rows.
+-- Returns the words and marks of the picture, and the size of the picture without the gutter of vertical words.
 local function laid_out(p, all)
   local function rows_of(columns) return p.size[2] * math.max(columns * WIDTH / p.size[1], LOWEST) // HEIGHT | 0 end
   local texts, marks = svg_at(p, all * WIDTH, rows_of(all) * HEIGHT)
@@ -267,21 +268,22 @@ local function laid_out(p, all)
   return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
 end
 
--- All fillings have the same letter; if everything distinguished is a filling, nothing is shown.
+-- True if the marks of a key can be shown as letters. If there are several entries, and all are fillings, they would all have the
+-- same letter.
 local function told_apart(key)
   local first = key[1] and key[1].mark.kind
   for _, e in ipairs(key) do if e.mark.kind ~= first then return true end end
   return #key < 2
 end
 
---- The vertical words for a picture of this size: the number of columns they take, and their characters by row.
+--- Returns the vertical words for a picture of this size: the number of columns that they need, and their characters by row.
 function braille.upright(p, columns, rows)
   local texts = svg_at(p, columns * WIDTH, rows * HEIGHT)
   local gutter = gutter_of(texts)
   return gutter, write_gutter(gutter, texts)
 end
 
---- The text below the panels: lines of the key, with letters for marks, and small print.
+--- Returns the text below the panels: the lines of the key, with letters for marks, and the small print.
 function braille.below(p, columns, letter)
   local width, height = p.size[1], p.size[2]
   local texts, marks = svg_at(p, width, height)
@@ -291,7 +293,7 @@ function braille.below(p, columns, letter)
   return lines or {}, print
 end
 
--- The lines of the panels, with vertical words at the left.
+-- Returns the lines of the panels, with vertical words at the left.
 local function panel_lines(p, words, marks, place)
   local paint, plain = characters.palette()
   local from, to = panels_of(p, place.rows * HEIGHT)
@@ -311,7 +313,7 @@ local function panel_lines(p, words, marks, place)
   return out
 end
 
---- The picture as lines of characters of this width. Second result: its small print.
+--- Returns the picture as lines of characters of this width, and its small print.
 function braille.drawn(p, wide)
   local all = math.max(math.min(wide, WIDEST), NARROWEST)
   local paint, plain = characters.palette()

@@ -1,7 +1,8 @@
---- Merges cells of a grid into few boxes, and their edges into few lines, to keep pictures of thousands of cells small.
+--- Merges cells of a grid into few boxes, and their edges into few lines, so that files with pictures of thousands of cells stay
+--- small.
 local cells = {}
 
-local MANY = 600 -- cells; fewer are drawn individually
+local MANY = 600 -- a smaller number of cells is drawn cell by cell
 
 local function key(x, y) return x .. " " .. y end
 
@@ -12,7 +13,7 @@ local function box(c, wide, high)
   return {c[1], c[2], c[3] or 0, x, x + wide, y, y + high}
 end
 
--- Runs of one colour along an axis: horizontal (1), else vertical (2).
+-- Merges cells into runs of one colour. along: 1 for horizontal runs, 2 for vertical runs.
 local function runs(list, along)
   local sorted, out, last = table.move(list, 1, #list, 1, {}), {}, nil
   local other = 3 - along
@@ -32,7 +33,7 @@ local function runs(list, along)
   return out
 end
 
--- Of cells at the same place, the last one.
+-- Returns the cells without those that another cell at the same place replaces later in the list.
 local function single(list)
   local at, out = {}, {}
   for _, c in ipairs(list) do
@@ -47,8 +48,8 @@ local function single(list)
   return out
 end
 
---- Boxes {column, row, colour, left, right, upper, lower edge} of cells {column, row, colour}. If there are many cells, adjacent
---- cells of one colour become one box.
+--- Returns boxes {column, row, colour, left, right, upper and lower edge} for cells {column, row, colour}. If there are many cells,
+--- adjacent cells of one colour become one box.
 function cells.boxes(list)
   local out = {}
   if #list <= MANY then
@@ -87,7 +88,7 @@ local function sorted_keys(set)
   return list
 end
 
--- Merges consecutive unit edges into lines {column, row, columns further, rows further}.
+-- Merges consecutive unit edges into lines {column, row, length in columns, length in rows}.
 local function add_lines(upright, lines, out)
   for _, at in ipairs(sorted_keys(lines)) do
     local from, to
@@ -107,7 +108,7 @@ local function add_lines(upright, lines, out)
   end
 end
 
---- The edges of tiles, each a list of cells {column, row}, as lines {column, row, columns further, rows further}.
+--- Returns the edges of tiles as lines {column, row, length in columns, length in rows}. A tile is a list of cells {column, row}.
 function cells.edges(tiles)
   local sides, out = {[true] = {}, [false] = {}}, {}
   for _, tile in ipairs(tiles) do add_edges(tile, sides) end

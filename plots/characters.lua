@@ -2,7 +2,7 @@
 local characters = {}
 
 characters.BY = 6 -- pixels per dot in the bitmap, in both directions
-characters.ENOUGH = 5 -- drawn pixels that make a dot
+characters.ENOUGH = 5 -- a dot is set if at least this many of its pixels are drawn
 
 local BY, ENOUGH = characters.BY, characters.ENOUGH
 
@@ -22,15 +22,16 @@ end
 
 function characters.is_grey(c) return math.max(c.red, c.green, c.blue) - math.min(c.red, c.green, c.blue) < 0.06 end
 
--- On the terminal's own background, black is the terminal's text colour, and grey its grey; on a colour they are themselves.
+-- Returns the escape sequence for a colour. On the terminal's own background, black and grey are the terminal's text colour and
+-- grey; on a coloured background they are true black and grey.
 local function escape(c, ground, full)
   if ground then return ("\27[%s;%sm"):format(code(c, false, full), code(ground, true, full)) end
   if not characters.is_grey(c) then return ("\27[%s;49m"):format(code(c, false, full)) end
   return c.red < 0.3 and "\27[39;49m" or "\27[90;49m"
 end
 
---- A function that gives the escape sequence for a colour and a background (nil: the terminal's), and the sequence that resets it;
---- both empty if colours are disabled.
+--- Returns a function for the escape sequence of a colour and a background (nil: the terminal's), and the sequence that resets
+--- both. All sequences are empty if colours are disabled.
 function characters.palette()
   local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
   if not colour then return function() return "" end, "" end
@@ -48,7 +49,7 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
-local FILLED, HALF_FILLED = 0.55, 0.3 -- shares of a cell in one colour: it becomes the background of other dots; of words
+local FILLED, HALF_FILLED = 0.55, 0.3 -- a colour that fills this share of a cell becomes the background of other dots; of words
 local ALIKE, OTHER = 0.1, 0.2 -- distances of colours
 
 -- Calls f(dot, bit) for the eight dots of a cell; empty dots are nil.
@@ -59,7 +60,7 @@ local function each_dot(dots, column, row, f)
   end
 end
 
--- The colour that fills this share of a cell, or nil.
+-- Returns the colour that fills this share of a cell, or nil.
 local function ground_of(dots, column, row, part)
   local count, most = {}, nil
   each_dot(dots, column, row, function(dot)
@@ -73,7 +74,7 @@ local function ground_of(dots, column, row, part)
   return filled >= part * 8 * PIXELS and most or nil
 end
 
--- Dots on a coloured background: all that differs from it, white included.
+-- Returns the dots of a cell with a coloured background: all dots that differ from it, including white ones.
 local function drawn_on(ground, dots, column, row)
   local bits, best, far = 0, nil, 0
   each_dot(dots, column, row, function(dot, bit)
@@ -90,11 +91,11 @@ local function drawn_on(ground, dots, column, row)
   return {text = bits > 0 and utf8.char(0x2800 + bits) or " ", colour = best or WHITE, ground = ground}
 end
 
-local PALER = 0.4 -- contrast relative to the strongest in a cell; weaker dots are not drawn
+local PALER = 0.4 -- dots whose contrast, relative to the strongest dot of the cell, is lower than this are not drawn
 
 local function contrast(c) return 1 - math.min(c.red, c.green, c.blue) end
 
--- Dots on the terminal's background, in the most distinctive colour.
+-- Returns the dots of a cell on the terminal's background, and their most distinctive colour.
 local function drawn_plain(dots, column, row)
   local best, most = nil, 0
   each_dot(dots, column, row, function(dot)
@@ -110,7 +111,7 @@ local function drawn_plain(dots, column, row)
   if bits > 0 then return {text = utf8.char(0x2800 + bits), colour = best} end
 end
 
---- A cell of the picture: {text, colour, ground}, or nil if empty.
+--- Returns a cell of the picture, {text, colour, ground}, or nil if it is empty.
 function characters.at(dots, column, row, coloured)
   local ground = coloured and ground_of(dots, column, row, FILLED)
   if ground then return drawn_on(ground, dots, column, row) end
@@ -124,7 +125,7 @@ function characters.put(grid, row, column, text, colour, ground)
   grid[row][column] = {text = text, colour = colour, ground = ground}
 end
 
---- The background of words: one for all of them, if most of their cells have it.
+--- Returns the background of words: a colour that most of their cells have, or nil.
 function characters.ground_under(dots, row, from, n)
   local count, most = {}, nil
   for column = from, from + n - 1 do

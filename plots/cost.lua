@@ -9,7 +9,7 @@ local function value_of(row, y) return y == "misses" and row.misses[1] or row[y]
 
 local TITLES = {misses = "misses of L1"}
 
---- rows: of a curve; size: the name of the size; machine: the name of the machine.
+--- Draws a curve. rows: the rows of the curve; size: the name of the size; machine: the name of the machine.
 function cost.curve(rows, size, machine, o)
   local y = o.y or "seconds"
   if not UNITS[y] then

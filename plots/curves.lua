@@ -8,8 +8,8 @@ local written = require "nestwright.show.written"
 
 local curves = {}
 
-local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; the last is a row of refused points
-local MOST, NAME, CHARACTER, LINE = 12, 28, 6.6, 15 -- series; characters of a name; pixels; pixels
+local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; STRIP is the height of a row of refused points
+local MOST, NAME, CHARACTER, LINE = 12, 28, 6.6, 15 -- the most series, the most characters of a name; pixels of a character, a line
 local FAR = 8 -- the axis is logarithmic if the largest value exceeds the smallest by this factor
 local MARKS = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10, 2, 3} -- gnuplot's shapes, filled ones first
 local FILLS = {"solid 0.75", "pattern 4", "pattern 1", "solid 0.25", "pattern 5", "pattern 2", "pattern 6", "pattern 7"}
@@ -35,7 +35,7 @@ local function check_positive(which, list)
   errors.fail("invalid", "log = ''", "plot: log: %s has values that are not above 0", which)
 end
 
--- Ticks at the values themselves if there is room for their labels, else at round values.
+-- Returns ticks at the values themselves if there is room for their labels; otherwise, at round values.
 local function x_tics(values, place)
   local tics, last = {}, -math.huge
   for _, v in ipairs(values) do
@@ -49,7 +49,7 @@ local function x_tics(values, place)
   return ("set xtics (%s)"):format(table.concat(tics, ", "))
 end
 
--- The least distance between neighbours, as a fraction of the axis.
+-- Returns the least distance between neighbouring values, as a fraction of the axis.
 local function least_gap(sorted, value)
   local least, whole = 1, value(sorted[#sorted]) - value(sorted[1])
   for n = 2, #sorted do least = math.min(least, (value(sorted[n]) - value(sorted[n - 1])) / whole) end
@@ -58,7 +58,7 @@ end
 
 local function itself(v) return v end
 
--- Powers of two, and values of very different size, which a logarithmic axis separates better.
+-- True for powers of two, and for values of very different size, which a logarithmic axis separates better.
 local function is_for_powers(sorted)
   local lo, hi = sorted[1], sorted[#sorted]
   if lo <= 0 or hi < 4 * lo then return false end
@@ -83,7 +83,7 @@ local function number_axis(d, wide)
   return ("set xrange [%.9g:%.9g]; "):format(lo, hi) .. x_tics(sorted, function(v) return wide * (v - lo) / (hi - lo) end)
 end
 
--- The values are evenly spaced, with their names below.
+-- Returns the commands for an axis on which the values are evenly spaced, with their names below.
 local function group_axis(d, wide)
   local out, step = {("set xrange [0.4:%d.6]; unset xtics"):format(#d.values)}, wide / #d.values
   local long = 0
@@ -116,7 +116,7 @@ local function y_range(d)
   return lo - pad, hi + pad
 end
 
--- The first reason why a point was refused.
+-- Returns the first reason why a point was refused.
 function curves.why(d)
   for _, s in ipairs(d.series) do
     for _, p in ipairs(s.points) do if p.refused then return p.refused end end
@@ -126,7 +126,7 @@ end
 
 -- ---- curves
 
--- The points of a series by x, with a gap where nothing was measured.
+-- Returns the points of a series in the order of x, with a gap where nothing was measured.
 local function in_order(d, s)
   local at, out = {}, {}
   for _, p in ipairs(s.points) do at[p.row[d.x]] = p end
@@ -175,7 +175,7 @@ local function bar_parts(f, d, n, s, parts)
   end
 end
 
--- The x position of a point of a series.
+-- Returns the x position of a point of a series.
 local function place(d, n, p)
   if d.style == "lines" then return p.row[d.x] end
   for k, v in ipairs(d.values) do
@@ -185,7 +185,7 @@ end
 
 -- ---- marks
 
--- Rings around the best point of each series and points not distinguishable from it.
+-- Draws rings around the best point of each series, and around the points that are not distinguishable from it.
 local function ring_part(f, d, parts)
   local rings = {}
   for n, s in ipairs(d.series) do
@@ -201,7 +201,7 @@ local function ring_part(f, d, parts)
   end
 end
 
--- A strip above the picture: one row for each series with refused points.
+-- Draws a strip above the picture, with one row for each series that has refused points.
 local function refused_strip(f, d, set, right)
   local list = {}
   for n, s in ipairs(d.series) do
@@ -222,7 +222,7 @@ end
 
 -- ---- names at the ends of the curves
 
--- Moves labels apart that are too close; each group stays centred on its preferred positions.
+-- Moves labels apart that are too close; each group of labels stays centred on its preferred positions.
 local function spread_out(list)
   local groups = {}
   for _, e in ipairs(list) do
@@ -242,7 +242,7 @@ local function spread_out(list)
   return list
 end
 
--- Pixels from the top of the panel to the last point of each series, and to its name.
+-- Returns, for each series, the pixels from the top of the panel to its last point and to its name.
 local function ends_of(d, lo, hi, log)
   local out = {}
   for n, s in ipairs(d.series) do
@@ -318,7 +318,7 @@ local function draw(f, d, write)
   return math.ceil(under) + (lines and 0 or 20)
 end
 
--- The meaning of rings and crosses, if present.
+-- Returns key entries for rings and crosses, if there are any.
 local function entries_of(d)
   local out, has = d.style == "bars" and #d.series > 1 and bar_key(d) or {}, {}
   for _, s in ipairs(d.series) do
@@ -339,7 +339,7 @@ local function has_spread(d)
   return false
 end
 
--- The best point of each series; of several columns, the best at each x.
+-- Marks the best point of each series; if the series are columns, the best column at each x.
 local function mark(d, write)
   local about = {}
   for n, s in ipairs(d.series) do
@@ -360,7 +360,8 @@ local function mark(d, write)
   return about
 end
 
---- d: style, x, values, series, column, across (the series are columns), unit, log, better, title, small.
+--- Makes the picture. d: style, x, values, series, column, across (true if the series are columns), unit, log, better, title,
+--- small.
 function curves.make(d)
   if #d.series > MOST then
     errors.fail("limit", "choose some of them by where = {...}", "plot: %d curves are too many: at most %d are drawn", #d.series,
@@ -371,7 +372,7 @@ function curves.make(d)
   local f = figure.new {title = d.title}
   local under = draw(f, d, write)
   f:key(entries_of(d))
-  local small = d.small .. (has_spread(d) and " Bands and bars: the middle half of the times." or "")
+  local small = d.small .. (has_spread(d) and " Bands and bars show the middle half of the times." or "")
   about[#about + 1] = small
   local script, size = f:finish(UNDER + under, small)
   return {caption = table.concat(about, "\n"), columns = {d.x, "series", d.column, "q1", "q3", "note"}, rows = rows_of(d),

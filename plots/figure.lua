@@ -8,26 +8,26 @@ local figure = {}
 local methods = {}
 local meta = {__index = methods}
 
---- Colours that are distinguishable for the colour-blind (Okabe and Ito), by use. Shape, dash or fill carries the same information.
+--- Colours that colour-blind people can distinguish (Okabe and Ito). Shape, dash or fill carries the same information.
 figure.colour = {
   blue = "#0072B2", sky = "#56B4E9", green = "#009E73", orange = "#E69F00", red = "#D55E00", pink = "#CC79A7",
   black = "#000000", grey = "#777777", pale = "#DDDDDD", faint = "#F0F0F0",
 }
 
---- In the order in which series use them.
+--- The colours in the order in which series use them.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
---- How to draw a middle half, given rows {x, y, from, to}: a line with ends, vertical or horizontal. (gnuplot's error bars leave a
---- gap around the point.)
+--- Plot commands for a middle half, given rows {x, y, from, to}: a line with ends, vertical or horizontal. (gnuplot's error bars
+--- would leave a gap around the point.)
 figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
 figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
 local FOOT = 22 -- pixels for a line of small print
-local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, normal and small print
+local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character in normal and in small print
 
-local TITLE_MOST = 115 -- characters
+local TITLE_MOST = 115 -- the largest number of characters of a title
 
 --- Shortens a text to this many characters.
 function figure.shortened(text, most)
@@ -35,14 +35,15 @@ function figure.shortened(text, most)
   return text:sub(1, utf8.offset(text, most) - 1) .. "…"
 end
 
---- o: {title, width in pixels (1000)}. `bottom` is the lower edge of what was placed so far.
+--- Returns a new figure. o: {title, width in pixels (by default 1000)}. Its field `bottom` is the lower edge of everything that has
+--- been placed so far.
 function figure.new(o)
   local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
   return setmetatable({title = title, width = o.width or 1000, bottom = figure.TITLE, right = 0,
     panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
---- Numbers for gnuplot; a number that is not finite becomes a gap.
+--- Returns the text of a number for gnuplot; a number that is not finite becomes a gap.
 function figure.number(v)
   if v == nil or v ~= v or v == math.huge or v == -math.huge then return "NaN" end
   return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
@@ -54,17 +55,17 @@ local function tics(axis, from, most, step, text)
   return ("set %stics (%s)"):format(axis, table.concat(out, ", "))
 end
 
---- "64 B", "4 KiB": labels of ticks.
+--- Returns a number of bytes as the label of a tick: "64 B", "4 KiB".
 function figure.bytes(n) return (written.bytes(n):gsub(" bytes", " B")) end
 
---- Ticks at round numbers of bytes up to `most`, about four of them.
+--- Returns about four ticks at round numbers of bytes up to `most`.
 function figure.byte_tics(axis, most)
   local step = 1
   while step * 4 < most do step = step * 2 end
   return tics(axis, 0, most, step, function(at) return at == 0 and "0" or figure.bytes(at) end)
 end
 
---- Ticks at round counts between two values, at most n; blank: without labels.
+--- Returns at most n ticks at round counts between two values. blank: the ticks have no labels.
 function figure.count_tics(axis, from, most, n, blank)
   local step = 1
   while (most - from) / step > n do
@@ -92,8 +93,8 @@ function methods:data(rows, kind)
   return "$" .. name
 end
 
---- A panel: pixels from the left edge to the start and end of its axes, from the top edge to its upper axis, and its height.
---- commands: set it up; parts: the plotted items.
+--- Adds a panel. rect: the pixels from the left edge of the figure to the start and to the end of the panel's axes, from the top
+--- edge to its upper axis, and the height. commands: these set the panel up; parts: the plotted items.
 function methods:panel(rect, commands, parts)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
@@ -110,8 +111,8 @@ local function placed(f, p, height)
     r.left / f.width, r.right / f.width, 1 - r.top / height, 1 - (r.top + r.height) / height)
 end
 
---- Text at a position in pixels from the upper left corner, above all panels. o: {align ("left", "center", "right"), size (11),
---- colour, boxed (on white), upright}.
+--- Adds text at a position in pixels from the upper left corner, drawn over all panels. o: {align ("left", "center", "right"), size
+--- (by default 11), colour, boxed (on a white box), upright}.
 function methods:text(x, y, text, o)
   o = o or {}
   if (o.align or "left") == "left" then self.right = math.max(self.right, x + CHARACTER * utf8.len(text)) end
@@ -122,7 +123,7 @@ function methods:text(x, y, text, o)
   end
 end
 
---- A line between positions in pixels, above all panels. style: in gnuplot's syntax.
+--- Adds a line between two positions in pixels, drawn over all panels. style: in gnuplot's syntax.
 function methods:line(x1, y1, x2, y2, style)
   self.drawn[#self.drawn + 1] = function(height)
     return ("set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f front %s"):format(x1 / self.width, 1 - y1 / height,
@@ -138,7 +139,7 @@ local function on_curve(x1, y1, x2, y2, bend, t)
   return a * x1 + b * mx + c * x2, a * y1 + b * my + c * y2
 end
 
---- A curved arrow. o: {bend (sideways, as a fraction of its length), broken (dashed), width, colour}.
+--- Adds a curved arrow. o: {bend (how far it bends sideways, as a fraction of its length), broken (dashed), width, colour}.
 function methods:arrow(x1, y1, x2, y2, o)
   local pieces = math.max(4, math.ceil(math.sqrt((x2 - x1) ^ 2 + (y2 - y1) ^ 2) / PIECE))
   for k = 1, pieces do
@@ -152,13 +153,14 @@ function methods:arrow(x1, y1, x2, y2, o)
   end
 end
 
---- A key, in one or more rows below the panels. Entries for marks: {text, pt (gnuplot's number of the shape), colour}; for
---- fillings: {text, fill (a gnuplot style), colour}. shade: distinguished by colour only.
+--- Sets the key, which is drawn in one or more rows below the panels. The entry of a mark is {text, pt (gnuplot's number of the
+--- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: only colour distinguishes
+--- it.
 function methods:key(entries) self.entries = entries end
 
-local KEY_ROW = 20 -- pixels
+local KEY_ROW = 20 -- pixels of a row of the key
 
--- Labels with their points, and the number of rows. A row is filled before the next begins.
+-- Returns the labels of the key with their points, and the number of rows. A row is filled before the next row begins.
 local function key_labels(f)
   local out, x, row = {}, 20, 1
   for _, e in ipairs(f.entries or {}) do
@@ -170,7 +172,7 @@ local function key_labels(f)
   return out, #out > 0 and row or 0
 end
 
--- A filling is drawn over a square mark, which represents it where there are only characters.
+-- Draws a filling in the key, over a square mark that represents the filling in pictures of characters.
 local function swatch(f, l, y, height)
   local e, half = l.entry, 7
   return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
@@ -190,7 +192,7 @@ local function key_commands(labels, rows, f, height, above)
   return out
 end
 
---- Wraps text between words to lines of this many characters.
+--- Wraps text between words, to lines of at most this many characters.
 function figure.folded(text, most)
   local lines, line = {}, ""
   for word in text:gmatch "%S+" do
@@ -213,15 +215,15 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- The script without the parts that only colour distinguishes: cells of a grid and their key.
+--- Returns the script without the parts that only colour distinguishes, which are the cells of a grid and their key.
 function figure.unshaded(script)
   script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
---- The script and its size in pixels. Its first line gives the position of the panels, for terminals, which write title, key and
---- small print as text. under: pixels below the last panel for the labels of its axis; small: the small print, which has machine
---- and spread of measurements, or the model.
+--- Returns the script and its size in pixels. The first line of the script has the position of the panels, for terminals, which
+--- write the title, the key and the small print as text. under: pixels below the last panel for the labels of its axis; small: the
+--- small print, which names the machine and the spread of measurements, or the model.
 function methods:finish(under, small)
   local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
   local foot = FOOT * #print + 4

@@ -7,15 +7,16 @@ local gnuplot = {}
 local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
---- Quotes text for gnuplot: in single quotes nothing is executed or substituted. A single quote is concatenated, because two in a
---- row mean one only if no other is next to them. Invalid UTF-8 would make unreadable files.
+--- Quotes text for gnuplot, in single quotes, in which nothing is executed or substituted. A single quote in the text is
+--- concatenated, because two single quotes in a row mean one only if there is no other next to them. Invalid UTF-8 is replaced,
+--- because it would make unreadable files.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
   return "'" .. text:gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
 end
 
---- Lines of a datablock: $name << EOD.
+--- Returns lines as a datablock: $name << EOD.
 function gnuplot.data(name, lines)
   local out = {("$%s << EOD"):format(name)}
   for _, line in ipairs(lines) do out[#out + 1] = line end
@@ -34,7 +35,7 @@ local function missing()
   errors.fail("io", "Debian: apt install gnuplot-nox. " .. KEPT, "gnuplot is not installed")
 end
 
--- gnuplot's messages, without fontconfig's complaints about fonts.
+-- Returns gnuplot's messages, without fontconfig's complaints about fonts.
 local function remarks(said)
   local lines = {}
   for line in said:gmatch "[^\n]+" do
@@ -75,7 +76,7 @@ local function check_installed()
 end
 
 local known
---- True if this gnuplot has a terminal.
+--- True if this gnuplot has the terminal with this name.
 function gnuplot.has(name)
   check_installed()
   if not known then
@@ -86,7 +87,7 @@ function gnuplot.has(name)
   return known:find(" " .. name .. " ", 1, true) ~= nil
 end
 
---- The output of gnuplot for a script on a terminal ("pngcairo size 800,600"), and its remarks (lines).
+--- Returns gnuplot's output for a script on a terminal (such as "pngcairo size 800,600"), and its remarks as a list of lines.
 function gnuplot.draw(script, terminal)
   check_installed()
   local r = run({"gnuplot", "-d", "/dev/stdin"}, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws")
@@ -110,7 +111,8 @@ local TERMINALS = {
 --- The formats that gnuplot can write.
 gnuplot.formats = {"svg", "png", "pdf"}
 
---- A script as "svg", "png" or "pdf". size: {width, height} in pixels; scale: for a PNG. Second result: gnuplot's remarks.
+--- Returns the picture of a script as "svg", "png" or "pdf", and gnuplot's remarks. size: {width, height} in pixels; scale: a
+--- factor for the size of a PNG.
 function gnuplot.picture(script, format, size, scale)
   local width, height, more = size[1], size[2], ""
   if format == "pdf" then width, height = width / 100, height / 100 end
@@ -123,7 +125,7 @@ end
 
 function gnuplot.write(path, text) core.write_file("save", path, text) end
 
---- Writes a script that runs anywhere: `gnuplot x.gp` makes x.svg.
+--- Writes a script that needs no other file: `gnuplot x.gp` makes x.svg.
 function gnuplot.standalone(script, path, size)
   local base = path:match "([^/]*)%.gp$" or "plot"
   gnuplot.write(path, table.concat({"# gnuplot " .. base .. ".gp writes " .. base .. ".svg",

@@ -1,18 +1,19 @@
 --- A grid of instances in a figure: the first axis goes down, the second to the right, as in a matrix. Cells are filled, tiles are
---- outlined, and the order of visits is a path through the cells. Coordinates are cells: column, row.
+--- outlined, and the order of visits is a path through the cells. Coordinates are the column and the row of a cell.
 local cells = require "nestwright.plots.cells"
 local path = require "nestwright.plots.path"
 
 local grid = {}
 
--- From light to dark, which works in grey; if paths have colours, a grey that hides none of them.
+-- Ramps from light to dark, which are also readable without colour. If paths have colours, a grey ramp is used, which hides no
+-- path.
 local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
 grid.NUMBERS = 26 -- pixels of a cell with room for a number
-local TEXT, NAME = 9, 12 -- pixels: of a character of a tick; above and below the middle of an axis' name
-local SMALL = 14 -- pixels of a cell below which lines are thin
+local TEXT, NAME = 9, 12 -- pixels: the width of a character of a tick's label; half of the height of an axis' name
+local SMALL = 14 -- lines are thin if a cell has fewer pixels
 local SHADES = 63 -- steps of the ramp
 
---- A shown axis: its values in ascending order, with a gap between values that are not neighbours. lo, hi: its domain.
+--- Returns a shown axis: its values in ascending order, with a gap between values that are not neighbours. lo, hi: its domain.
 function grid.axis(name, values, lo, hi)
   local at, ticks, n = {}, {}, 0
   for k, value in ipairs(values) do
@@ -25,12 +26,12 @@ end
 --- The axis of a grid without a second axis: one row or column.
 grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 
---- The cell size in pixels with which the axes fit into width x height.
+--- Returns the largest size of a cell, in pixels, with which the axes fit into width x height.
 function grid.cell(rows, columns, width, height)
   return math.max(7, math.min(46, width // columns.n, height // rows.n))
 end
 
---- A colour between light and dark, as a number. part: 0 to 1.
+--- Returns a colour between light and dark, as a number. part: from 0 (light) to 1 (dark).
 function grid.shade(part, grey)
   local v, first, last = 0, table.unpack(grey and GREYS or BLUES)
   part = math.floor(part * SHADES + 0.5) / SHADES
@@ -38,7 +39,7 @@ function grid.shade(part, grey)
   return v
 end
 
--- The ticks with a label: {position, value}.
+-- Returns the ticks that have a label: {position, value}.
 local function numbered(axis, upright, cell)
   local step, list, widest = 1, {}, 1
   for _, tick in ipairs(axis.ticks) do widest = math.max(widest, #tostring(tick[2])) end
@@ -50,7 +51,8 @@ local function numbered(axis, upright, cell)
   return list
 end
 
---- A height, in pixels from the top, at which a line from the left hits neither the rows' numbers nor the name of their axis.
+--- Returns the heights, in pixels from the top, at which a line from the left crosses neither the numbers of the rows nor the name
+--- of their axis.
 function grid.free_rows(rect, rows, cell)
   local list, out = numbered(rows, true, cell), {}
   for k = 1, #list do
@@ -68,7 +70,7 @@ local function tics(axis, letter, cell)
     letter == "x2" and "-0.4" or letter == "x" and "0.4" or "0")
 end
 
--- Marks omitted values.
+-- Returns commands that mark where values are omitted.
 local function gaps(axis, across)
   local out = {}
   for k = 2, #axis.ticks do
@@ -101,7 +103,7 @@ local function is_inside(axis, value) return not axis.lo or value >= axis.lo and
 
 local function ticks_of(axis) return axis == grid.NONE and {{0, 0}} or axis.ticks end
 
--- Cells that are not instances: {column, row}.
+-- Returns the cells {column, row} that are not instances.
 local function outside(o)
   local out = {}
   for _, row in ipairs(ticks_of(o.rows)) do
@@ -112,7 +114,7 @@ local function outside(o)
   return out
 end
 
-local BOX = "using 1:2:4:5:6:7" -- middle, and the edges
+local BOX = "using 1:2:4:5:6:7" -- the columns of the middle of a box, and of its edges
 local LINE = "%s using 1:2:3:4 with vectors nohead lw %g lc rgb '%s' notitle"
 
 local function hatched(f, kind, list, pattern, colour)
@@ -120,7 +122,7 @@ local function hatched(f, kind, list, pattern, colour)
     f:data(cells.boxes(list), kind), BOX, pattern, colour)
 end
 
--- Parts of an axis without gaps: {first, last} position.
+-- Returns the parts of an axis between gaps: {first position, last position}.
 local function runs(axis)
   local out = {}
   for _, tick in ipairs(axis.ticks) do
@@ -130,7 +132,7 @@ local function runs(axis)
   return #out > 0 and out or {{0, 0}}
 end
 
--- Lines between cells.
+-- Returns the lines between cells.
 local function lines(o)
   local out = {}
   for _, r in ipairs(runs(o.rows)) do
@@ -143,7 +145,7 @@ local function lines(o)
   return out
 end
 
--- Cells outside of the domain are hatched in grey, visited or not.
+-- Draws the fills of cells. Cells outside of the domain are hatched in grey, whether they are visited or not.
 local function background(f, o, parts)
   if o.fills and #o.fills > 0 then
     parts[1] = ("%s %s:3 with boxxyerror fs solid 1 noborder lc rgb variable notitle"):format(f:data(cells.boxes(o.fills), "cells"),
@@ -158,7 +160,7 @@ local function outline(f, tiles, kind, width)
   return LINE:format(f:data(cells.edges(tiles), kind), width, "#000000")
 end
 
--- Larger tiles have thicker edges.
+-- Draws the outlines of tiles; larger tiles have thicker edges.
 local function outlines(f, o, parts)
   local levels, thick = o.tiles or {}, o.cell < SMALL and 1.2 or 2.4
   for n = #levels, 1, -1 do parts[#parts + 1] = outline(f, levels[n], "tiles", thick * (n == 1 and 1 or 0.5)) end
@@ -171,7 +173,7 @@ local function numbers(f, o, parts)
     f:data(o.numbers, "times"), o.cell < 34 and 7 or 8)
 end
 
--- Shapes with a white outline, above everything else.
+-- Draws marks, which are shapes with a white outline, over everything else.
 local function marked(f, o, parts)
   for _, mark in ipairs(o.marks or {}) do
     local at = f:data({{mark.column, mark.row}}, "mark")
@@ -189,10 +191,10 @@ local function labels(f, o)
   if not alone then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
 end
 
---- Places a grid and returns its position. o: {left, top, cell (pixels), rows, columns (grid.axis or grid.NONE), fills ({column,
---- row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column, row, text}),
---- tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A stroke: {from, to,
---- middle ({column, row}), bar (a vector)}.
+--- Places a grid and returns its position. o: {left, top, cell (its size in pixels), rows, columns (grid.axis or grid.NONE), fills
+--- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
+--- row, text}), tiles (for each level, a list of tiles, which are lists of cells), borders (the tiles of one level), marks
+--- ({column, row, point, colour}), dashed}. A stroke is {from, to, middle ({column, row}), bar (true for a vector)}.
 function grid.place(f, o)
   o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + path.room(o)))}
   local parts = {}

@@ -8,17 +8,17 @@ local written = require "nestwright.show.written"
 
 local heat = {}
 
-local RIGHT, UNDER, NAME, CHARACTER = 150, 62, 18, 6.6 -- pixels; characters of a value's name; pixels
-local MOST = 10000 -- cells
+local RIGHT, UNDER, NAME, CHARACTER = 150, 62, 18, 6.6 -- all in pixels, except NAME: the characters of a value's name
+local MOST = 10000 -- the largest number of cells
 local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells, and the height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
--- From pale to dark, so that larger is darker in grey too.
+-- Colours from pale to dark, so that larger values are darker without colour too.
 local PALETTE = "set palette defined (0 '#F7FBFF', 0.25 '#C6DBEF', 0.5 '#6BAED6', 0.75 '#2171B5', 1 '#08306B')"
 
 -- ---- cells
 
--- Numbers in ascending order; other values in the order of the sweep.
+-- Returns numbers in ascending order, and other values in the order of the sweep.
 local function ordered(values)
   local out = table.move(values, 1, #values, 1, {})
   for _, v in ipairs(out) do if type(v) ~= "number" then return out end end
@@ -32,7 +32,7 @@ local function places(values)
   return at
 end
 
--- Each point with its column and row; of two at one place the last.
+-- Sets the column and row of each point. If two points have the same place, the last one is kept.
 local function put(d)
   local xs, ys = places(d.values), places(d.rows)
   for _, p in ipairs(d.points) do p.column, p.line = xs[p.row[d.x]], ys[p.row[d.y]] end
@@ -55,7 +55,7 @@ end
 
 local UNITS = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}
 
--- One unit for all numbers, that of the smallest, and its name.
+-- Returns the unit for all numbers, which suits the smallest number, and its name.
 local function unit_of(d, lo)
   if not d.kind.time then return 1, d.unit end
   for _, unit in ipairs(UNITS) do if lo >= unit[1] then return unit[1], unit[2] end end
@@ -80,7 +80,7 @@ local function cell_label(text, p, colour, size)
     colour)
 end
 
--- The text is white on dark cells.
+-- Adds the numbers in the cells; their text is white on dark cells.
 local function number_labels(d, lo, hi, log, size, out)
   for _, p in ipairs(d.points) do
     if p.text then
@@ -111,7 +111,7 @@ local function marks(d, out)
   end
 end
 
--- The meaning of frames and hatching, if present.
+-- Returns the meaning of frames and of hatching, if there are any.
 local function legend(d)
   local has, out = {}, {}
   for _, p in ipairs(d.points) do
@@ -225,7 +225,7 @@ local function about(d, best, write)
   return table.concat(out, "; ")
 end
 
---- d: x, y, values, rows, column, kind, points, unit, log, better, title, small.
+--- Makes the picture. d: x, y, values, rows, column, kind, points, unit, log, better, title, small.
 function heat.make(d)
   if #d.values * #d.rows > MOST then
     errors.fail("limit", "choose some of them by where = {...}", "plot: %d cells are too many: at most %d are drawn",

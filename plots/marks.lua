@@ -1,4 +1,4 @@
---- Accesses as single marks of the space-time diagram.
+--- Draws accesses as single marks of the space-time diagram.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local words = require "nestwright.plots.words"
@@ -8,7 +8,7 @@ local marks = {columns = {"time", "tensor", "index", "lanes", "access", "address
 local MOST = 3000
 local colour = figure.colour
 
--- Shapes are readable without colour: open is read, filled is written.
+-- Shapes are readable without colour: an open shape is a read, a filled shape is a write.
 local OUTCOMES = {
   {name = "hit", colour = colour.sky, read = 6, write = 7, size = 0.55},
   {name = "cold", colour = colour.green, read = 8, write = 9, size = 0.9},
@@ -16,7 +16,7 @@ local OUTCOMES = {
   {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
 }
 
--- The level where data was found, if all levels are shown: the first, the second, ..., memory.
+-- If all levels are shown, the marks for the level where the data was found: the first cache, the second, ..., memory.
 local FOUND = {
   {colour = colour.sky, read = 6, write = 7, size = 0.55},
   {colour = colour.green, read = 8, write = 9, size = 0.9},
@@ -37,7 +37,7 @@ local function kinds_of(o)
   return out
 end
 
--- The number of an access' kind.
+-- Returns the number of the kind of an access.
 local function kind_of(at, o)
   if o.all then
     local n = 1
@@ -49,7 +49,7 @@ local function kind_of(at, o)
   end
 end
 
---- The meaning of the shapes.
+--- Returns the meaning of the shapes, for the key.
 function marks.key(o)
   local out = {}
   for _, kind in ipairs(kinds_of(o)) do
@@ -61,12 +61,12 @@ end
 
 -- ---- what is plotted
 
--- The cache lines that an access covers.
+-- Returns the first and the last cache line that an access covers.
 local function lines_of(at, width, line)
   return at.address // line, (at.address + at.lanes * width - 1) // line
 end
 
--- The positions of one access' marks: first, last, and the step between.
+-- For each kind of y axis, the positions of the marks of one access: the first, the last, and the step between marks.
 local PLACES = {
   index = function(at) return at.index, at.index + at.lanes - 1, 1 end,
   address = function(at, width) return at.address, at.address + (at.lanes - 1) * width, width end,
@@ -88,7 +88,7 @@ local function lane_new(at, widths)
     series = {}, spans = {}, counts = {}, touched = {}, distinct = 0}
 end
 
--- An access to several elements is a line with a mark at each element.
+-- Adds an access to its lane. An access to several elements is a line with a mark at each element.
 local function put(lane, n, at, o)
   local from, to, step = PLACES[o.y](at, lane.width, o)
   local key = kind_of(at, o) * 2 + (at.write and 1 or 0)
@@ -126,7 +126,7 @@ end
 
 -- ---- a run
 
--- Bytes of distinct lines touched up to each access.
+-- Returns a curve with the bytes of the distinct lines that have been touched up to each access.
 local function footprint(list, widths, line)
   local curve, seen, total = {}, {}, 0
   for n, at in ipairs(list) do
@@ -140,7 +140,7 @@ local function footprint(list, widths, line)
   return curve
 end
 
--- The index of a level's outcome, or of that for all levels.
+-- Returns the text of the outcome of an access at the shown level, or at all levels.
 local function outcome_text(at, o)
   return o.all and table.concat(at.outcome, "/", 1, #o.cache.levels) or at.outcome[o.level]
 end
@@ -153,7 +153,7 @@ local function close_lane(lane, o)
   lane.parts = parts_of(lane, o)
 end
 
---- {time, lanes, iterations, curve, rows} of a run, or nil where it has too many accesses.
+--- Returns {time, lanes, iterations, curve, rows} of a run, or nil if it has too many accesses.
 function marks.run(s, walk, o)
   local few, accesses = pcall(core.accesses_walked, s, walk, MOST, o.cache)
   if not few then

@@ -1,4 +1,5 @@
---- Misses by tensor or by loop: one panel per level, one bar each, split into cold, capacity and conflict.
+--- Misses by tensor or by loop. There is one panel per cache level, with one bar per tensor or loop, split into cold, capacity and
+--- conflict misses.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -19,7 +20,7 @@ local KINDS = {
 
 local function missed(row) return row.cold + row.capacity + row.conflict end
 
--- "261888 of 262144 lines (99.9 %)".
+-- Returns the label of a bar: "261888 of 262144 lines (99.9 %)".
 local function label_of(row)
   local text = ("%d of %d lines (%.3g %%)"):format(missed(row), row.asked, row.asked > 0 and 100 * missed(row) / row.asked or 0)
   return row.written_back > 0 and ("%s, %d written back"):format(text, row.written_back) or text
@@ -73,7 +74,7 @@ local function caption(m, by)
   return out
 end
 
---- m: from nw.misses; by: "tensor" or "loop".
+--- Makes the picture. m: a result of nw.misses; by: "tensor" or "loop".
 function misses.make(m, by, title)
   if #m.by_access == 0 then errors.fail("invalid", nil, "plot: the schedule touches no memory at these sizes") end
   local f, rows = figure.new {title = title}, {}

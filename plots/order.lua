@@ -1,4 +1,5 @@
---- The order in which the instances of a stage are visited: a grid of its axes, and a path from visit to visit, darker with time.
+--- The order in which the instances of a stage are visited: a grid of its axes, with a path from visit to visit. Later cells are
+--- darker.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local plot = require "nestwright.plots.plot"
@@ -6,19 +7,19 @@ local plot = require "nestwright.plots.plot"
 local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: the start of the grid, and its largest size
--- Shapes and colours of threads: each thread has its own pair while there are enough. Sequential visits are black.
+-- Shapes and colours of threads. Each thread has its own pair, as long as there are enough. Sequential visits are black.
 local POINTS, COLOURS = {7, 5, 9, 13, 11, 15, 3}, table.move(figure.series, 1, 6, 1, {})
 local TOLD_APART = #POINTS * #COLOURS
-local NAMED = 14 -- threads listed in the key
+local NAMED = 14 -- the largest number of threads that are listed in the key
 
 -- ---- from the list of executions to drawn items
 
 local function position(axis, visit) return axis == grid.NONE and 0 or axis.at[visit.at[axis.name]] end
 
---- The position of an execution: {column, row}.
+--- Returns the position of an execution: {column, row}.
 function order.cell(view, visit) return {position(view.columns, visit), position(view.rows, visit)} end
 
--- Executions of one vector, which are consecutive in the list, become one stroke.
+-- Returns the strokes of a list of executions. The executions of one vector, which are consecutive in the list, become one stroke.
 local function strokes_of(view, list)
   local out, last = {}, nil
   for _, visit in ipairs(list) do
@@ -39,7 +40,7 @@ end
 --- True if paths have their own colours.
 function order.coloured(lanes) return #lanes > 1 and #lanes <= TOLD_APART end
 
---- One path per thread, and one for sequential visits (with an empty name): {name, strokes, colour, point}.
+--- Returns one path per thread, and one for sequential visits (with an empty name): {name, strokes, colour, point}.
 function order.lanes(view, list)
   local lanes, at = {}, {}
   for _, stroke in ipairs(strokes_of(view, list)) do
@@ -62,8 +63,8 @@ function order.lanes(view, list)
   return lanes
 end
 
---- Cells with the times of their visits: {column, row, times, inside (a vector, not its first cell)}, in the order of the first
---- visit.
+--- Returns the visited cells with the times of their visits, in the order of their first visits: {column, row, times, inside (true
+--- for the cells of a vector after its first cell)}.
 function order.visited(view, list)
   local out, at, last = {}, {}, nil
   for _, visit in ipairs(list) do
@@ -79,7 +80,7 @@ function order.visited(view, list)
   return out
 end
 
---- Tiles by level, largest first: lists of cells.
+--- Returns the tiles by level, largest first. A tile is a list of cells.
 function order.tiles(view, list)
   local levels, at = {}, {}
   for _, visit in ipairs(list) do
@@ -96,7 +97,7 @@ function order.tiles(view, list)
   return levels
 end
 
---- The cells of each piece, as one level of tiles; none if there is only one piece.
+--- Returns the cells of each piece, as one level of tiles. Returns no tiles if there is only one piece.
 function order.borders(view, list)
   local out, at = {}, {}
   for _, visit in ipairs(list) do
@@ -115,7 +116,7 @@ function order.last(list)
   return last
 end
 
---- Fills that darken with time, in grey if paths have colours.
+--- Returns fills that are darker for later visits; they are grey if paths have colours.
 function order.fills(visited, last, grey)
   local out = {}
   for n, cell in ipairs(visited) do
@@ -124,10 +125,10 @@ function order.fills(visited, last, grey)
   return out
 end
 
-local DIGIT, APART = 5, 10 -- pixels: of a digit in a cell; between the numbers of two cells
+local DIGIT, APART = 5, 10 -- pixels: the width of a digit in a cell; the space between the numbers of two cells
 
---- The times as text in the cells; for a vector in its first cell. All times, or, if one cell has no room for its own, the first
---- time and the number of visits; the second result says which. cell: pixels.
+--- Returns the times as text in the cells; the times of a vector are in its first cell. The text has all times or, if one cell has
+--- no room for them, the first time and the number of visits; then the second result is true. cell: the size of a cell in pixels.
 function order.numbers(visited, cell)
   local out, short = {}, false
   for _, v in ipairs(visited) do
@@ -140,7 +141,7 @@ function order.numbers(visited, cell)
   return out, short and cell >= grid.NUMBERS
 end
 
--- Cells that are visited more than once.
+-- Returns the cells that are visited more than once.
 local function repeated(visited)
   local out = {}
   for _, cell in ipairs(visited) do if #cell[3] > 1 then out[#out + 1] = {cell[1], cell[2]} end end
@@ -152,14 +153,14 @@ end
 local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
 order.count = count
 
---- " at k = 0", or "".
+--- Returns the text of the fixed axes: " at k = 0", or "" if there are none.
 function order.fixed_text(view)
   local words = {}
   for n, fixed in ipairs(view.fixed) do words[n] = ("%s = %d"):format(fixed.name, fixed.value) end
   return #words > 0 and " at " .. table.concat(words, ", ") or ""
 end
 
---- The shown part of an axis: i in 0..17, or i in 0..8 of 0..17.
+--- Returns the text of the shown part of an axis: i in 0..17, or i in 0..8 of 0..17.
 local function axis_text(axis)
   local first, last = axis.values[1], axis.values[#axis.values]
   local text = ("%s in %d..%d"):format(axis.name, first, last + 1)
@@ -178,7 +179,7 @@ local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end
 
--- The number of vectors drawn as bars, and of those drawn by one element.
+-- Returns the number of vectors that are drawn as bars, and the number of vectors that are drawn by one element.
 local function vectors_in(lanes)
   local bars, single = 0, 0
   for _, lane in ipairs(lanes) do
@@ -216,7 +217,7 @@ end
 
 -- ---- making
 
--- Threads by shape and colour, if each has its own.
+-- Adds the threads to the entries of the key, with their shapes and colours, if each thread has its own.
 local function add_threads(lanes, entries)
   if not order.coloured(lanes) then return end
   for n = 1, math.min(#lanes, NAMED) do
@@ -226,7 +227,7 @@ local function add_threads(lanes, entries)
   if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
 end
 
--- again: the text about cells visited more than once, if there are any.
+-- Returns the entries of the key. again: the text about cells that are visited more than once, if there are any.
 local function key_of(lanes, again, last)
   local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part, order.coloured(lanes))) end, {}
   if last > 1 then
@@ -239,8 +240,8 @@ end
 
 order.columns = {"order", "time", "thread", "piece", "loops"}
 
---- The plotted data as rows: for each execution its position in program order, its time, its thread, its piece, the values of its
---- loops, and the values of the stage's axes.
+--- Returns the plotted data as rows: for each execution its position in program order, its time, its thread, its piece, the values
+--- of its loops, and the values of the stage's axes.
 function order.rows(view)
   local columns, rows = table.move(order.columns, 1, #order.columns, 1, {}), {}
   for _, axis in ipairs(view.axes) do columns[#columns + 1] = axis.name end
@@ -251,13 +252,13 @@ function order.rows(view)
   return columns, rows
 end
 
---- The width of a title and a grid.
+--- Returns the width of a figure that has room for a title and a grid.
 function order.width(title, columns, cell)
   return math.min(1000, math.max(LEFT + columns.n * cell + 40, 8.2 * utf8.len(title) + 40, 460)) // 1
 end
 
---- view: {stage, rows, columns (grid.axis, with lo and hi of the domain), shown (the one or two of them), fixed ({name, value}),
---- axes, list (of instances.list), title}.
+--- Makes the picture. view: {stage, rows, columns (as in grid.axis, with the domain lo and hi), shown (a list of these one or two
+--- axes), fixed ({name, value}), axes, list (a result of instances.list), title}.
 function order.make(view)
   local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
   local lanes, visited = order.lanes(view, view.list), order.visited(view, view.list)

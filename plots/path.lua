@@ -1,13 +1,14 @@
 --- The order of visits as a path between cells of a grid: a line to a neighbour, dots for a jump, a bar for a vector.
 local path = {}
 
-local SMALL = 14 -- pixels of a cell below which lines are thin
-local HEADS = 1000 -- strokes; more are drawn without arrow heads and dots, which would hide the rest and make files of megabytes
-local ROOM = 2.2 -- cells above a single row, for arcs
+local SMALL = 14 -- lines are thin if a cell has fewer pixels
+local HEADS = 1000 -- if there are more strokes, arrow heads and dots would hide the path and make files of megabytes
+local ROOM = 2.2 -- the height, in cells, of the space for arcs above a single row
 
 local function is_line(o) return o.rows.n == 1 and #o.rows.ticks == 0 end
 
---- The path from stroke to stroke as segments {column, row, columns further, rows further}: neighbours, and jumps.
+--- Returns the path from stroke to stroke as two lists of segments {column, row, columns further, rows further}: steps to
+--- neighbours, and jumps.
 function path.segments(strokes)
   local steps, jumps = {}, {}
   for k = 2, #strokes do
@@ -19,7 +20,7 @@ function path.segments(strokes)
   return steps, jumps
 end
 
---- The room in cells that arcs need above a single row.
+--- Returns the height, in cells, of the space that arcs need above a single row.
 function path.room(o)
   for _, lane in ipairs(is_line(o) and o.lanes or {}) do
     local _, jumps = path.segments(lane.strokes)
@@ -30,7 +31,7 @@ end
 
 -- ---- what is plotted
 
--- The points of an arc: a straight jump would be hidden by the row.
+-- Returns the points of an arc for a jump in a single row, because the row would hide a straight line.
 local function arc(j)
   local points, high = {}, math.min(ROOM - 0.4, 0.4 + 0.12 * math.abs(j[3]))
   for k = 0, 12 do
@@ -53,7 +54,7 @@ local function arcs(f, jumps, head, style, parts)
   parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(heads, "heads"), head, style)
 end
 
--- Segments merged into lines where one starts at the end of another.
+-- Merges segments into a line if one starts at the end of another.
 local function chained(segments)
   local points, x, y = {}, nil, nil
   for _, s in ipairs(segments) do
@@ -88,7 +89,7 @@ local function lines(f, o, lane, parts)
   end
 end
 
--- Vectors as bars through their cells.
+-- Draws vectors as bars through their cells.
 local function bars(f, o, lane, parts)
   if #lane.vectors == 0 then return end
   parts[#parts + 1] = ("%s using 1:2:3:4 with vectors nohead lw %.1f lc rgb '%s' notitle"):format(f:data(lane.vectors, "vectors"),
@@ -99,7 +100,8 @@ local function points(f, list, kind, lane, size)
   return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
 end
 
--- A larger dot at the start of a path, unless there are many paths, or other marks that look similar.
+-- Returns the size of the dot at the start of a path. It is larger than others, unless there are many paths, or other marks that
+-- look similar.
 local function begin_size(o, lane)
   if #lane.begins > 1 or o.marks then return 0.5 end
   return o.cell < SMALL and 0.8 or 1.4
@@ -140,7 +142,7 @@ local function merged(lanes)
   return out
 end
 
---- Adds the paths of o.lanes to the parts of a panel; o as in grid.place.
+--- Adds the paths of o.lanes to the parts of a panel. o: as in grid.place.
 function path.draw(f, o, parts)
   local strokes = 0
   for _, lane in ipairs(o.lanes or {}) do strokes = strokes + #lane.strokes end

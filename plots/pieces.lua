@@ -1,4 +1,4 @@
---- Pieces and tiles of a stage: each piece made by cuts of its loops has a colour, a hatch and its name; tiles are outlined.
+--- Pieces and tiles of a stage. Each piece that was made by cutting loops has a colour, a hatch and a name; tiles are outlined.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local order = require "nestwright.plots.order"
@@ -7,10 +7,10 @@ local plot = require "nestwright.plots.plot"
 local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and its largest size
-local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels of a label: per character, per line, and the least size
+local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels of a label: the width of a character, the height of a line, and the least size
 local LEFT, TICKS = 90, 56 -- pixels left of a grid, and of the labels of its rows
 
--- Light fills, and hatches that distinguish them without colour.
+-- Light fills. Hatches distinguish them without colour.
 local FILLS = {0xE6ECF2, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
 local HATCHES = {
   false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
@@ -19,7 +19,8 @@ local HATCHES = {
 
 -- ---- the cells of each piece
 
--- Names of partition for iterations without conditions: i.main, and i.main_o for tiles of them; in each loop.
+-- True if all loops of a piece have the names that `partition` gives to iterations without conditions: i.main, or i.main_o for a
+-- loop over tiles of them.
 local function is_main(p)
   local found = false
   for part in p.name:gmatch "[^/]+" do
@@ -32,10 +33,11 @@ local function is_main(p)
   return found
 end
 
--- The main piece of a partition comes first, then parts without a name.
+-- Returns the rank of a piece: the main piece of a partition comes first, and then parts without a name.
 local function rank_of(p) return is_main(p) and 1 or not p.name:find(".", 1, true) and 2 or 3 end
 
--- The pieces {name, cells}: by rank, then by size, then by first visit. An instance in two pieces is a cell of both.
+-- Returns the pieces {name, cells}, ordered by rank, then by size, then by first visit. An instance in two pieces is a cell of
+-- both.
 local function pieces_of(view)
   local list, at = {}, {}
   for _, visit in ipairs(view.list) do
@@ -60,7 +62,7 @@ local function pieces_of(view)
   return list
 end
 
--- Cells of instances that run more than once.
+-- Returns the cells of instances that run more than once.
 local function repeated(view)
   local times, out = {}, {}
   for _, visit in ipairs(view.list) do
@@ -74,7 +76,7 @@ end
 
 -- ---- colours
 
--- Corresponding names have the same colour in all pictures; white cells are not executed.
+-- The number of the style of a name, so that pieces of the same name have the same colour in all pictures.
 local STYLES = {pre = 2, post = 3, tail = 4, head = 5, rest = 6}
 
 local function next_free(taken)
@@ -82,7 +84,7 @@ local function next_free(taken)
   return nil
 end
 
--- Sets the style of each piece. The first, which has no hatch, is the main piece or the part without a name.
+-- Sets the style of each piece. The main piece, or the part without a name, has the first style, which has no hatch.
 local function set_styles(list)
   local taken, sorted = {}, table.move(list, 1, #list, 1, {})
   table.sort(sorted, function(a, b)
@@ -97,7 +99,7 @@ local function set_styles(list)
   end
 end
 
-local AGAIN = 0xAEBCC9 -- for instances that run more than once
+local AGAIN = 0xAEBCC9 -- the colour of instances that run more than once
 
 local function fills_of(list, again)
   local out = {}
@@ -132,7 +134,7 @@ local function has_block(p, c, wide, high)
   return true
 end
 
--- The middle of a block of wide x high cells that is nearest to the middle of the piece; or nil.
+-- Returns the middle of a block of wide x high cells that lies in the piece, as near to the piece's middle as possible; or nil.
 local function block_inside(p, wide, high)
   local best, least, x, y = nil, math.huge, centre(p)
   for _, c in ipairs(p.cells) do
@@ -143,7 +145,7 @@ local function block_inside(p, wide, high)
   return best
 end
 
--- A place for the name inside of the piece, horizontal or else vertical.
+-- Returns a place for the name inside of the piece: for horizontal text or, if there is no room, for vertical text.
 local function room_inside(p, cell)
   local long, thick = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell), math.ceil(ROOM / cell)
   local at = block_inside(p, long, thick)
@@ -162,7 +164,8 @@ local function meets_name(list, row, cell)
   return false
 end
 
--- The cell farthest to the right (1) or to the left (-1); of several, the one nearest to the middle whose line crosses no name.
+-- Returns the cell of a piece that is farthest to the right (side 1) or to the left (side -1). If there are several, it is the one
+-- nearest to the middle whose line crosses no name.
 local function anchor(p, side, list, cell)
   local most, edge = -math.huge, {}
   for _, c in ipairs(p.cells) do most = math.max(most, side * c[1]) end
@@ -177,7 +180,7 @@ local function anchor(p, side, list, cell)
   return edge[middle]
 end
 
--- From top to bottom in the order of their cells; nearer cells first.
+-- Sorts the names beside the grid from top to bottom, in the order of their cells; nearer cells come first.
 local function sort_beside(list, side)
   table.sort(list, function(a, b)
     if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end
@@ -185,7 +188,8 @@ local function sort_beside(list, side)
   end)
 end
 
--- Names without room inside are beside the grid, on the nearer side: {[1] = right, [-1] = left}.
+-- Returns the pieces whose names have no room inside. Their names are placed beside the grid, on the nearer side: {[1] = right,
+-- [-1] = left}.
 local function place_names(list, cell, columns)
   local beside = {[1] = {}, [-1] = {}}
   for _, p in ipairs(list) do p.inside = room_inside(p, cell) end
@@ -211,7 +215,7 @@ local function draw_inside(f, rect, list, cell)
   end
 end
 
--- On the left, lines pass between the numbers of the rows, each to the nearest edge cell of its piece.
+-- Lines from names on the left pass between the numbers of the rows, each to the nearest edge cell of its piece.
 local function between_rows(rect, view, list, cell)
   local free, last = grid.free_rows(rect, view.rows, cell), 0
   for _, p in ipairs(list) do
@@ -228,7 +232,7 @@ local function between_rows(rect, view, list, cell)
   end
 end
 
--- As near to their cells as the neighbouring names allow.
+-- Draws names beside the grid, as near to their cells as the neighbouring names allow.
 local function draw_beside(f, rect, list, side, cell)
   local x, lowest = side > 0 and rect.left + rect.width + 36 or rect.left - TICKS, rect.top - LINE
   for _, p in ipairs(list) do
@@ -271,14 +275,14 @@ local function caption_of(view, list, tiles, again)
   return table.concat(out, " ")
 end
 
--- The pixels that names beside the grid need.
+-- Returns the pixels that names beside the grid need.
 local function room_beside(list)
   local most = 0
   for _, p in ipairs(list) do most = math.max(most, 60 + CHARACTER * utf8.len(p.name)) end
   return most
 end
 
---- view: as for order.make; width: pixels of the grid, at least 7 per cell.
+--- Makes the picture. view: as for order.make. Its width is the width of the grid in pixels; a cell has at least 7 pixels.
 function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT)
   local list, tiles = pieces_of(view), order.tiles(view, view.list)

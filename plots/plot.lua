@@ -12,8 +12,8 @@ local plot = {}
 local methods = {}
 local meta = {__name = "nestwright.plot", __index = methods}
 
---- `fields`: caption, columns (names), rows (lists of values), script (for gnuplot, with its data), size ({width, height}). Control
---- characters, which a name may contain, are removed for terminals.
+--- Returns a picture. fields: caption, columns (names), rows (lists of values), script (for gnuplot, with its data), size ({width,
+--- height}). Control characters, which a name may contain, are removed for terminals.
 function plot.new(fields)
   fields.caption = fields.caption:gsub("[^%C\n]", " ")
   return setmetatable(fields, meta)
@@ -33,12 +33,12 @@ end
 
 function meta.__tostring(p) return p.caption end
 
---- True for pictures.
+--- True if the value is a picture.
 function plot.is(value) return getmetatable(value) == meta end
 
 -- ---- the text form
 
-local ROWS = 8 -- rows of data in the text form
+local ROWS = 8 -- the largest number of rows of data in the text form
 
 local function cell_of(value)
   if value == nil then return "" end
@@ -58,7 +58,7 @@ local function cells_of(p)
 end
 
 rows.define(methods, "plot", "text", "(self: nw.plot): string",
-  "The picture as text: its caption and the first rows of its data. This is shown where no picture can be drawn.",
+  "The picture as text: its caption and the first rows of its data. This text is shown if no picture can be drawn.",
   function(p)
     local cells, width = cells_of(p)
     local out = {p.caption, ""}
@@ -103,14 +103,14 @@ rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
   end)
 
 rows.define(methods, "plot", "svg", "(self: nw.plot): string",
-  "The picture as SVG text of at most 500 kB, with its caption as the description. It is made of lines and text, or is an image "
-  .. "if these would be too large.",
+  "The picture as SVG text of at most 500 kB, with its caption as the description. The SVG contains lines and text or, if they "
+  .. "would be too large, an image.",
   function(p) return remarked(p, svg.small(p)) end)
 
-local MOST_SVG = 60000 -- the largest SVG, in bytes, that is sent in addition
+local MOST_SVG = 60000 -- the largest SVG, in bytes, that is included in addition to the PNG
 
--- All viewers show an img element, trusted or not; inline SVG loses its attributes in nbconvert. Converters to other formats use
--- the PNG.
+-- Returns the picture by MIME type. The HTML has an img element, which all viewers show, even if the notebook is not trusted;
+-- inline SVG loses its attributes in nbconvert. Converters to other formats use the PNG.
 local function bundle(p)
   local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
   local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
@@ -130,15 +130,16 @@ rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, 
     return {["text/plain"] = plot.undrawn(p, picture)}, {}
   end)
 
---- The text form with the error as the reason; other errors are raised again.
+--- Returns the text form, with the error as the reason why the picture is not drawn. An error that is not one of this library's is
+--- raised again.
 function plot.undrawn(p, err)
   if not (errors.is_error(err) and err.code == "io") then error(err, 0) end
   return p:text() .. "\n\nnot drawn: " .. tostring(err)
 end
 
 rows.define(methods, "plot", "show", "(self: nw.plot)",
-  "Draws the picture on the terminal in the best way that it supports: kitty's graphics, sixel, braille, or plain characters. "
-  .. "The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the output is "
+  "Draws the picture on the terminal in the best way that the terminal supports: kitty's graphics, sixel, braille, or plain "
+  .. "characters. The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the output is "
   .. "not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it as "
   .. "nw.display does.",
   function(p)

@@ -1,4 +1,4 @@
---- Accesses that are too many for marks: pixels that show the worst access in each.
+--- Draws accesses that are too many for marks: each pixel shows the worst of its accesses.
 local core = require "nestwright.core"
 local words = require "nestwright.plots.words"
 
@@ -8,7 +8,7 @@ local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
 
 local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse is darker, also in grey
 local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
-local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- in L1, L2, ..., memory: darker with distance
+local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- data found in L1, L2, ..., memory: farther is darker
 
 local function colours_of(o)
   if not o.all then return PIXELS end
@@ -36,14 +36,14 @@ function raster.key(o)
   return out
 end
 
--- A miss also takes the next pixel if that is a hit or empty: a single pixel would hardly be visible.
+-- Widens misses: the next pixel also shows the miss if it would be a hit or empty, because a single pixel would hardly be visible.
 local function widened(lines, o)
   local pattern = o.all and "([2-9]) [01] " or "([3-9]) [0-2] "
   for n, line in ipairs(lines) do lines[n] = line:gsub(pattern, "%1 %1 ") end
   return lines
 end
 
--- As many pixels as the picture has, so that none is lost when it is drawn.
+-- Returns the plotted items of a lane. The image has as many pixels as the picture, so that none is lost when it is drawn.
 local function parts_of(t, time, o)
   return function(f, pixels)
     local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))
@@ -55,7 +55,7 @@ local function parts_of(t, time, o)
   end
 end
 
--- Pixels of one run as rows of data.
+-- Adds the pixels of one run to the rows of data.
 local function add_rows(rows, t)
   for y, row in ipairs(t.rows) do
     for x = 1, #row do
@@ -64,7 +64,7 @@ local function add_rows(rows, t)
   end
 end
 
---- {time, lanes, iterations, curve, rows} of a run.
+--- Returns {time, lanes, iterations, curve, rows} of a run.
 function raster.run(s, walk, o)
   local r = core.raster(s, walk, o.cache, o.all and 0 or o.level, o.y, WIDTH, HEIGHT)
   local lanes, rows, curve = {}, {}, {}

@@ -1,5 +1,5 @@
---- A refused step: the two conflicting instances among their neighbours, in the order now and in the order after the step. The
---- arrow goes from the instance that must come first to the one that depends on it.
+--- A refused step: the two conflicting instances among their neighbours, in the order before the step and in the order after it.
+--- The arrow goes from the instance that must come first to the instance that depends on it.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local instances = require "nestwright.language.instances"
@@ -8,11 +8,11 @@ local plot = require "nestwright.plots.plot"
 
 local refusal = {}
 
-local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between them, above one, per line of text
+local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between two grids, above a grid, in a line of text
 local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
-local TITLE, WHY = 52, 110 -- characters of a grid's title, and of a line of the reason
+local TITLE, WHY = 52, 110 -- the most characters of a grid's title, and of a line of the reason
 
--- Shape and colour of the two instances.
+-- The shapes and colours of the two instances.
 local MARKS = {source = {sign = "●", pt = 7, colour = figure.colour.blue}, sink = {sign = "■", pt = 5, colour = figure.colour.red}}
 
 -- ---- the picture of a program
@@ -34,7 +34,7 @@ local function of_stage(list, name)
   return out
 end
 
--- Two marks in one cell are side by side.
+-- Returns the marks of the two instances. Two marks in one cell are drawn side by side.
 local function marks_of(view, program, part)
   local out, at = {}, {}
   for _, x in ipairs(part.found) do
@@ -75,7 +75,7 @@ local function place(f, part, program, left, top, cell)
   return places
 end
 
--- Draws an arrow between the marks. There is none for the program before the step if that visits the sink first.
+-- Draws an arrow between the marks. The program before the step has no arrow if it visits the sink first.
 local function arrow(f, places, program)
   local a, b, broken = places.source, places.sink, program.after
   if not a or not b or not broken and program.sink.time < program.source.time then return end
@@ -100,7 +100,7 @@ local function when(visit, sign)
   return ("%s %s%s"):format(sign, nth(visit.time), visit.thread ~= "" and whose .. visit.thread or "")
 end
 
--- The effect of the step on the two instances.
+-- Returns the effect of the step on the two instances, in words.
 local function verdict(data, r)
   local a, b, now = data.refused.source, data.refused.sink, data.now
   if data.sink.outside then return ("%s is outside of the domain"):format(MARKS.sink.sign) end
@@ -128,14 +128,15 @@ local function instance_text(x)
   return ("%s(%s)"):format(x.stage, table.concat(words, ", "))
 end
 
--- The access of an instance; for a write of another element to the same place, that element.
+-- Returns the access of an instance in words. If the instance writes another element to the same place, the words name that
+-- element.
 local function does(x, r)
   local element = r.element or r.tensor or "an element"
   if x.does == "writes" and x.writes and r.element and x.writes ~= element then element = x.writes .. " in its place" end
   return ("%s %s %s"):format(instance_text(x), x.does, element)
 end
 
--- The roles of the two instances.
+-- The roles of the two instances, by the kind of conflict.
 local ROLES = {
   raw = {", must come first", ", needs it"}, war = {", must come first", ", overwrites it"},
   waw = {", comes first", ", overwrites it"}, reduction = {"", ""},
@@ -150,7 +151,7 @@ local function key_of(data, r)
   return entries
 end
 
--- " at j = 0", if an axis is not shown.
+-- Returns the values of axes that are not shown: " at j = 0", or "".
 local function fixed_text(part)
   local words = {}
   for n, fixed in ipairs(part.fixed) do words[n] = ("%s = %s"):format(fixed.name, table.concat(fixed.values, " and ")) end
@@ -186,7 +187,7 @@ local function rows_of(data)
   return columns, rows
 end
 
--- One cell size for all grids, so that they can be compared.
+-- Returns the size of a cell, which is the same in all grids, so that they can be compared.
 local function cell_of(data)
   local least = math.huge
   for _, part in ipairs(data.parts) do
@@ -203,7 +204,7 @@ local function why(f, r)
   end
 end
 
--- One stage: now on the left, refused on the right.
+-- Draws a conflict in one stage: the order before the step on the left, and the refused order on the right.
 local function side_by_side(f, data, r, found, cell)
   local part, left, bottom, flat = data.parts[1], LEFT, 0, #data.parts[1].shown == 1
   local top, titles = f.bottom + HEAD, {"now" .. fixed_text(part):gsub("^ ", ", "), figure.shortened("with " .. r.step, TITLE)}
@@ -221,7 +222,7 @@ local function side_by_side(f, data, r, found, cell)
   f.bottom = bottom + LINE
 end
 
--- Two stages: now above, refused below, the stages side by side.
+-- Draws a conflict between two stages, which are side by side: the order before the step above, and the refused order below.
 local function above_each_other(f, data, r, found, cell)
   for n, program in ipairs {data.now, data.refused} do
     local top, places, left, flat = f.bottom + HEAD + LINE, {}, LEFT, false
@@ -244,7 +245,7 @@ local TIMES = "Numbers give the order of the visits shown; later visits are dark
 local ARROW = "The arrow goes from the instance that must come first to the one that depends on it; "
   .. "it is dashed if the step breaks this order."
 
---- data: of conflict.of; r: the refusal; title.
+--- Makes the picture. data: a result of conflict.of; r: the refusal.
 function refusal.make(data, r, title)
   local found = data.source and {data.source, data.sink} or {data.sink}
   local cell, f = cell_of(data), figure.new {title = title}

@@ -11,8 +11,8 @@ local reuse = {}
 local LEFT, RIGHT, PANEL, UNDER = 110, 970, 130, 58 -- pixels
 local colour = figure.colour
 
--- The bins of the core are narrower than visible: these have four per octave, and one per line below that. Returns the least
--- distance, in lines, and the end of its bin.
+-- Returns the start and the end of the bin of a distance, in lines. The bins of the core are too narrow to be visible; there are
+-- four bins per octave here, and one bin per line for distances below four lines.
 local function bin_of(lines)
   if lines < 4 then return lines, lines + 1 end
   local octave = 1 << math.floor(math.log(lines, 2))
@@ -34,7 +34,7 @@ local function gathered(bins)
   return out
 end
 
--- A logarithmic axis, with distance zero at the far left.
+-- Returns the position of a distance on a logarithmic axis, with distance zero at the far left.
 local function x_of(lines) return lines == 0 and -2 or math.log(lines, 2) end
 
 local function farthest(tensors)
@@ -102,8 +102,8 @@ local function caption(tensors, cache)
     for level = 1, #cache.levels do parts[#parts + 1] = words.reuse(t.bins, cache, level) end
     out[n] = table.concat(parts, "; ")
   end
-  out[#out + 1] = ("Exact, for lines of %d bytes. Accesses to the right of a cache's mark miss if the cache is fully associative "
-    .. "with LRU replacement; sets, prefetchers and TLBs are not modelled."):format(cache.line)
+  out[#out + 1] = ("The distances are exact, for lines of %d bytes. Accesses to the right of a cache's mark miss if the cache is "
+    .. "fully associative with LRU replacement; sets, prefetchers and TLBs are not modelled."):format(cache.line)
   return out
 end
 
@@ -116,7 +116,7 @@ local function rows_of(tensors, line)
   return rows
 end
 
---- tensors: from core.reuse.
+--- Makes the picture. tensors: a result of core.reuse.
 function reuse.make(tensors, cache, title)
   if #tensors == 0 then errors.fail("invalid", nil, "reuse: the schedule touches no memory at these sizes") end
   for _, t in ipairs(tensors) do t.gathered = gathered(t.bins) end

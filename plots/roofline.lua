@@ -1,4 +1,4 @@
---- The roofline: the limits of this machine over operations per byte, and one dot per version below them.
+--- The roofline: the limits of this machine over operations per byte, and one dot per version below these limits.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -13,20 +13,20 @@ local written = require "nestwright.show.written"
 local roofline = {}
 
 local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
-local MOST = 60 -- dots
+local MOST = 60 -- the largest number of dots
 
--- Operations on integers are not flops.
+-- Returns the unit of a dot's operations: operations on integers are not flops.
 local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" end
 
 -- ---- the limit of a dot
 
--- Operations per second that a roof allows this dot, or nil if the traffic to that level is unknown.
+-- Returns the operations per second that a roof allows this dot, or nil if the traffic to its level is unknown.
 local function allowed(d, level)
   local bytes = d.bytes[level.name]
   return bytes and bytes > 0 and d.flops / bytes * level.best or nil
 end
 
--- The lowest roof above a dot: its name and limit.
+-- Returns the name and the limit of the lowest roof above a dot.
 local function bound(d, r)
   local name, most = r.peak and r.peak.name, r.peak and r.peak.best or math.huge
   for _, level in ipairs(r.levels) do
@@ -53,10 +53,11 @@ end
 
 -- ---- words
 
-local CACHED = "; above that roof, which simple loops reached: repeated runs may find their data in nearer caches"
-local FORETOLD = "; above that roof: repeated calls find data in nearer caches that the first call fetched from farther away"
-local FASTER = "; above that peak, which caches cannot explain: check how operations were counted, the number of threads, the "
-  .. "machine and its clock, and whether other processes ran when the peak was measured"
+local CACHED = "; this is above that roof, which was measured with simple loops: repeated runs may find their data in nearer caches"
+local FORETOLD = "; this is above that roof: repeated calls find data in nearer caches, and the first call fetched it from farther "
+  .. "away"
+local FASTER = "; this is above that peak, which caches cannot explain: check how operations were counted, the number of threads, "
+  .. "the machine and its clock, and whether other processes ran when the peak was measured"
 
 local function why_above(d, r)
   if d.share <= 1 then return "" end
@@ -79,7 +80,7 @@ local function ridge_words(r)
     r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
 end
 
--- The dtypes of the multiply-adds of the peaks, in words.
+-- Returns the words about the peaks: the dtypes of their multiply-adds, and a note if there is no peak.
 local function peaks_words(sets)
   local has, out = {}, {}
   for _, r in ipairs(sets) do has[r.peak and r.peak.dtype or "none"] = true end
@@ -88,7 +89,7 @@ local function peaks_words(sets)
     has.none and " No peak is drawn for integers: the peak of floats does not apply to them." or ""
 end
 
--- Sets are sorted by threads, most first.
+-- True if more threads reached a lower peak. The sets are sorted by threads, those with the most threads first.
 local function are_busy(sets)
   for n = 2, #sets do
     local more, r = sets[n - 1].peak, sets[n].peak
@@ -115,8 +116,8 @@ end
 local HOW = {
   simulated = "Filled dots: simulated bytes of the first run on one thread.",
   compulsory = "Open dots: bytes of inputs and outputs, each counted once.",
-  given = "Bytes: as given.",
-  predicted = "Diamonds: bytes and times by the cost model, not measured.",
+  given = "The bytes are as given.",
+  predicted = "Diamonds: bytes and times that the cost model predicts, not measured.",
 }
 
 local function bytes_words(dots)
@@ -135,8 +136,8 @@ local function small_print(dots, refused, sets, o)
   for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
   if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
   out[#out + 1] = bytes_words(dots)
-  out[#out + 1] = "Operations: those of the definition. Shares: of the lowest roof above a dot, where each roof is taken at the "
-    .. "dot's traffic to that level."
+  out[#out + 1] = "Operations are those of the definition. A share is relative to the lowest roof above the dot, where each roof "
+    .. "is taken at the dot's traffic to that level."
   for _, d in ipairs(refused) do
     out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
   end
@@ -162,7 +163,7 @@ end
 
 -- ---- roofs
 
--- The peak that applies to a dot: none for integers; for f64 that of f64 if known.
+-- Returns the peak that applies to a dot: none for integers; for f64, the peak of f64 if it is known, else that of f32.
 local function peak_of(r, arithmetic)
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
@@ -172,7 +173,7 @@ end
 
 local ORDER = {f32 = 1, f64 = 2, integer = 3}
 
--- Sets the roofs of each dot, `under`; returns the different sets, most threads first.
+-- Sets the field `under` of each dot to its roofs. Returns the different sets of roofs, those with the most threads first.
 local function sets_of(dots, by_threads)
   local sets, known = {}, {}
   for _, d in ipairs(dots) do
@@ -193,7 +194,7 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- All levels of the first set of roofs are drawn, of other sets only the level of the axis; each level once.
+-- Sets the levels of each set that are drawn: all levels of the first set, and only the axis' level of other sets; each level once.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do
@@ -205,7 +206,7 @@ local function levels_shown(sets, level)
   end
 end
 
--- The upper end of the roofs: the peak; without one, above all dots and their limits.
+-- Sets the upper end of the roofs: the peak or, if there is none, a value above all dots and their limits.
 local function tops(sets, dots)
   for _, r in ipairs(sets) do
     r.top = r.peak and r.peak.best or 0
@@ -220,7 +221,7 @@ local function differ(sets, field)
   return false
 end
 
--- Additions to the labels of roofs (`whose`) and peaks (`of`), if there are several sets.
+-- Sets the additions to the labels of roofs (`whose`) and of peaks (`of`), if there are several sets.
 local function names_of(sets)
   local threads, arithmetic = differ(sets, "threads"), differ(sets, "arithmetic")
   for _, r in ipairs(sets) do
@@ -251,7 +252,7 @@ local function axes(frame, level, unit)
     ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations per byte of traffic to %s (%s/byte)"):format(level, unit)))}
 end
 
--- Draws all roofs of the first set; of the others, dashed, that of the axis' level and the peak.
+-- Draws all roofs of the first set. Of the other sets, it draws the peak and the roof of the axis' level, dashed.
 local function draw(drawn, sets, o)
   local f = figure.new {title = o.title, width = WIDTH}
   local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
@@ -273,8 +274,8 @@ local function draw(drawn, sets, o)
   return f
 end
 
---- dots: {label, flops, bytes (by level), how, time, threads, arithmetic ("f32", "f64" or "integer")}, or {label, refused};
---- by_threads: answers of nw.roofs; o: arrows, rounds, level, title.
+--- Makes the picture. dots: {label, flops, bytes (by level), how, time, threads, arithmetic ("f32", "f64" or "integer")}, or
+--- {label, refused (the reason)}; by_threads: results of nw.roofs, by the number of threads; o: arrows, rounds, level, title.
 function roofline.make(dots, by_threads, o)
   o.level = o.level or "memory"
   local drawn, refused, lines, rows = {}, {}, {}, {}

@@ -4,10 +4,10 @@ local pictures = require "nestwright.plots.times"
 local roofs = require "nestwright.plots.roofs"
 local written = require "nestwright.show.written"
 
-local dots = {NAME = 30} -- characters of a name
+local dots = {NAME = 30} -- NAME: the largest number of characters of a name
 
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT -- pixels
-local CHARACTER, LINE = 6.6, 15 -- pixels of a character, of a line of text
+local CHARACTER, LINE = 6.6, 15 -- pixels: the width of a character, and the height of a line
 
 local colour = figure.colour
 
@@ -16,19 +16,19 @@ local function name_of(d)
   return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. pictures.unsafe(d.time)
 end
 
---- "34 % of L2".
+--- Returns the share of a dot: "34 % of L2".
 function dots.share(d)
   return ((d.share < 0.0995 and "%.1f" or "%.0f") .. " %% of %s"):format(100 * d.share, d.roof)
 end
 
--- Measured dots are filled if their bytes were simulated; predicted ones are diamonds.
+-- The shapes of dots: measured dots are filled if their bytes were simulated; predicted dots are diamonds.
 local KINDS = {
   {pt = 7, colour = colour.blue, of = function(d) return not d.predicted and d.how ~= "compulsory" end},
   {pt = 6, colour = colour.blue, of = function(d) return not d.predicted and d.how == "compulsory" end},
   {pt = 12, colour = colour.red, of = function(d) return d.predicted end},
 }
 
--- Lines from a measured dot to the predicted one of the same version.
+-- Returns the lines from each measured dot to the predicted dot of the same version.
 local function pair_lines(f, list)
   local lines = {}
   for _, d in ipairs(list) do
@@ -41,7 +41,7 @@ local function pair_lines(f, list)
   return ("%s using 1:2 with lines dt 3 lw 1.2 lc rgb '%s' notitle"):format(f:data(lines, "pairs"), colour.red)
 end
 
---- Marks, and the spread of their times.
+--- Returns the plotted items: the marks of dots, and the spread of their times.
 function dots.parts(f, list)
   local parts, spread = {pair_lines(f, list)}, {}
   for _, d in ipairs(list) do
@@ -61,7 +61,7 @@ function dots.parts(f, list)
   return parts
 end
 
---- The meaning of the marks, if there are several kinds.
+--- Returns the meaning of the marks, for the key, if there are several kinds.
 function dots.key(list)
   local measured, predicted
   for _, d in ipairs(list) do
@@ -77,13 +77,13 @@ local function is_flat(a, b, frame)
   return math.abs(x) > 2 * math.abs(y)
 end
 
--- The label of a measured dot with the ratio of the two times.
+-- Returns the label of a measured dot, with the ratio of the measured to the predicted time.
 local function foretold(d)
   local name = d.twin.time.version or written.shortened(d.label, dots.NAME)
   return ("%s, predicted: %s the time"):format(name, written.times(d.time.median / d.twin.time.median))
 end
 
--- Beside the dot, on the side with room; a little lower if an arrow is in the way.
+-- Returns the label of a dot. It is beside the dot, on the side with room, and a little lower if an arrow is in the way.
 local function label_of(list, n, frame, arrows)
   local d = list[n]
   local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
@@ -107,7 +107,7 @@ local function free(l, bars, boxes)
   return true
 end
 
--- From top to bottom, each as near to its preferred position as lines, dots and earlier labels allow.
+-- Places the labels from top to bottom, each as near to its preferred position as lines, dots and earlier labels allow.
 local function place(labels, bars, boxes)
   table.sort(labels, function(a, b) return a.at < b.at end)
   for _, l in ipairs(labels) do
@@ -120,7 +120,7 @@ local function place(labels, bars, boxes)
   end
 end
 
---- bars: horizontal lines that labels avoid; boxes: occupied areas.
+--- Draws the labels of the dots. bars: horizontal lines that labels avoid; boxes: areas that are already occupied.
 function dots.labels(f, list, frame, bars, boxes, arrows)
   local labels = {}
   for n, d in ipairs(list) do labels[n], boxes[#boxes + 1] = label_of(list, n, frame, arrows), dot_box(d, frame) end
@@ -132,7 +132,7 @@ function dots.labels(f, list, frame, bars, boxes, arrows)
   end
 end
 
---- Arrows from dot to dot if there is room; drawn below the labels.
+--- Draws arrows from dot to dot if there is room. They are drawn below the labels.
 function dots.arrows(list, frame, out)
   for n = 2, #list do
     local a, b = list[n - 1], list[n]

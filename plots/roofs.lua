@@ -6,14 +6,14 @@ local written = require "nestwright.show.written"
 local roofs = {WIDTH = 1000, LEFT = 100, RIGHT = 30, HEIGHT = 440} -- pixels
 
 local CHARACTER = 6.6 -- pixels
-local CLOSE = 17 -- pixels between two roofs without room for words
+local CLOSE = 17 -- two roofs that are less than this many pixels apart have no room for words between them
 
 local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT
 local colour = figure.colour
 
 -- ---- pixels
 
---- The ranges of the axes, and pixels from the top of the figure.
+--- Returns the ranges of the axes and the position of the panel.
 function roofs.frame(dots, sets, top)
   local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
   for _, d in ipairs(dots) do
@@ -33,13 +33,14 @@ function roofs.frame(dots, sets, top)
   return f
 end
 
---- Pixels from the left edge, and from the top.
+--- `across` returns the pixels from the left edge for an x value, and `down` the pixels from the top for a y value.
 function roofs.across(f, x) return LEFT + f.per_x * math.log(x / f.x0) end
 function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
 
 -- ---- roofs
 
---- The lines; the roof of the axis' level and the peak are bold. r: top (the end of the roofs), peak or none, shown.
+--- Returns the lines of a set of roofs; the peak and the roof of the axis' level are bold. r: {top (the upper end of the roofs),
+--- peak (or nil), shown (the levels that are drawn)}.
 function roofs.parts(f, r, frame, level, dash)
   local parts, left = {}, frame.x1
   for _, l in ipairs(r.levels) do left = math.min(left, r.top / l.best) end
@@ -58,7 +59,7 @@ function roofs.parts(f, r, frame, level, dash)
   return parts
 end
 
--- Pixels between two roofs, which all have the same slope.
+-- Returns the pixels between two roofs; all roofs have the same slope.
 local function apart(frame, a, b)
   local angle = math.atan(frame.per_y, frame.per_x)
   return frame.per_x * math.abs(math.log(a / b)) * math.sin(angle)
@@ -66,7 +67,7 @@ end
 
 local BESIDE = 8 -- pixels from a roof to the middle of its label
 
--- Positions of a label that ends at a given place on a roof, every few pixels. side: -1 above the roof, 1 below it.
+-- Returns positions along a label that ends at a given point of a roof, one every few pixels. side: -1 above the roof, 1 below it.
 local function along(x, y, long, frame, side)
   local angle, out = math.atan(frame.per_y, frame.per_x), {}
   for at = 0, long, 8 do out[#out + 1] = {x - at * math.cos(angle), y + at * math.sin(angle) + side * BESIDE} end
@@ -83,7 +84,8 @@ local function hides(places, boxes)
   return false
 end
 
--- The end of a label on a roof: near the ridge, or further down where it hides nothing. Marks the place as occupied.
+-- Returns the end of a label on a roof: near the ridge or, if the label would hide something there, further down. Marks the place
+-- as occupied.
 local function place(e, frame, boxes)
   local long, best = CHARACTER * #e.text, nil
   for pixels = 16, 600, 12 do
@@ -99,7 +101,7 @@ local function place(e, frame, boxes)
   return best[1]
 end
 
--- All roofs of all sets with their labels, fastest first.
+-- Returns all roofs of all sets with their labels, fastest first.
 local function entries_of(sets)
   local out = {}
   for _, r in ipairs(sets) do
@@ -112,7 +114,8 @@ local function entries_of(sets)
   return out
 end
 
--- A label is above its roof if there is room, else below; without room on either side it is merged with the one above.
+-- Sets the side of each label: above its roof if there is room, else below it. A label without room on either side is merged with
+-- the label above it.
 local function sided(entries, frame)
   local out = {}
   for n, e in ipairs(entries) do
@@ -125,7 +128,7 @@ local function sided(entries, frame)
   return out
 end
 
---- The labels along all roofs, which avoid the boxes and each other.
+--- Draws the labels along all roofs, so that they avoid the boxes and each other.
 function roofs.labels(sets, frame, boxes, out)
   local angle = math.deg(math.atan(frame.per_y, frame.per_x))
   for _, e in ipairs(sided(entries_of(sets), frame)) do
@@ -135,7 +138,7 @@ function roofs.labels(sets, frame, boxes, out)
   end
 end
 
---- The points where each roof meets the peak.
+--- Draws the points at which the roofs meet the peak.
 function roofs.ridges(f, r)
   local points = {}
   for n, l in ipairs(r.shown) do points[n] = {r.top / l.best, r.top} end
@@ -149,7 +152,7 @@ local function overlaps(a, boxes)
   return false
 end
 
--- Above or below the peak, the operations per byte where each roof reaches it, as far as there is room.
+-- Returns labels above or below the peak with the operations per byte at which each roof reaches it, as far as there is room.
 local function ridge_numbers(f, r, frame, y, right, boxes)
   local points = table.move(r.shown, 1, #r.shown, 1, {})
   table.sort(points, function(a, b) return a.best > b.best end)
@@ -163,7 +166,8 @@ local function ridge_numbers(f, r, frame, y, right, boxes)
   end
 end
 
---- Above the highest peak, and below the others: its label and where roofs meet it. Labels become boxes.
+--- Draws the label of each peak, and the operations per byte at which roofs meet it: above the highest peak, and below the others.
+--- Adds the areas of the labels to the boxes.
 function roofs.peaks(f, sets, frame, boxes)
   local sorted = {}
   for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end

@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 local scatter = {}
 
 local LEFT, RIGHT, HEIGHT, UNDER = 110, 640, 480, 58 -- pixels
-local BAND = 1.25 -- the thin lines: this factor too long or too short
+local BAND = 1.25 -- on the thin lines, the prediction is too long or too short by this factor
 local colour = figure.colour
 
 local function ends(points, names)
@@ -19,7 +19,7 @@ local function ends(points, names)
   return lo / 1.15, hi * 1.15
 end
 
--- Dots of the fastest quarter are filled.
+-- Returns the points of the fastest quarter, whose dots are filled, and the other points.
 local function parted(points)
   local measured, best, rest = {}, {}, {}
   for n, p in ipairs(points) do measured[n] = p.measured end
@@ -65,13 +65,13 @@ local function caption(a)
     100 * a.analytic.median_error)
 end
 
---- a: from nw.cost.audit.
+--- Makes the picture. a: a result of nw.cost.audit.
 function scatter.make(a, title)
   local f, rows = figure.new {title = title or ("%s: predicted and measured times"):format(a.kernel), width = RIGHT + 40}, {}
   panel(f, a)
   f:key(key_of())
-  local small = ("%s On the solid line both are equal; dashed lines: 25 %% too high and 20 %% too low. Measured on %s, each the "
-    .. "fastest of several runs in turn."):format(caption(a), a.measured_on)
+  local small = ("%s On the solid line, both times are equal; on the dashed lines, the prediction is 25 %% too high or 20 %% too "
+    .. "low. Measured on %s; each time is the fastest of several runs in turn."):format(caption(a), a.measured_on)
   local script, size = f:finish(UNDER, small)
   for n, p in ipairs(a.points) do rows[n] = {p.measured, p.predicted, p.learned, p.trace} end
   return plot.new {caption = small, script = script, size = size, rows = rows,

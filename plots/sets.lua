@@ -1,4 +1,4 @@
---- How full the sets of a cache are over time, and how many different lines of each are accessed: two maps on one time axis.
+--- How full the sets of a cache are over time, and how many different lines of each set are accessed: two maps on one time axis.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -7,13 +7,13 @@ local written = require "nestwright.show.written"
 
 local sets = {}
 
-sets.COLUMNS = 300 -- parts of the time
-local ROWS = 256 -- rows; with more sets, each row shows the worst of its sets
+sets.COLUMNS = 300 -- the number of parts into which the time is divided
+local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the worst of its sets
 local LEFT, RIGHT, PANEL, UNDER = 110, 880, 220, 54 -- pixels
 
 -- ---- the maps
 
--- Sets per row of the map.
+-- Returns the number of sets per row of the map.
 local function sets_a_row(n) return math.max(1, math.ceil(n / ROWS)) end
 
 local function map_lines(columns, nsets)
@@ -31,10 +31,10 @@ local function map_lines(columns, nsets)
   return lines, each
 end
 
--- Columns, at least two.
+-- Returns at least two columns.
 local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
 
--- A tick is at the middle of its set.
+-- Returns the ticks of the sets; a tick is at the middle of its set.
 local function set_tics(n)
   local step, out = math.max(1, 2 ^ math.ceil(math.log(n / 8, 2))) // 1 | 0, {}
   for set = 0, n - 1, step do out[#out + 1] = ("'%d' %g"):format(set, set + 0.5) end
@@ -42,7 +42,8 @@ local function set_tics(n)
 end
 
 
--- Up to the number of ways, blue; above it orange to red, which exceeds the set. Larger is darker, also in grey.
+-- Returns the palette: numbers of lines up to the number of ways are blue; larger numbers, which exceed the set, are orange to red.
+-- Larger numbers are darker, also without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
@@ -74,7 +75,8 @@ local function most_of(columns)
   return most
 end
 
--- Shares of the sets: with more lines accessed in some part of the time than ways, and never accessed.
+-- Returns two shares of the sets: sets of which more lines than ways are accessed in some part of the time, and sets that are never
+-- accessed.
 local function shares(asked, nsets, ways)
   local crowded, unused = 0, 0
   for set = 1, nsets do
@@ -109,7 +111,7 @@ local function rows_of(filling)
   return rows
 end
 
---- filling: from core.filling.
+--- Makes the picture. filling: a result of core.filling.
 function sets.make(filling, cache, level, title)
   if filling.time == 0 then errors.fail("invalid", nil, "cache_sets: the schedule touches no memory at these sizes") end
   local at = cache.levels[level]

@@ -1,10 +1,10 @@
---- Decodes sixels, as drawn by gnuplot's sixelgd, into a bitmap of coloured dots.
+--- Decodes sixels, which gnuplot's sixelgd draws, into a bitmap of coloured dots.
 local sixel = {}
 
 local SIX = 6 -- rows per character
 
--- The visibility of a colour: its distance from the white background, and its saturation. Pale colours count as background, pale
--- grey before other pale colours.
+-- The visibility of a colour depends on its distance from the white background and on its saturation. Pale colours are treated as
+-- background; for grey, the limit is higher than for other colours.
 local PALE, PALE_GREY = 0.1, 0.25
 
 local function value_of(r, g, b)
@@ -65,8 +65,8 @@ local function count(dots, x, y, colour)
   if colour.value > dot.colour.value then dot.colour = colour end
 end
 
---- Reduces the bitmap by `by` in both directions: dots[y][x] is {n (drawn pixels of by*by), colour (the most visible one), of
---- (pixels by colour)}, from 0.
+--- Reduces the bitmap by the factor `by` in both directions. dots[y][x] is {n (the drawn pixels of by*by), colour (the most visible
+--- one), of (pixels by colour)}; x and y start at 0.
 function sixel.dots(data, by)
   local dots, lines = {}, {}
   for bit = 0, SIX - 1 do lines[bit] = {} end

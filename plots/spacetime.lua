@@ -1,6 +1,6 @@
---- The space-time diagram: which element of which tensor is accessed when, and the behaviour of the caches. One column per
---- schedule; in it one group of lanes per thread, one lane per tensor, on one time axis; loops as brackets above; below, the bytes
---- touched so far compared with the cache sizes.
+--- The space-time diagram: which element of which tensor is accessed at which time, and the behaviour of the caches. There is one
+--- column per schedule. It has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are brackets above
+--- the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -15,9 +15,9 @@ local spacetime = {}
 
 local colour = figure.colour
 
-spacetime.MOST = 3000 -- accesses with single marks; more become a raster
+spacetime.MOST = 3000 -- up to this many accesses are drawn as single marks, more as a raster
 local QUICK = 20000000 -- the most accesses for which reuse distances are computed
-local BRACKETS = 300 -- brackets of one loop; more are not distinguishable
+local BRACKETS = 300 -- the largest number of brackets of one loop; more are not distinguishable
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
 
 local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
@@ -25,8 +25,8 @@ spacetime.units = UNITS
 
 -- ---- layout
 
--- The rows of a picture: for each group the number of rows of loops, and the lanes (tensor, lowest and highest y), over all
--- columns.
+-- Returns the rows of a picture, which are the same in all columns: for each group, the number of rows of loops, and the lanes
+-- (tensor, lowest and highest y).
 local function rows_of(columns)
   local groups = {}
   for _, column in ipairs(columns) do
@@ -54,7 +54,7 @@ local function lane_height(groups)
   return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
 end
 
--- With many lanes the pixels are wider, to keep the file small.
+-- Returns the number of pixels of a lane. If there are many lanes, pixels are wider, so that the file stays small.
 local function pixels_across(lanes, height, columns)
   return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
 end
@@ -77,7 +77,7 @@ local function lane_of(run, name)
   end
 end
 
--- One group, over all columns.
+-- Places one group in all columns.
 local function place_group(f, x, g, group, o)
   local top = f.bottom + (group.label and HEADING or 4)
   for n, column in ipairs(x.columns) do
@@ -142,7 +142,7 @@ local function extents(columns)
   return time, most
 end
 
--- Titles of columns are below the title of the picture.
+-- Places the titles of columns, below the title of the picture.
 local function place_headings(f, columns)
   if #columns == 1 then return end
   for _, column in ipairs(columns) do
@@ -156,7 +156,7 @@ end
 
 -- ---- captions
 
--- Loops around accesses without a row of brackets, because they have too many iterations.
+-- Returns the loops around accesses that have no row of brackets, because they have too many iterations.
 local function undrawn(run, s)
   local shown, names = {}, {}
   for _, row in ipairs(run.loops) do shown[row.name] = not row.words or nil end
@@ -189,7 +189,7 @@ local function run_caption(run, s, o, out, prefix)
   end
 end
 
--- The prediction of the cost model for each column, if a machine was given.
+-- Returns the prediction of the cost model for each column in words, if a machine was given.
 local function model_words(columns, o)
   local out = {}
   for n, column in ipairs(o.machine ~= nil and columns or {}) do
@@ -231,7 +231,7 @@ local function data_rows(columns)
   return out
 end
 
--- The most brackets of one loop, in a picture of few runs or many.
+-- Returns the largest number of brackets of one loop, which depends on the number of runs in the picture.
 local function most_rounds(columns)
   local runs = 0
   for _, column in ipairs(columns) do runs = runs + #column.walks end
@@ -268,7 +268,7 @@ local function draw(columns, kind, o)
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
 end
 
--- All runs as marks, or nil where one has too many accesses.
+-- Returns all runs as marks, or nil if one of them has too many accesses.
 local function gather(columns, o, kind)
   for _, column in ipairs(columns) do
     column.runs = {}
@@ -283,8 +283,8 @@ local function gather(columns, o, kind)
   return true
 end
 
---- columns: {schedule, label, walks} of one schedule or two; o: {y, level, all (levels are distinguished), cache, sets (of the
---- level), title, threads, machine (for the numbers in the caption), sizes}.
+--- Makes the picture. columns: {schedule, label, walks} for each of one or two schedules; o: {y, level, all (true if the picture
+--- distinguishes all levels), cache, sets (of the level), title, threads, machine (for the numbers in the caption), sizes}.
 function spacetime.make(columns, o)
   local kind = require "nestwright.plots.marks"
   if not gather(columns, o, kind) then

@@ -7,13 +7,13 @@ local written = require "nestwright.show.written"
 
 local steps = {}
 
-local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: margins, the panel, least width of a step
-local NAME, ANGLE, CHARACTER = 34, 35, 6.6 -- characters of a step's text; its angle; pixels
-local FAR = 8 -- the axis is logarithmic if one version takes this many times as long as another
+local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: the margins, the height of the panel, the least width of a step
+local NAME, ANGLE, CHARACTER = 34, 35, 6.6 -- the most characters of a step's text; its angle in degrees; pixels of a character
+local FAR = 8 -- the axis is logarithmic if one version takes more than this many times as long as another
 
 local colour, seconds = figure.colour, written.seconds
 
--- Filled: distinguishable from the version before; open: not; crosses: not measured.
+-- The marks of versions: filled if distinguishable from the version before, open if not, and crosses if not measured.
 local KINDS = {
   {name = "told", text = "distinguishable from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
@@ -21,7 +21,7 @@ local KINDS = {
   {name = "refused", text = "not measured", pt = 2, colour = colour.black},
 }
 
--- The relation of each version to the last measured one before it.
+-- Returns the relation of each version to the last measured version before it.
 local function kinds_of(list)
   local out, last = {}, nil
   for n, r in ipairs(list) do
@@ -39,7 +39,7 @@ local function name_of(n, r)
   return ("%d  %s%s"):format(r.time.version or n - 1, name, r.time.unsafe and " (unsafe)" or "")
 end
 
--- The pixels that the longest name needs to the left of its point and below the axis.
+-- Returns the pixels that the longest name needs to the left of its point, and below the axis.
 local function room_of(list, step)
   local left, under, angle = 0, 0, math.rad(ANGLE)
   for n, r in ipairs(list) do
@@ -66,7 +66,7 @@ local function series(f, list, kinds, name, top)
   return #out > 0 and f:data(out, name)
 end
 
--- The line connects measured points, with gaps at the others.
+-- Returns the parts of the curve. Its line connects measured points, with gaps at the others.
 local function curve_parts(f, list, kinds, top)
   local line, halves, fastest, parts = {}, {}, {}, {}
   for n, r in ipairs(list) do
@@ -90,7 +90,8 @@ local function curve_parts(f, list, kinds, top)
   return parts
 end
 
--- A label avoids the curve: below in a dip, else above, on the side where the curve is lower.
+-- Returns a place for a label that avoids the curve: below the curve in a dip; otherwise above, on the side where the curve is
+-- lower.
 local function place_of(list, n)
   local r, before, after = list[n], list[n - 1], list[n + 1]
   local falls = before and not before.refused and before.median > r.median
@@ -136,7 +137,7 @@ end
 
 local function tick(v) return v == 0 and "0" or seconds(v) end
 
---- A figure of rows from plots/times, and the pixels below its panel.
+--- Returns a figure of rows from plots/times, and the pixels below its panel.
 function steps.figure(list, title)
   local step = math.max(WIDE, (1000 - LEFT - RIGHT) / #list)
   local room, under = room_of(list, step)

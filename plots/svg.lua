@@ -4,7 +4,7 @@ local gnuplot = require "nestwright.plots.gnuplot"
 local svg = {}
 
 svg.MOST = 500000 -- the largest SVG for a notebook, in bytes
-local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap, until it is small enough
+local SCALES = {1, 0.75, 0.5, 0.35} -- scales of a bitmap; the first that makes it small enough is used
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}
 
@@ -21,7 +21,7 @@ local function title_of(text, p)
   return title or escaped(p.caption:match "^[^\n]*")
 end
 
--- gnuplot's own title and description do not describe the picture.
+-- Replaces gnuplot's own title and description, which do not describe the picture.
 local function described(text, p)
   local from, to = text:find "<title>.-</title>%s*<desc>.-</desc>"
   if not from then return text end
@@ -29,7 +29,7 @@ local function described(text, p)
   return head .. about(title_of(text, p), p) .. text:sub(to + 1)
 end
 
---- The picture as drawn. Second result: gnuplot's remarks.
+--- Returns the picture as gnuplot draws it, and gnuplot's remarks.
 function svg.of(p)
   local text, remarks = gnuplot.picture(p.script, "svg", p.size)
   return described(text, p), remarks
@@ -62,7 +62,7 @@ end
 
 local number = 0
 
--- gnuplot gives the same ids in all pictures, but a notebook page contains several.
+-- Makes the ids of a picture unique: gnuplot uses the same ids in all pictures, but a notebook page contains several pictures.
 local function renamed(text)
   number = number + 1
   local own = ("nw%06x%04x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
@@ -72,7 +72,7 @@ local function renamed(text)
   end))
 end
 
---- The picture in at most MOST bytes: as it is, or as a bitmap. Second result: gnuplot's remarks.
+--- Returns the picture in at most MOST bytes, as it is or as a bitmap, and gnuplot's remarks.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)

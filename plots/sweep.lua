@@ -1,4 +1,5 @@
---- Prepares the results of a sweep for drawing: which column over which parameters, the best points, the refused ones.
+--- Prepares the results of a sweep for drawing: which column is drawn over which parameters, the best points, and the refused
+--- points.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local plot = require "nestwright.plots.plot"
@@ -22,7 +23,7 @@ local function check_param(s, what, name)
     "%s: the sweep has no parameter '%s'", what, tostring(name))
 end
 
--- The rows whose parameters have the given values.
+-- Returns the rows whose parameters have the given values.
 local function chosen(s, where)
   for name in pairs(errors.expect("plot: where", where or {}, "table")) do check_param(s, "where", name) end
   local out = {}
@@ -35,7 +36,7 @@ local function chosen(s, where)
   return out
 end
 
--- The values of a parameter among rows, in the order of the sweep.
+-- Returns the values of a parameter in these rows, in the order of the sweep.
 local function values_of(list, name)
   local out, seen = {}, {}
   for _, row in ipairs(list) do
@@ -48,7 +49,7 @@ local function values_of(list, name)
   return out
 end
 
--- The parameters with several remaining values, except for those already used.
+-- Returns the parameters that still have several values in these rows, except for the parameters that the picture uses.
 local function varying(s, list, taken)
   local out = {}
   for _, name in ipairs(s.params) do
@@ -88,7 +89,7 @@ local function check_measured(list)
   fail(nil, "nothing was measured: %s", tostring(list[1].error))
 end
 
--- The only possible column, or an error.
+-- Returns the only column that can be drawn, or raises an error.
 local function usual_column(s, list)
   check_measured(list)
   local names, seen = columns(s, list)
@@ -114,7 +115,7 @@ local function check_column(s, list, name)
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Whether a column holds seconds, and the columns of its middle halves.
+-- Returns whether a column has values in seconds, and the columns of its middle halves.
 local function kind_of(list, name, unit)
   local median = name .. "_median"
   for _, row in ipairs(list) do
@@ -128,13 +129,13 @@ local function finite(v) return type(v) == "number" and v == v and v ~= math.hug
 
 -- ---- points
 
--- What a row has instead of a number that can be drawn.
+-- Returns a text for a value that is not a number that can be drawn.
 local function odd(v)
   if type(v) ~= "number" or finite(v) then return nil end
   return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
 end
 
--- A row as a point: position, value, middle half; or the reason why it has none.
+-- Returns a row as a point: its position, value and middle half, or the reason why it has no value.
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
@@ -142,7 +143,8 @@ local function point_of(row, kind)
     odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
---- Marks the best of at least two points, and those not distinguishable from it. better: "min", "max", or nil: none.
+--- Marks the best of at least two points, and the points that are not distinguishable from it. better: "min", "max", or nil if no
+--- point is the best.
 function sweep.mark_best(points, better)
   local best, n = nil, 0
   for _, p in ipairs(points) do
@@ -160,18 +162,18 @@ function sweep.mark_best(points, better)
   return best
 end
 
---- The text of a parameter's value.
+--- Returns the text of a parameter's value.
 function sweep.text(v)
   if math.type(v) == "float" then return ("%g"):format(v) end
   return tostring(v)
 end
 
---- The title of a column.
+--- Returns the title of a column.
 function sweep.column(name)
   return name == "median" and "time, median" or name == "min" and "time, fastest" or name
 end
 
---- The text of a column's value, with its unit.
+--- Returns a function for the text of a column's value, with its unit.
 function sweep.writer(kind, unit)
   if kind.time then return function(v) return v == 0 and "0" or written.seconds(v) end end
   return function(v)
@@ -190,7 +192,7 @@ local function best_words(points, best, x, write)
     #alike > 0 and ("; not distinguishable from it: %s"):format(table.concat(alike, ", ")) or "")
 end
 
---- A line of the caption about the best of several columns at one x.
+--- Returns a line of the caption about the best of several columns at one x.
 function sweep.about_best(x, value, points, best, write)
   local alike, name = {}, nil
   for _, p in ipairs(points) do
@@ -201,7 +203,7 @@ function sweep.about_best(x, value, points, best, write)
     #alike > 0 and ("; not distinguishable from it: %s"):format(table.concat(alike, ", ")) or "")
 end
 
---- A line of the caption about points along x: their number, range, the best, the refused ones.
+--- Returns a line of the caption about points along x: their number, their range, the best point, and the refused points.
 function sweep.about(name, points, best, x, write)
   local lo, hi, n, refused, undrawn = math.huge, -math.huge, 0, {}, {}
   for _, p in ipairs(points) do
@@ -221,7 +223,7 @@ function sweep.about(name, points, best, x, write)
   return table.concat(parts, "; ")
 end
 
---- The machine and the spread of the drawn rows.
+--- Returns the small print: the machine and the spread of the drawn rows.
 function sweep.small_print(list)
   local machines, most = values_of(list, "machine"), nil
   for _, row in ipairs(list) do
@@ -259,7 +261,7 @@ local function check_log(log)
   fail(nil, "log must be 'x', 'y', 'xy' or '', not '%s'", tostring(log))
 end
 
--- Refuses options that a style does not use.
+-- Raises an error if an option is given that the style does not use.
 local function check_fits(o, style)
   local log = check_log(o.log)
   if style == "heat" and o.by ~= nil then fail("style = 'lines'", "a heat map has no curves: by = '%s'", tostring(o.by)) end
@@ -276,7 +278,7 @@ local function check_best(best, kind)
   if best ~= false then fail(nil, "best must be 'min', 'max' or false, not '%s'", tostring(best)) end
 end
 
--- The curves of a sweep: one series per column, or per value of another parameter.
+-- Returns the curves of a sweep: one series per column, or one per value of another parameter.
 local function series_of(list, names, by, o)
   local out = {}
   if by and #names > 1 then fail(nil, "several columns cannot be combined with by = '%s'", by) end
@@ -324,8 +326,8 @@ local function heat(s, o, list)
     kind = kind_of(list, column, o.unit), list = list}
 end
 
---- s: a sweep; o: the parsed options of sweep:plot. s.small: its small print if it was not measured; s.titles: titles of columns in
---- the picture.
+--- Makes the picture. s: a sweep; o: the parsed options of sweep:plot. s.small: the small print, if the sweep was not measured;
+--- s.titles: titles of columns in the picture.
 function sweep.make(s, o)
   if o.style ~= nil and not STYLES[o.style] then fail(nil, "style must be 'lines', 'bars' or 'heat', not '%s'",
     tostring(o.style)) end

@@ -1,4 +1,4 @@
---- Pictures on the terminal: kitty's graphics or sixel if the terminal reports it, else braille, else plain characters.
+--- Pictures on the terminal: kitty's graphics or sixel if the terminal reports support for it, else braille, else plain characters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -21,7 +21,8 @@ local function utf8_locale()
   return false
 end
 
--- A multiplexer answers itself, and takes kitty's query for a title; the others listed print the query.
+-- True if kitty's query can be sent. A multiplexer would answer the query itself and treat kitty's query as a title; the other
+-- listed terminals would print it.
 local function takes_kitty_query()
   local term = env "TERM"
   local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"
@@ -29,9 +30,9 @@ local function takes_kitty_query()
 end
 
 local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
-local PATIENCE = 1000 -- milliseconds; every terminal answers the second query
+local PATIENCE = 1000 -- milliseconds to wait for an answer; every terminal answers the second query
 
--- The meaning of an answer, or nil if there is none.
+-- Returns the meaning of an answer, or nil if it has none.
 local function understood(answer)
   if answer:find("\27_Gi=31;OK", 1, true) then return "kitty" end
   local attributes = answer:match "\27%[%?([%d;]*)c"
@@ -44,7 +45,7 @@ local function can()
   if env "TERM" == "dumb" or env "TERM" == "" then return "text" end
   if not asked then
     local answer = core.terminal_ask((takes_kitty_query() and KITTY or "") .. ATTRIBUTES, PATIENCE)
-    if not answer then return "text" end -- the user typed ahead: ask again next time
+    if not answer then return "text" end -- there is pending input from the user, so the query is sent again next time
     asked = understood(answer) or "text"
   end
   return asked
@@ -57,7 +58,7 @@ local function chosen()
   errors.fail("invalid", nil, "NESTWRIGHT_GRAPHICS must be one of %s, not '%s'", table.concat(WAYS, ", "), name)
 end
 
---- The way to show pictures: "kitty", "sixel", "braille", "dumb", or "none" if the output is not a terminal.
+--- Returns the way to show pictures: "kitty", "sixel", "braille", "dumb", or "none" if the output is not a terminal.
 function terminal.way()
   if not core.terminal() then return "none" end
   if chosen() then return chosen() end
@@ -70,14 +71,15 @@ end
 
 local CELL = {8, 16} -- pixels of a character, if the terminal does not report it
 
--- The scale at which a picture fits the window's width; doubled if characters are large, since then pixels are small.
+-- Returns the scale at which a picture fits the window's width. It is doubled if characters have many pixels, because the pixels
+-- are small then.
 local function scale_of(p, screen)
   local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
   local wanted = cell > 14 and 2 or 1
   return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
 end
 
--- Chunks of 4,096 bytes; all but the last announce more. q=2: kitty must not answer.
+-- Returns the picture for kitty in chunks of 4,096 bytes; all chunks but the last announce another. q=2: kitty must not answer.
 local function kitty(p, screen)
   local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
   local out, head = {}, "a=T,f=100,q=2,"
@@ -99,17 +101,17 @@ end
 
 local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
 
--- The part of a text that a terminal without UTF-8 can show.
+-- Returns a text in a form that the terminal can show: without UTF-8, other characters are replaced.
 local function plain(text)
   return utf8_locale() and text or (text:gsub("[\xc2-\xf4][\x80-\xbf]+", function(c) return PLAIN[c] or "?" end))
 end
 
--- The small print, unless the caption contains it.
+-- Returns the small print, without what the caption contains.
 local function unsaid(p, print)
   return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
 end
 
--- Commands of figure.lua for text below the panels. A label is one line, and its end never contains user text.
+-- Patterns for the commands of figure.lua that draw below the panels. A label is one line, and its end never contains user text.
 local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1,0 font ',11'$",
   "^set label .* font ',9' textcolor rgb '#666666'$", "^set object rectangle from screen "}
 
@@ -125,13 +127,14 @@ end
 
 local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot numbers marks
 
--- Frames are drawn below marks of the same size; names of axes are written beside the picture, where there is room.
+-- Returns the script for characters: frames are drawn below marks of the same size, and the names of axes are removed, because they
+-- are written beside the picture.
 local function bare(script)
   script = without_below(script):gsub("\nreset; [^\n]*", "%0; set border back"):gsub("\nplot ", "\nunset ylabel%0")
   return script
 end
 
--- Only labels of axes are vertical here.
+-- Returns the vertical words of a picture; only the labels of axes are vertical here.
 local function upright(p, columns, rows)
   local script = p.script:gsub("\nset label [^\n]* rotate by 90%f[\n]", "")
   return require "nestwright.plots.braille".upright({script = script}, columns, rows)
@@ -144,7 +147,7 @@ local function dumb_lines(p, all, rows)
   return lines
 end
 
--- The panels as gnuplot draws them, with our own key and small print, which gnuplot would overprint.
+-- Returns the panels as gnuplot draws them, and the key and small print as text, because gnuplot would print them over each other.
 local function dumb(p, screen)
   local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
   local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
@@ -172,7 +175,8 @@ local function drawn(p)
   return DRAW[way](p, screen) .. "\n" .. plain(require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1))
 end
 
---- The picture as terminal output; the caption if the output is not a terminal; the text form if it cannot be drawn.
+--- Returns the picture as terminal output. Returns the caption if the output is not a terminal, and the text form if the picture
+--- cannot be drawn.
 function terminal.shown(p)
   local ok, picture = pcall(drawn, p)
   return ok and picture or plot.undrawn(p, picture)

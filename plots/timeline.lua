@@ -1,5 +1,5 @@
---- The timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, arrows for dependences; the rest
---- of a lane is idle.
+--- The timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, and arrows for dependences. A lane
+--- is idle where it has no bar.
 local axis = require "nestwright.plots.axis"
 local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
@@ -13,15 +13,15 @@ local timeline = {}
 
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
-local TALLEST, LOWEST, ROOM = 36, 13, 560 -- heights of a lane; of all lanes
-local COLUMN = 5 -- pixels, for bars that are too narrow to distinguish
-local FAR = 1000 -- distance from zero, in lengths of the shown time
+local TALLEST, LOWEST, ROOM = 36, 13, 560 -- pixels: the largest and the least height of a lane; the height of all lanes
+local COLUMN = 5 -- pixels of a column, which represents bars that are too narrow to distinguish
+local FAR = 1000 -- times are drawn relative to the first one if they are farther from zero than this many lengths of the shown time
 local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels of a label on a bar; characters of a lane's name
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
 
--- Fills are readable without colour: density and pattern carry the same information. After eight kinds they repeat in other
--- colours.
+-- Fills are readable without colour, because density and pattern carry the same information. After eight kinds, the fills repeat in
+-- other colours.
 local KINDS = {
   {colour = colour.blue, fill = "solid 0.5"}, {colour = colour.orange, fill = "pattern 4"},
   {colour = colour.green, fill = "solid 0.2"}, {colour = colour.red, fill = "pattern 2"},
@@ -54,7 +54,7 @@ local function read(n, r)
   return out
 end
 
--- Lanes by name, in order, and their positions; given lanes come first.
+-- Returns the given lanes, which come first: their names in order, and their positions by name.
 local function lanes_asked(names)
   local lanes, at = {}, {}
   for n, name in ipairs(names and errors.expect("timeline: lanes", names, "table") or {}) do
@@ -86,7 +86,7 @@ local function read_all(records, names)
   return list, lanes
 end
 
--- The records of an arrow: their numbers in the list, or the records themselves.
+-- Reads the arrows. The ends of an arrow are records, or their numbers in the list.
 local function read_arrows(list, arrows)
   local of, out = {}, {}
   for _, r in ipairs(list) do of[r.given], of[r.n] = r, r end
@@ -106,7 +106,7 @@ local function by_begin(a, b)
   return a.n < b.n
 end
 
--- Overlapping bars of one lane are drawn over each other; busy is the time covered by any bar.
+-- Sets the busy time of a lane, which is the time that any bar covers. Overlapping bars of one lane are drawn over each other.
 local function settle(lane)
   table.sort(lane.bars, by_begin)
   local ends, busy, reached = {}, 0, -math.huge
@@ -120,7 +120,8 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
--- The shown time; the third result says whether it has any length: otherwise one unit is drawn.
+-- Returns the start and the end of the shown time. The third result is true if this time has a length; otherwise, one unit is
+-- drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end
@@ -129,7 +130,7 @@ local function span_of(list, o)
   return from, from + math.max(1, 1e-6 * math.abs(from)), false
 end
 
--- Times that differ only in their last digits are drawn relative to the first one, which is returned; else 0.
+-- Returns the time that is subtracted from all times: the first one if times differ only in their last digits, else 0.
 local function origin_of(list, from, to)
   if math.abs(from) <= FAR * (to - from) then return 0 end
   for _, r in ipairs(list) do r.from, r.to = r.from - from, r.to - from end
@@ -153,7 +154,7 @@ end
 
 local function plural(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
 
--- The idle time of all lanes, and of the lanes with the least and the most.
+-- Returns the idle time of all lanes, and of the lanes with the least and the most idle time, in words.
 local function idle_text(lanes, whole, o)
   local least, most = lanes[1], lanes[1]
   for _, lane in ipairs(lanes) do
@@ -190,7 +191,7 @@ end
 
 -- ---- bars
 
--- In the order of their start.
+-- Returns the kinds of the records, in the order of their first start.
 local function kinds_of(list)
   local kinds, at, ordered = {}, {}, table.move(list, 1, #list, 1, {})
   table.sort(ordered, by_begin)
@@ -212,7 +213,7 @@ local function bottom_and_top(lane, row)
   return top - high * (lane.rows > 1 and 0.92 or 1), top
 end
 
--- Adds boxes to their kinds; returns labels, and whether bars were too narrow to distinguish.
+-- Adds the boxes of all lanes to their kinds. Returns the labels, and true if some bars are too narrow to distinguish.
 local function fill_boxes(lanes, kinds, at, pixel)
   local column, labels, narrow = pixel * math.max(COLUMN, 2 * WIDTH * #lanes * #kinds / MOST_BARS), {}, false
   for _, lane in ipairs(lanes) do
@@ -229,7 +230,7 @@ local function fill_boxes(lanes, kinds, at, pixel)
   return labels, narrow
 end
 
--- Columns are adjacent: a border would enlarge them.
+-- Returns the plotted boxes. Columns have no border, because they are adjacent and a border would enlarge them.
 local function box_parts(f, kinds)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do
@@ -260,7 +261,7 @@ local function lane_commands(lanes, from, to)
   return out
 end
 
--- The labels that fit; none if they would cover most of the picture.
+-- Adds the labels that fit, or none if the labels would cover most of the picture.
 local function label_commands(labels, left, from, to, height, out)
   local fitting = {}
   for _, l in ipairs(labels) do
@@ -330,7 +331,7 @@ local function columns_of(list)
   return rows
 end
 
--- The idle time of each lane, and of all: time without a bar, or as measured.
+-- Sets the idle time of each lane and of all lanes: the time without a bar, or the measured idle time.
 local function count_idle(lanes, x, o)
   for _, lane in ipairs(lanes) do
     settle(lane)
@@ -349,8 +350,8 @@ local function key_of(kinds)
   return (#kinds > 1 or kinds[1].name ~= "") and entries or {}
 end
 
---- records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from, to (the shown time),
---- idle (as measured: {whole, lanes by name, within (of which time, in words)}), small}.
+--- Makes the picture. records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from and
+--- to (the shown time), idle (the measured idle time: {whole, lanes (by name), within (what it is a share of, in words)}), small}.
 function timeline.make(records, o)
   local list, lanes = read_all(records, o.lanes)
   local arrows, x = read_arrows(list, o.arrows), {unit = o.unit or "s", idle = 0}
@@ -371,7 +372,8 @@ function timeline.make(records, o)
   write_sides(f, lanes, left, height)
   f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds))
   f:key(key_of(kinds))
-  local small = (o.small or "Idle: no bar.") .. (narrow and NARROW or "") .. (#kinds > #KINDS and kinds_text(kinds) or "")
+  local small = (o.small or "A lane is idle where it has no bar.") .. (narrow and NARROW or "")
+    .. (#kinds > #KINDS and kinds_text(kinds) or "")
   local script, size = f:finish(UNDER, small)
   return plot.new {caption = caption_of(x, lanes, arrows, o) .. "\n" .. small, script = script, size = size,
     columns = {"lane", "from", "to", "label", "kind"}, rows = columns_of(list), idle = lanes}

@@ -1,4 +1,4 @@
---- Measured times, one row each: bars, points, or speed-ups over the first. Rows are not sorted by speed.
+--- Measured times, one row each, as bars, as points, or as speed-ups over the first time. Rows are not sorted by speed.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -9,16 +9,17 @@ local written = require "nestwright.show.written"
 
 local pictures = {}
 
-local MOST = 60 -- rows
-local FAR = 20 -- a ratio of times at which the shorter bar would be a line on a linear axis
-local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: a row, the headings of the columns, the axis below
-local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; of NAME characters
+local MOST = 60 -- the largest number of rows
+local FAR = 20 -- if the ratio of two times is larger, the shorter bar would be only a line on a linear axis
+local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
+local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- all in pixels, except NAME: characters
 
 local colour, seconds = figure.colour, written.seconds
 
 -- ---- distinguishable rows
 
--- The maximal sets of rows whose middle halves all overlap: at the start of each, all that reach there.
+-- Returns the sets of rows whose middle halves all overlap, including all maximal ones: for the start of each middle half, the set
+-- of all rows whose middle halves contain this time.
 local function sets_of(list)
   local out = {}
   for _, start in ipairs(list) do
@@ -38,7 +39,8 @@ local function within(a, b)
   return true
 end
 
---- Sets of at least two rows that are not distinguishable from each other, none inside another: lists of row numbers.
+--- Returns the sets of at least two rows that are not distinguishable from each other, as lists of row numbers. No set is inside
+--- another.
 function pictures.alike(list)
   local sets, out = sets_of(list), {}
   for k, set in ipairs(sets) do
@@ -73,7 +75,7 @@ local function rows_of(c)
   return out
 end
 
--- The range of the drawn values; `at` is always known.
+-- Returns the range of the drawn values. The field `at` of a row is always known; `low` and `high` may be unknown.
 local function extent(list, low, at, high)
   local lo, hi = math.huge, 0
   for _, r in ipairs(list) do
@@ -102,7 +104,7 @@ local function style_of(list, name)
   return name or (hi > FAR * lo and "points" or "bars")
 end
 
--- The range of the axis, whether it is logarithmic, and the start of bars.
+-- Returns the range of the axis, whether it is logarithmic, and the start of the bars.
 local function axis_of(list, name)
   local style = STYLES[name]
   local lo, hi = extent(list, style.from, style.at, style.hi)
@@ -117,7 +119,8 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- Bars: plain for the first, filled if distinguishable from it, hatched if not; empty without a verdict.
+-- The bar of the first row is plain. Other bars are filled if distinguishable from the first, hatched if not, and empty if there is
+-- no verdict.
 local KINDS = {
   {fill = "solid 0.45", colour = colour.grey, point = 7, is = function(r) return r.first end},
   {fill = "solid 0.8", colour = colour.blue, point = 7, is = function(r) return not r.first and not r.same and not r.unknown end},
@@ -154,7 +157,7 @@ local function point_parts(f, list, style, parts)
   end
 end
 
--- Middle halves, and the fastest times.
+-- Adds the middle halves and the fastest times.
 local function spread_parts(f, list, style, name, parts)
   local halves, fastest = {}, {}
   for n, r in ipairs(list) do
@@ -176,13 +179,13 @@ local function label(text, x, y, how)
   return ("set label %s at %s, %s noenhanced %s"):format(gnuplot.quote(text), x, y, how)
 end
 
---- Times of schedules with steps that were not judged are marked wherever they are shown.
+--- Returns the mark of a time of a schedule with steps that were not judged, which is added wherever the time is shown.
 function pictures.unsafe(t) return t.unsafe and " (unsafe)" or "" end
 
 local GREY = " textcolor rgb '#666666'"
 local TIME, AGAINST = 78, 92 -- pixels from the end of the axis to the end of the time, and to the start of the verdict
 
--- A position in pixels after the right end of a panel of this width.
+-- Returns a position that is this many pixels after the right end of a panel of this width.
 local function behind(pixels, wide) return ("graph %.4f"):format(1 + pixels / wide) end
 
 local function name_of(r) return written.shortened(r.label, NAME) .. pictures.unsafe(r.time) end
@@ -216,7 +219,7 @@ local function line(x1, y1, x2, y2)
     colour.grey)
 end
 
--- A line along a set's rows, with a tick at each of them.
+-- Draws a line along the rows of each set, with a tick at each row.
 local function bracket_lines(list, sets, wide, out)
   for k, set in ipairs(sets) do
     local x, tooth = 1 + (COLUMN + VERDICT + BRACKET * k) / wide, 6 / wide
@@ -279,7 +282,7 @@ local function spread_words(list)
   return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", for some unknown" or "")
 end
 
--- The different values of a field, in order; for values other than the first, also the rows that have them.
+-- Returns the different values of a field, in order. Values other than the first are followed by the rows that have them.
 local function values_of(list, field)
   local out, seen = {}, {}
   for _, r in ipairs(list) do
@@ -292,14 +295,15 @@ local function values_of(list, field)
   return out
 end
 
--- The entries that were not measured in turn.
+-- Returns a sentence with the entries that were measured elsewhere, not in turn, or "".
 local function elsewhere(list, c)
   local names = {}
   for _, r in ipairs(list) do if r.time and r.time.elsewhere then names[#names + 1] = written.shortened(r.label, NAME) end end
   return c.rounds and #names > 0 and (" Measured elsewhere: %s."):format(table.concat(names, ", ")) or ""
 end
 
---- Machine, threads, repetitions and spread of the drawn times, in words. list: {label, time, refused}; c: rounds.
+--- Returns the machine, the threads, the repetitions and the spread of the drawn times, in words. list: {label, time, refused}; c:
+--- the comparison, with `rounds` if the times were measured in turn.
 function pictures.small_print(list, c)
   local machines, threads = values_of(list, "machine"), values_of(list, "threads")
   return ("%s. %s%s. %s"):format(
@@ -308,7 +312,7 @@ function pictures.small_print(list, c)
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", spread_words(list)) .. elsewhere(list, c)
 end
 
-local ALIKE = " Alike: not distinguishable from each other, since the middle halves of their times overlap."
+local ALIKE = " Rows that are marked as alike are not distinguishable, because the middle halves of their times overlap."
 
 local COLUMNS = {"label", "min", "median", "q1", "q3", "speedup", "verdict", "threads", "machine", "refused"}
 
@@ -332,19 +336,19 @@ end
 
 local TITLES = {bars = "times", points = "times", speedup = "speed-up", steps = "time after each step"}
 
--- A figure, the pixels below its panel, and the small print about indistinguishable times.
+-- Returns a figure, the pixels below its panel, and the small print about indistinguishable times.
 local function draw(list, name, c, sets, title)
   if name == "steps" then
     local f, under = require "nestwright.plots.steps".figure(list, title)
     local base = written.shortened(c.base.label, NAME)
-    return f, under, (" At each point: the speed-up over %s; ≈ 1x: not distinguishable from it."):format(base)
+    return f, under, (" The number at each point is the speed-up over %s; ≈ 1x means not distinguishable from it."):format(base)
   end
   local f = figure.new {title = title}
   times_panel(f, list, name, c, sets)
   return f, UNDER, #sets > 0 and ALIKE or ""
 end
 
---- c: a comparison; o: style, title.
+--- Makes the picture. c: a comparison; o: style, title.
 function pictures.make(c, o)
   check(c)
   local list, about = rows_of(c), {}

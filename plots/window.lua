@@ -10,7 +10,7 @@ local TERMINALS = {"qt", "wxt", "x11"}
 
 local function desktop() return (os.getenv "DISPLAY" or "") ~= "" or (os.getenv "WAYLAND_DISPLAY" or "") ~= "" end
 
--- X11's terminal does not support Wayland.
+-- Returns the gnuplot terminal for windows. X11's terminal does not support Wayland.
 local function terminal()
   for _, name in ipairs(TERMINALS) do
     local reachable = name ~= "x11" or (os.getenv "DISPLAY" or "") ~= ""

@@ -1,4 +1,4 @@
---- Captions about memory: sweeps over tensors, reuse distances, misses.
+--- Texts of captions about memory: sweeps over tensors, reuse distances and misses.
 local core = require "nestwright.core"
 local written = require "nestwright.show.written"
 
@@ -6,7 +6,7 @@ local words = {}
 
 local MISSES = {"cold", "capacity", "conflict"}
 
---- "12 cold, 3 conflict misses", for counts by outcome.
+--- Returns the text of counts by outcome: "12 cold, 3 conflict misses".
 function words.misses(counts)
   local missed, all = {}, 0
   for _, name in ipairs(MISSES) do
@@ -19,7 +19,7 @@ end
 
 -- ---- sweeps
 
--- The product of the loops' iterations, or nil if one varies; and their names.
+-- Returns the product of the loops' iterations, or nil if the number varies, and the names of the loops.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do
@@ -36,7 +36,7 @@ local function times(n) return n and ("%d times"):format(n) end
 
 local function list(names) return table.concat(names, ", ") end
 
--- True if the loops that move the address reach some elements more than once, as sliding windows do.
+-- True if the loops that change the address reach some elements more than once, as in a sliding window.
 local function overlaps(site, first, last)
   local visits, span = 1, 1
   for k = first, last do
@@ -49,8 +49,8 @@ local function overlaps(site, first, last)
   return visits > span
 end
 
--- Describes how one load or store moves through its tensor. Loops that do not move the address repeat: those around the moving
--- loops repeat the whole sweep, those among them a part, those inside one element.
+-- Describes how one load or store moves through its tensor. A loop that does not change the address repeats something: around the
+-- loops that change the address, the whole sweep; between them, a part of the sweep; inside them, one element.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do
@@ -81,14 +81,14 @@ local function sweep_text(site)
   return table.concat(parts, ", ")
 end
 
--- One thread runs a part of a parallel loop, so its number of iterations is unknown.
+-- Removes the numbers of iterations of parallel loops, because the part that one thread runs is unknown.
 local function forget_shared(site)
   for _, loop in ipairs(site) do
     if loop.parallel then loop.extent = nil end
   end
 end
 
---- By tensor, the words for its deepest load or store.
+--- Returns, by tensor, the text about its deepest load or store.
 function words.sweeps(s, walk)
   local best, depth, widths = {}, {}, core.element_bytes(s, walk.version)
   for _, site in ipairs(core.sweeps(s, walk)) do
@@ -102,7 +102,7 @@ end
 
 -- ---- distances
 
--- The median reuse distance, in lines, and the share of distances beyond a capacity of `lines`.
+-- Returns the median reuse distance in lines, and the share of the distances that exceed a capacity of `lines`.
 local function spread(bins, lines)
   local all, beyond, sum = 0, 0, 0
   for _, bin in ipairs(bins) do
@@ -115,7 +115,8 @@ local function spread(bins, lines)
   end
 end
 
---- "a line is reused after 4 KiB of other lines (median); 96 % of reuses miss a fully associative L1", or nil if none is reused.
+--- Returns a text such as "a line is reused after 4 KiB of other lines (median); 96 % of reuses miss a fully associative L1", or
+--- nil if no line is reused.
 function words.reuse(bins, cache, level)
   if #bins == 0 then return nil end
   local capacity = cache.levels[level].bytes
@@ -125,7 +126,7 @@ function words.reuse(bins, cache, level)
     written.bytes(capacity))
 end
 
---- The same by tensor.
+--- Returns these texts by tensor.
 function words.reuses(s, walk, cache, level)
   local out = {}
   for _, t in ipairs(core.reuse(s, walk, cache.line)) do out[t.tensor] = words.reuse(t.bins, cache, level) end
