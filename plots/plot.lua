@@ -139,9 +139,9 @@ end
 
 rows.define(methods, "plot", "show", "(self: nw.plot)",
   "Draws the picture on the terminal in the best way that the terminal supports: kitty's graphics, sixel, braille, or plain "
-  .. "characters. The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the output is "
-  .. "not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it as "
-  .. "nw.display does.",
+  .. "characters. The environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) overrides the choice. If the "
+  .. "output is not a terminal, it prints the caption. The prompt draws a picture that is the value of a line; a notebook shows it "
+  .. "as nw.display does.",
   function(p)
     local display = require "nestwright.show.display"
     if display.front() then display.new(p) return end

@@ -1,4 +1,4 @@
---- The common options of the functions about memory: sizes, caches, threads, versions.
+--- The common options of the functions about memory: sizes, caches, threads and versions.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -8,10 +8,10 @@ local caches = {}
 
 local SCHEDULE = core.classes.schedule
 
---- The options that all of them take.
+--- The options that all functions about memory have.
 caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads", "machine"}
 
---- `names` and the common options.
+--- Returns `names` together with the common options.
 function caches.options(names) return table.move(names, 1, #names, #caches.OPTIONS + 1, {table.unpack(caches.OPTIONS)}) end
 
 function caches.check_schedule(what, s)
@@ -21,7 +21,7 @@ end
 
 caches.whole = sizes.whole
 
---- The executions to walk: one sequential execution, or one for each of o.threads.
+--- Returns the executions whose accesses are computed: one sequential execution, or one for each of o.threads threads.
 function caches.walks(what, s, o)
   local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
   if o.threads == nil then return {{sizes = values, version = o.version}} end
@@ -31,10 +31,10 @@ function caches.walks(what, s, o)
   return list
 end
 
---- A single execution; with threads, that of the first thread.
+--- Returns a single execution; with o.threads, the execution of the first thread.
 function caches.walk(what, s, o) return caches.walks(what, s, o)[1] end
 
--- The caches of this machine, nearest to the core first.
+-- Returns the caches of this machine, nearest to the core first.
 local function host_levels()
   local levels, line = {}, 64
   for n, c in ipairs(core.machine_caches()) do
@@ -43,7 +43,7 @@ local function host_levels()
   return levels, line
 end
 
--- The caches given in the options.
+-- Returns the caches that are given in the options.
 local function given_levels(what, list)
   local levels = {}
   for n, level in ipairs(errors.expect(what .. ": levels", list, "table")) do
@@ -54,10 +54,10 @@ local function given_levels(what, list)
   return levels, 64
 end
 
--- The caches of a machine record, of each the part that s:cost relies on.
+-- Returns the caches of a machine record. Of each cache, only the part that s:cost assumes to be available is used.
 local function recorded_levels(what, o)
   if o.levels or o.line then
-    errors.fail("invalid", "give either machine, or levels and line", "%s: machine already says what the levels and lines are",
+    errors.fail("invalid", "give either machine, or levels and line", "%s: machine already determines the levels and lines",
       what)
   end
   local m = require "nestwright.cost.machine".of(o.machine)
@@ -70,14 +70,14 @@ end
 
 local FEEDS = {full = false, misses = true}
 
---- True if each level sees only the misses of the level before it, as feed = 'misses', the default, says.
+--- True for feed = 'misses', the default, which means that each level sees only the misses of the level before it.
 function caches.by_misses(what, feed)
   local misses = FEEDS[feed or "misses"]
   if misses ~= nil then return misses end
-  errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
+  errors.fail("invalid", nil, "%s: feed must be 'misses' or 'full', not '%s'", what, tostring(feed))
 end
 
---- The caches of the options: {levels, line, misses, conflicts}; by default those of this machine.
+--- Returns the caches of the options, by default those of this machine: {levels, line, misses, conflicts}.
 function caches.of(what, o)
   local levels, line
   if o.machine ~= nil then
@@ -98,27 +98,27 @@ function caches.of(what, o)
   return {levels = levels, line = size, misses = misses, conflicts = o.conflicts ~= false}
 end
 
---- A level of these caches by its number.
+--- Returns the number of a level, after checking that these caches have it.
 function caches.level(what, cache, number)
   local n = caches.whole(what, number or 1, "level")
   if not cache.levels[n] then errors.fail("invalid", nil, "%s: there is no level %d", what, n) end
   return n
 end
 
---- The number of sets of a level.
+--- Returns the number of sets of a level.
 function caches.sets(cache, n)
   local level = cache.levels[n]
   return level.ways == 0 and 1 or level.bytes // (cache.line * level.ways)
 end
 
---- "L1, 32 KiB, 8 ways".
+--- Returns a text such as "L1, 32 KiB, 8 ways".
 function caches.level_text(cache, n)
   local level = cache.levels[n]
   return ("L%d, %s, %s"):format(n, written.bytes(level.bytes),
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- Describes the simulation for the small print: levels from..to, their feed, what is not modelled.
+--- Describes the simulation for the small print: the levels from..to, which accesses they see, and what is not modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end

@@ -1,4 +1,4 @@
---- s:cost(): predicts by a model, without measuring, how long a schedule takes on a machine, and why.
+--- s:cost() predicts by a model, without measuring, how long a schedule takes on a machine, and why.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -19,7 +19,7 @@ end
 
 -- ---- the record
 
--- Bytes moved between two levels, and operations per byte.
+-- Returns the bytes that are moved between each two levels, and the operations per byte.
 local function traffic_of(c)
   local out = {}
   for n, moved in ipairs(c.moved) do
@@ -30,7 +30,7 @@ local function traffic_of(c)
   return out
 end
 
--- Bytes that exist at the same time, by location.
+-- Returns the bytes that exist at the same time, by location.
 local function memory_of(c)
   local out = {}
   for _, b in ipairs(c.buffers) do out[b.where] = (out[b.where] or 0) + b.bytes end
@@ -49,8 +49,8 @@ local function threads_of(what, value)
   return n
 end
 
--- A cache of cost records, valid because versions never change. It is keyed by schedule and machine, then by version and options;
--- each entry keeps the record for the sizes of the last call.
+-- A cache of cost records, which is valid because versions never change. The keys are the schedule, the machine, and the version
+-- with the options. Each entry keeps the record for the sizes of the last call.
 local counted = setmetatable({}, {__mode = "k"})
 
 local function copied(t)
@@ -73,7 +73,8 @@ local function counted_for(s, walk, m)
   return copied(kept.record)
 end
 
---- The cost record of a schedule, or of its version o.version. o has machine, sizes, threads, conflicts and feed, as in s:cost.
+--- Returns the cost record of a schedule, or of its version o.version. o has machine, sizes, threads, conflicts and feed, as in
+--- s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
@@ -90,9 +91,9 @@ end
 
 -- ---- comparison with measurements
 
-local JOULES_SECONDS = 0.2 -- duration of the runs whose energy is measured
+local JOULES_SECONDS = 0.2 -- the duration of the runs whose energy is measured
 
--- Inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
+-- Returns inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
 local function arguments_of(s, values)
   local inside, nw, list = require "nestwright.inside", require "nestwright", {}
   local signature = inside.signature(s)
@@ -114,7 +115,7 @@ local function arguments_of(s, values)
   return list
 end
 
--- Joules of one run if the CPU measures energy; otherwise nil and the reason.
+-- Returns the energy of one run in joules if the CPU measures energy; otherwise nil and the reason.
 local function joules_of(kernel, list)
   local ok, got = pcall(require "nestwright.measure.joules".of, function() kernel(table.unpack(list)) end, JOULES_SECONDS)
   if ok then return got.joules end
@@ -154,7 +155,7 @@ local function pj_of_processor(m, name)
   return level and level.read_pj
 end
 
--- A hint for a name that has no energy.
+-- Returns a hint for a name that has no energy.
 local function without_price(m, name)
   local known = ""
   if m.kind == "accelerator" then
@@ -178,7 +179,7 @@ local function price(options)
   local m, own = machine.of(o.machine), errors.expect("price: pj", o.pj or {}, "table")
   local utilisation = errors.expect("price: utilisation", o.utilisation or 1, "number")
   if not (utilisation > 0 and utilisation <= 1) then
-    errors.fail("range", nil, "price: utilisation: %s is out of range: give a number above 0, at most 1", utilisation)
+    errors.fail("range", nil, "price: utilisation: %s is out of range: give a number above 0 and at most 1", utilisation)
   end
   local names, list, joules = {}, {}, 0
   for name in pairs(errors.expect("price: counts", o.counts, "table")) do names[#names + 1] = tostring(name) end
@@ -252,12 +253,12 @@ function cost.install(nw)
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
     .. "conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
     "Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is "
-    .. "called repeatedly, so data that fits a cache is already there. machine: as nw.machine takes it; this host by default. "
+    .. "called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. "
     .. "sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity "
     .. "misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the "
     .. "misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times "
     .. "faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and "
-    .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, where llvm-mca is installed. Printing "
+    .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing "
     .. "the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the "
     .. "only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
     .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a "
@@ -278,9 +279,10 @@ function cost.install(nw)
   rows.define(nw.cost, "cost", "price",
     "(options: {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}): nw.report",
     "Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For "
-    .. "an accelerator the counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; cycles = "
-    .. "mac / (units * utilisation). For a CPU they are 'fma 32' and other classes with their width in bits, 'instruction', and "
-    .. "'L1' and 'memory' in bytes. pj: energies that the table does not have, or that replace those of the table.", price)
+    .. "an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; "
+    .. "the cycles are mac / (units * utilisation). For a CPU, the names are classes of operations with their width in bits, such "
+    .. "as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: energies that the table does not have, or "
+    .. "that replace those of the table.", price)
 end
 
 return cost

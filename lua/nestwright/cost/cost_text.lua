@@ -11,7 +11,7 @@ local function joules_text(j)
   end
 end
 
--- Terms of at least half a per cent, largest first.
+-- Returns the terms of at least half a per cent, largest first.
 local function shown_terms(c)
   local shown = {}
   for _, term in ipairs(c.terms) do if term.cycles >= 0.005 * c.cycles then shown[#shown + 1] = term end end
@@ -28,7 +28,7 @@ end
 
 local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
 
--- A row. told: conflict misses are distinguished from capacity misses.
+-- Returns a row of the table of misses. told: conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
   return ("%-18s %15d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
     row.written_back)
@@ -75,7 +75,8 @@ local function add_threads(c, out)
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
--- Dependence chains overlap, so their latencies have no meaningful sum; name the innermost loop with half of the time instead.
+-- Dependence chains overlap, so the sum of their latencies has no meaning. Instead, this names the innermost loop with at least
+-- half of the time.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end
   local at
@@ -101,7 +102,7 @@ end
 
 -- ---- the cost of a nest
 
--- With a single loop, these rows would repeat the totals.
+-- Adds the misses by loop. If there is a single loop, these rows would repeat the totals, so they are omitted.
 local function add_by_loop(c, out)
   if #c.by_loop == #c.levels then return end
   for _, row in ipairs(c.by_loop) do
@@ -152,7 +153,7 @@ local function nest_head(c)
     written.seconds(c.seconds), c.machine.name, whole(c.cycles), c.bottleneck)
 end
 
---- The record of n:cost as text.
+--- Returns the record of n:cost as text.
 function text.nest(c)
   local out = {nest_head(c)}
   add_terms(c, out)
@@ -187,7 +188,7 @@ local function add_spills(c, out)
   out[#out + 1] = ("register spills: %s (estimated)%s"):format(whole(c.spills), emitted)
 end
 
---- The record of s:cost as text.
+--- Returns the record of s:cost as text.
 function text.of(c)
   local out = {head(c)}
   add_measured(c, out)
@@ -219,7 +220,7 @@ local function cells_of(c, title, foot)
   return {head = {title, "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
 end
 
---- The record of s:cost as a table.
+--- Returns the record of s:cost as a table for notebooks.
 function text.cells(c)
   local foot = {exact_text(c)}
   add_latency(c, foot)
@@ -230,7 +231,7 @@ function text.cells(c)
   return cells_of(c, head(c), foot)
 end
 
---- The record of n:cost as a table.
+--- Returns the record of n:cost as a table for notebooks.
 function text.nest_cells(c)
   local foot = {}
   add_counted(c, foot)

@@ -1,4 +1,4 @@
---- Shows costs beside their subject: loops of the lowered nest, versions of a schedule, pictures of accesses.
+--- Shows costs beside what they belong to: the loops of the lowered nest, the versions of a schedule, and pictures of accesses.
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -8,7 +8,7 @@ local shown = {}
 
 local function whole(n) return written.count(math.floor(n + 0.5)) end
 
--- The cost record of a version, or nil and the reason.
+-- Returns the cost record of a version, or nil and the reason why there is none.
 local function tried(what, s, o)
   local ok, c = pcall(cost.of, what, s, o)
   if ok then return c end
@@ -16,7 +16,7 @@ local function tried(what, s, o)
   return nil, c.message
 end
 
--- Misses of the first level by loop, including the loops inside it.
+-- Returns the misses of the first level by loop, including those of the loops inside it.
 local function misses_of(c)
   local own, out, stack = {}, {}, {}
   for _, row in ipairs(c.by_loop) do
@@ -50,7 +50,7 @@ local function is_overlapped(c)
   return false
 end
 
---- The lowered nest with cycles, misses of the first level and the bottleneck beside each loop.
+--- Returns the lowered nest with the cycles, the misses of the first level and the bottleneck beside each loop.
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
   local c = cost.of("show", s, o)
@@ -72,7 +72,7 @@ function shown.nest(s, options)
   return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
 end
 
---- The prediction for a version: {time as text, bottleneck} and the record, or {"?", reason}.
+--- Returns the prediction for a version: {time as text, bottleneck} and the record, or {"?", reason} if there is no prediction.
 function shown.version(s, version, o)
   local c, why = tried("log", s,
     {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
@@ -89,7 +89,7 @@ local function level_words(c, level)
     level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
 end
 
---- The prediction for a version as a sentence. o: machine, sizes, threads.
+--- Returns the prediction for a version as a sentence. o: machine, sizes, threads.
 function shown.sentence(s, version, o)
   local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
   if not c then return "The cost model has no prediction: " .. why .. "." end

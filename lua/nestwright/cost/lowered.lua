@@ -4,8 +4,8 @@ local core = require "nestwright.core"
 
 local lowered = {}
 
--- Bodies link to their parents and children. The execution counts and cycles are those of the cost record, whose loops come in the
--- same order.
+-- Links bodies to their parents and children. Their execution counts and cycles are copied from the cost record, whose loops have
+-- the same order.
 local function link(v, loops)
   for n, body in ipairs(v.bodies) do
     local row = loops and loops[n] or {}
@@ -29,10 +29,10 @@ end
 
 -- ---- queries
 
---- The distance, in elements, between the accesses of two consecutive iterations of a loop.
+--- Returns the distance, in elements, between the accesses of two consecutive iterations of a loop.
 function lowered.stride(access, loop) return access.strides[loop.number] or 0 end
 
---- The n innermost loops around a body, the innermost first.
+--- Returns the n innermost loops around a body, the innermost first.
 function lowered.loops(body, n)
   local out = {}
   while body and #out < n do
@@ -42,7 +42,7 @@ function lowered.loops(body, n)
   return out
 end
 
---- The average number of iterations per entry of a loop.
+--- Returns the average number of iterations per entry of a loop.
 function lowered.trips(loop)
   local up = loop.up and loop.up.times or 1
   return up > 0 and loop.times / up or 0
@@ -57,8 +57,8 @@ function lowered.guarded(body)
   return false
 end
 
---- Estimates the number of lines that an access touches in the n innermost loops around it, assuming no accidental overlap between
---- iterations.
+--- Estimates the number of lines that an access touches in the n innermost loops around it. It assumes that iterations whose
+--- accesses are far apart never touch the same line.
 function lowered.lines(access, body, n, bytes, line)
   local scattered = math.abs(access.step) * bytes >= line
   local points = scattered and access.lanes or 1
@@ -71,7 +71,7 @@ function lowered.lines(access, body, n, bytes, line)
   return points * math.max(1, span / line)
 end
 
---- The number of conditions of a body and everything inside it: guards, selects and masks.
+--- Returns the number of conditions in a body and in everything inside it: guards, selects and masks.
 function lowered.conditions(body)
   local n = body.conditions
   for _, s in ipairs(body.statements) do n = n + s.conditions end

@@ -13,8 +13,8 @@ local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "ne
 local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 
-local DEFAULT = "default" -- the source of fields that nobody set
-local DEEPEST = 8 -- how many records may extend one another
+local DEFAULT = "default" -- the source of fields that no record sets
+local DEEPEST = 8 -- the largest number of records that extend one another
 local RECORD = core.classes.machine
 
 function machine.is(value) return debug.getmetatable(value) == RECORD end
@@ -29,7 +29,7 @@ local function from_file(path)
     "machine: %s returns no table of fields", path)
 end
 
--- The host's record, with the measured values if there is a calibration that makes a valid record.
+-- Returns the host's record, with the measured values if there is a calibration that makes a valid record.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
   local measured, why = calibration.known()
@@ -65,7 +65,7 @@ end
 
 local said
 
--- Values as nested tables, and the source of each by its path.
+-- Returns the values of a table and of the records that it extends, as nested tables, and the source of each value by its path.
 local function said_by_table(t, depth)
   local own, sources = {}, check_sources(t)
   for key, value in pairs(t) do if key ~= "extends" and key ~= "sources" then own[key] = value end end
@@ -90,7 +90,7 @@ function said(what, depth)
   return said_by_table(errors.expect("machine", what, "table"), depth)
 end
 
--- A single number for several widths has one source for all of them.
+-- If a single number is given for several widths, it has one source for all of them.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do
@@ -111,10 +111,10 @@ local function made(what)
   return core.machine_new(got.values, sources_of(core.machine_list(complete), got.sources))
 end
 
-local kept = {} -- by name; the host's until a new calibration is known
+local kept = {} -- records by name; the host's record is kept until there is a new calibration
 local kept_with
 
---- The record for a name, a file, a table, or nothing (this host).
+--- Returns the record for a name, a file or a table; for nil, that of this host.
 function machine.of(what)
   if machine.is(what) then return what end
   if what == nil then what = "host" end
@@ -129,7 +129,7 @@ end
 
 local methods = rows.methods "machine"
 
--- A record never changes; each caller gets its own copy of the fields.
+-- The fields of records as nested tables, which are kept because a record never changes. Each caller gets its own copy.
 local nested = setmetatable({}, {__mode = "k"})
 
 local function copied(value)
@@ -150,7 +150,7 @@ rows.define(methods, "machine", "fields", "(self: nw.machine): table[]",
   "All fields of this kind of machine: path, value, unit, doc, source.", core.machine_list)
 
 rows.define(methods, "machine", "source", "(self: nw.machine, path: string): string",
-  "Where the value of a field comes from: m:source \"ops.fma.latency\".",
+  "The source of the value of a field: m:source \"ops.fma.latency\".",
   function(m, path)
     errors.expect("source: path", path, "string")
     local paths = {}
@@ -168,23 +168,23 @@ rows.define(methods, "machine", "text", "(self: nw.machine): string",
   .. "record.",
   function(m) return text.code(m) end)
 
-rows.field("machine", "name", "string", "Its name. All other fields of the record are read the same way: m.clock, "
+rows.field("machine", "name", "string", "The name of the machine. All other fields of the record are read the same way: m.clock, "
   .. "m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.")
 
 function machine.install(nw)
   local define = rows.definer(nw, "nw")
 
   define("machine", "(machine?: string|table|nw.machine): nw.machine",
-    "A machine record: what the cost model knows about a CPU, a GPU or an accelerator. Without an argument it is this host: what "
-    .. "the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from "
-    .. "its processor family, and the record says so. The argument is a name of nw.machines(); a file that returns a table, "
-    .. "\"mine.lua\", which may use only math; or the table. extends = a name, a file or a record: fields that the table does "
-    .. "not have are taken from there; a list, such as caches, replaces the whole list. sources = {[\"\"] = text, ops = text}: "
-    .. "where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the "
-    .. "fields with units and defaults.",
+    "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument it is this "
+    .. "host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is "
+    .. "taken from its processor family; the sources in the record show this. The argument is a name of nw.machines(); a file that "
+    .. "returns a table, \"mine.lua\", which may use only math; or the table. extends = a name, a file or a record: fields that "
+    .. "the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[\"\"] = text, "
+    .. "ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() "
+    .. "lists the fields with units and defaults.",
     function(what) return machine.of(what) end)
 
-  define("machines", "(): string[]", "The names of the machine records that nw.machine knows.",
+  define("machines", "(): string[]", "The names of the machine records that nw.machine accepts.",
     function() return table.move(NAMES, 1, #NAMES, 1, {}) end)
 
   define("machine_fields", "(kind?: string): nw.report",

@@ -1,4 +1,4 @@
---- Merges a machine record into the record it extends, and tracks where each number comes from.
+--- Merges a machine record into the record that it extends, and tracks the source of each number.
 local errors = require "nestwright.language.errors"
 
 local merge = {}
@@ -42,7 +42,8 @@ end
 
 -- ---- values
 
--- A list replaces the whole list of the other record; in other tables, unset fields keep the other record's values.
+-- Returns the values of a record that extends another. A list replaces the whole list of the other record; in other tables, fields
+-- that are not set keep the values of the other record.
 function merge.values(base, own)
   if type(base) ~= "table" or type(own) ~= "table" or #own > 0 or #base > 0 then return own end
   local out = {}
@@ -59,7 +60,7 @@ function merge.begins(path, beginning)
   return path:sub(1, #beginning) == beginning and path:find("^[%.%[]", #beginning + 1) ~= nil
 end
 
---- The text whose key is the longest prefix of the path.
+--- Returns the source of a path, which is the text whose key is the longest prefix of the path.
 function merge.cited(sources, path)
   local best, text = -1, nil
   for key, value in pairs(sources) do
@@ -68,7 +69,7 @@ function merge.cited(sources, path)
   return text
 end
 
--- The most frequent value of a list; of equally frequent ones the first.
+-- Returns the most frequent source of a list of fields; if several are equally frequent, the first.
 local function commonest(fields)
   local count, best = {}, nil
   for _, f in ipairs(fields) do
@@ -79,7 +80,7 @@ local function commonest(fields)
   return best
 end
 
--- The part of a path after a prefix, and one more: "ops", then "ops.fma".
+-- Returns the prefix of a path that has one part more than the given prefix: "ops.fma" after "ops".
 local function longer(path, prefix)
   local stop = path:find("[%.%[]", #prefix + 2)
   return stop and path:sub(1, stop - 1) or path

@@ -1,4 +1,4 @@
---- Prints machine records: as a table with units, as Lua that can be read back, and the list of their fields.
+--- Prints machine records as tables with units and as Lua code that can be read back, and prints the list of their fields.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -25,7 +25,7 @@ local function value_text(v, unit)
   return number(v)
 end
 
--- The doc of a field says what 0 means: "0: not known".
+-- Returns a value with its unit. If the value is 0, the text is the meaning of 0 from the doc of the field: "0: not known".
 local function with_unit(f)
   local none = f.value == 0 and (f.doc:match "0: (not %a+)" or f.doc:match "0: (none)")
   if none then return none end
@@ -36,7 +36,7 @@ end
 
 -- ---- tables
 
--- Pads columns to equal width; the first `left` of them are left-aligned.
+-- Pads columns to equal width; the first `left` columns are left-aligned.
 local function aligned(lines, indent, left)
   local width, out = {}, {}
   for _, cells in ipairs(lines) do
@@ -53,7 +53,7 @@ local function aligned(lines, indent, left)
   return table.concat(out, "\n")
 end
 
--- Fields of one section by element ("fma", "1"), then in their order.
+-- Returns the fields of one section, grouped by element ("fma", "1"), in their order.
 local function elements(list, section)
   local out, at = {}, {}
   for _, f in ipairs(list) do
@@ -69,7 +69,7 @@ local function elements(list, section)
   return out
 end
 
--- One line per element, one column per field.
+-- Returns a table with one line per element and one column per field.
 local function element_table(list, section, title)
   local found, lines = elements(list, section), {}
   if #found == 0 then return nil end
@@ -83,7 +83,7 @@ local function element_table(list, section, title)
   return lines
 end
 
--- Lists of caches have many fields: one line per field, one column per level.
+-- Turns a table to one line per field and one column per element, because caches have many fields.
 local function turned(lines)
   if not lines then return nil end
   local out = {}
@@ -105,7 +105,7 @@ local function ops_table(list)
   return lines
 end
 
--- The known energies.
+-- Returns a table of the known energies.
 local function energy_table(list)
   local at, order = {}, {}
   for _, f in ipairs(list) do
@@ -156,7 +156,7 @@ local function heading(m)
   return ("%s, a machine record (%s)%s"):format(m.name, m.kind, about == "" and "" or ": " .. about)
 end
 
---- The record as a table with units, and the sources of its numbers.
+--- Returns the record as a table with units, and the sources of its numbers.
 function text.plain(m)
   local list, out = core.machine_list(m), {heading(m)}
   local parts = blocks(list)
@@ -196,7 +196,7 @@ local function add_code(out, t, indent)
   end
 end
 
---- Lua code that returns the table of the record.
+--- Returns Lua code that returns the table of the record.
 function text.code(m)
   local merge = require "nestwright.cost.machine_merge"
   local list, sources = core.machine_list(m), {}
@@ -224,10 +224,10 @@ local function otherwise_of(row)
   return row.otherwise == "" and "none" or row.otherwise
 end
 
---- The list of fields as text; the answer has the rows.
+--- Returns a report of the fields: its text is a list, and it has the rows.
 function text.fields(kind)
   if kind ~= nil and not KINDS[kind] then
-    errors.fail("invalid", nil, "machine_fields: kind is 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))
+    errors.fail("invalid", nil, "machine_fields: kind must be 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))
   end
   local out, list, about = {}, {}, nil
   for _, row in ipairs(core.machine_rows()) do

@@ -11,7 +11,7 @@ local whole = caches.whole
 
 -- ---- pictures
 
--- The columns of the space-time diagram: the schedule, and an earlier version or another schedule beside it.
+-- Returns the columns of the space-time diagram: the schedule and, if `before` is given, an earlier version or another schedule.
 local function columns_of(s, o)
   local columns = {{schedule = s, walks = caches.walks("spacetime", s, o), label = ""}}
   if o.before == nil then return columns end
@@ -35,7 +35,7 @@ local function spacetime(s, options)
   local cache, y, all = caches.of("spacetime", o), o.y or "index", o.level == "all"
   local level = all and 1 or caches.level("spacetime", cache, o.level)
   if not Y[y] then
-    errors.fail("invalid", nil, "spacetime: y is 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
+    errors.fail("invalid", nil, "spacetime: y must be 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
   end
   return require "nestwright.plots.spacetime".make(columns_of(s, o), {y = y, level = level, all = all, cache = cache,
     sets = caches.sets(cache, level), threads = o.threads, machine = o.machine, sizes = o.sizes,
@@ -67,8 +67,8 @@ return function(nw)
     "All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. "
     .. "sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: "
     .. "inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose "
-    .. "addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says "
-    .. "whether it hit or missed. threads: the accesses of the first of that many threads. a = nw.accesses(s) has #a accesses, "
+    .. "addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its "
+    .. "outcome, a hit or a miss. threads: the accesses of the first of this many threads. a = nw.accesses(s) has #a accesses, "
     .. "and a:at(n) is one of them.",
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})
@@ -85,12 +85,13 @@ return function(nw)
   define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.report",
     "Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU "
     .. "replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully "
-    .. "associative; the caches of this machine by default. machine = \"zen5\": the caches of a machine record, of each the part "
-    .. "that s:cost relies on. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level "
-    .. "sees every access). threads: simulates the first of that many threads, with its own caches. The answer prints a table by "
-    .. "tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, "
-    .. "written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; "
-    .. "conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.",
+    .. "associative; the caches of this machine by default. machine = \"zen5\": the caches of a machine record; only the part of "
+    .. "each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level "
+    .. "before it) or 'full' (every level sees every access). threads: simulates the first of this many threads, with its own "
+    .. "caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, "
+    .. "hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not "
+    .. "have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} "
+    .. "draws the misses.",
     function(s, options)
       local o = errors.options("misses", options, caches.options {"conflicts"})
       local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
@@ -102,12 +103,12 @@ return function(nw)
   define("spacetime",
     "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, " .. COMMON
     .. "}): nw.plot",
-    "The space-time diagram: one lane per tensor, time to the right in accesses, one mark per access. Open marks are reads, "
+    "The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, "
     .. "filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). "
-    .. "level = 'all' shows instead which level the data was found in. Above, brackets show the loops with the number of each "
+    .. "level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each "
     .. "iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or "
     .. "'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes "
-    .. "for each of that many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and "
+    .. "for each of this many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and "
     .. "the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save \"x.svg\" writes the picture. "
     .. "More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.",
     spacetime)
@@ -116,7 +117,7 @@ return function(nw)
     "Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per "
     .. "tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully "
     .. "associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first "
-    .. "time. Exact, for all accesses.", reuse)
+    .. "time. The distances are exact, for all accesses.", reuse)
 
   define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",
     "How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the "

@@ -1,4 +1,4 @@
---- Reports of hits and misses: sums by tensor and by loop, a table, a picture.
+--- Reports of hits and misses: sums by tensor and by loop, a table, and a picture.
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
@@ -9,7 +9,7 @@ local missed = {}
 
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 
---- Sums rows with equal keys, in order of first appearance.
+--- Adds up rows with equal keys, in the order of their first appearance.
 function missed.added(list, key_of)
   local out, at = {}, {}
   for _, row in ipairs(list) do
@@ -28,7 +28,7 @@ end
 local HEADER = ("%-16s %15s %14s %12s %12s %12s %12s"):format("", "lines requested", "hits", "cold", "capacity", "conflict",
   "written back")
 
--- told: conflict misses are distinguished from capacity misses.
+-- Returns a row of the table. told: conflict misses are distinguished from capacity misses.
 local function line_of(name, row, told)
   return ("%-16s %15d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
     told and row.conflict or "-", row.written_back)
@@ -68,12 +68,12 @@ local function plot_misses(m, options)
   local o = errors.options("plot", options, {"by", "title"})
   local by = o.by or "tensor"
   if by ~= "tensor" and by ~= "loop" then
-    errors.fail("invalid", nil, "plot: by is 'tensor' or 'loop', not '%s'", tostring(by))
+    errors.fail("invalid", nil, "plot: by must be 'tensor' or 'loop', not '%s'", tostring(by))
   end
   return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
 end
 
---- A report of the counts of the caches of caches.of. extra: more fields, and `foot`, a line below the table.
+--- Returns a report of counts. cache: a result of caches.of; extra: more fields of the report, and `foot`, a line below the table.
 function missed.report(by_access, cache, extra)
   local by_tensor = missed.added(by_access, function(row) return row.level .. row.tensor end)
   local fields = {

@@ -11,11 +11,11 @@ local view = require "nestwright.show.view"
 
 local MOST = 1000000 -- the default limit on the number of accesses in a list
 local methods = rows.methods "loopnest"
-local source = setmetatable({}, {__mode = "k"}) -- by nest: the text it was read from, and the given parameters
+local source = setmetatable({}, {__mode = "k"}) -- by nest: the text that it was read from, and the given parameters
 
 -- ---- making
 
--- Splits parameters into names and values, and the name of a set of sizes: "SMALL", {N = 60}, {"SMALL", N = 60}.
+-- Splits parameters such as "SMALL", {N = 60} or {"SMALL", N = 60} into names, values and the name of a set of sizes.
 local function params_of(what, params)
   local names, values, set = {}, {}, nil
   if type(params) == "string" then return names, values, params end
@@ -89,7 +89,8 @@ end
 
 local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The model is fast where every level sees every access; distinguishing conflict misses takes longer.
+-- The defaults differ from nw.misses, because the model is fast if every level sees every access, and distinguishing conflict
+-- misses takes longer.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
   o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
@@ -107,7 +108,7 @@ local function accesses(nest, options)
     (o.levels or o.machine) and caches.of("accesses", o))
 end
 
--- One row of the sweep: misses and lines written back of each level.
+-- Returns one row of the sweep: the misses of each level, and the lines that it writes back.
 local function point_of(nest, params, options)
   local m = misses(with(nest, params), options)
   local row = {accesses = m.accesses}
@@ -153,45 +154,46 @@ return function(nw)
     "The accesses of the lowered schedule as a nest, in the order of nw.accesses. sizes: values of symbolic sizes. A schedule "
     .. "whose addresses are not affine in its loops is refused (code 'limit').", of)
 
-  method("params", "(self: nw.loopnest): table", "The values of its parameters, by name.", core.nest_params)
+  method("params", "(self: nw.loopnest): table", "The values of the nest's parameters, by name.", core.nest_params)
 
   method("arrays", "(self: nw.loopnest): table[]",
-    "Its arrays in the order of their addresses: name, address, bytes, element (bytes of one).", core.nest_arrays)
+    "The nest's arrays in the order of their addresses: name, address, bytes, element (bytes of one element).", core.nest_arrays)
 
   method("with", "(self: nw.loopnest, params: table): nw.loopnest",
     "The same nest with other values of some parameters: n:with{N = 500}.", with)
 
-  method("show", "(self: nw.loopnest): nw.view", "Its text, which reads back to the same nest; so does tostring.",
+  method("show", "(self: nw.loopnest): nw.view", "The text of the nest, which can be parsed again; tostring returns it too.",
     function(nest) return view.new(function() return core.nest_text(nest) end) end)
 
   method("accesses", "(self: nw.loopnest, options?: {most?: integer, levels?: table[], line?: integer, machine?: any, "
     .. "feed?: string, threads?: integer, thread?: integer}): nw.accesses",
-    "All accesses in order, as nw.accesses gives those of a schedule. most: the largest number of accesses, one million by "
+    "All accesses in order, as nw.accesses lists those of a schedule. most: the largest number of accesses, one million by "
     .. "default.",
     accesses)
 
   method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: string, "
     .. "conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, "
     .. "thread?: integer}): nw.report",
-    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. Where the "
-    .. "model is exact (fields exact and error, by level), they equal those of the simulator. levels, line, machine, feed, "
+    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the "
+    .. "model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
     .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
     .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than "
-    .. "estimates. budget: how many lines the model may request. threads, thread: counts one of that many threads, from 0, with "
-    .. "its own caches. The answer is that of nw.misses, with accesses, touched (lines requested to count), exact, error.", misses)
+    .. "estimates. budget: the largest number of lines that the model may request. threads, thread: counts only this thread of "
+    .. "this many threads, numbered from 0, with its own caches. The answer has the fields of nw.misses, and accesses, touched "
+    .. "(the lines that the model requested), exact and error.", misses)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
     "A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses "
     .. "through each level, and the cycles of its written operations at the machine's peak rate (with combine = 'ecm', transfers "
     .. "that do not overlap are added). The text of a nest does not determine the compiled code, so instructions, latencies and "
-    .. "registers are not modelled. machine: as nw.machine takes it; this host by default. feed, simulate, exact, budget: as in "
+    .. "registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in "
     .. "misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, "
     .. "cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; "
-    .. "traffic of each level (name, read, written, bytes, intensity in operations per byte): of L1 the bytes of the references, "
-    .. "of other levels whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; "
-    .. "counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data "
-    .. "movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
+    .. "traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the "
+    .. "references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), "
+    .. "statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of "
+    .. "the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
 
   method("sweep", "(self: nw.loopnest, params: table, options?: table): nw.sweep",
     "Misses for several sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... "

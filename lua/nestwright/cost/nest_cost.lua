@@ -1,5 +1,5 @@
---- n:cost(): a lower bound of a loop nest's time on a machine, from the lines that its caches move and from its operations. The
---- instructions are unknown, so the core is not modelled further.
+--- n:cost() computes a lower bound of a loop nest's time on a machine, from the lines that its caches move and from its operations.
+--- The instructions are unknown, so nothing else of the core is modelled.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -13,7 +13,8 @@ local BITS = {[8] = 1, [16] = 2, [32] = 3, [64] = 4}
 
 -- ---- bytes
 
--- Bytes into and out of each level and memory: for the first level the bytes of the references, for others whole lines.
+-- Returns the bytes into and out of each level and memory: for the first level, the bytes of the references; for others, whole
+-- lines.
 local function traffic_of(work, missed, m, flops)
   local out = {{name = "L1", read = work.read, written = work.written}}
   for n, total in ipairs(missed.total) do
@@ -31,15 +32,15 @@ end
 
 local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n - 1) or "memory" end
 
--- The lines that come from level n, or from memory after the last level, and the lines written back to it.
+-- Returns the term for the lines that come from level n, or from memory after the last level, and for the lines written back to it.
 local function transfer(t, n, m)
   local read, back = rates.bytes(m, n)
   return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (m.caches[n] or m.memory).overlaps}
 end
 
-local PAIRED = {add = true, mul = true} -- combined into multiply-adds
+local PAIRED = {add = true, mul = true} -- operations that are combined into multiply-adds
 
--- Cycles of the busiest class of operations in the best vector width.
+-- Returns the cycles of the busiest class of operations in the best vector width.
 local function arithmetic(work, m)
   local cycles, most = {}, 0
   for _, op in ipairs(work.operations) do
@@ -58,7 +59,7 @@ local function terms_of(traffic, work, m)
   return out
 end
 
--- The longest term, or, if transfers add up and it is longer, the sum of those that do not overlap.
+-- Returns the longest term. If the machine adds transfers up, it is the sum of the terms that do not overlap, if this is longer.
 local function combined(terms, m)
   local most, sum, name = 0, 0, "nothing"
   for _, term in ipairs(terms) do
@@ -103,7 +104,8 @@ local function flops_of(work)
   return sum
 end
 
---- missed: the answer of n:misses for the caches of the machine. conflicts: conflict misses are distinguished.
+--- Returns the cost record of a nest. missed: the result of n:misses for the caches of the machine; conflicts: true if conflict
+--- misses are distinguished.
 function nest_cost.of(nest, missed, record, conflicts)
   local work, m, c = core.nest_work(nest), rates.fields(record), {machine = record}
   c.flops, c.operations, c.calls, c.statements = flops_of(work), work.operations, work.calls, work.statements
@@ -124,7 +126,7 @@ end
 
 local OPTIONS = {"machine", "feed", "conflicts", "simulate", "exact", "budget"}
 
---- The method. misses: the method of nests.
+--- Returns the method `cost` of nests. misses: the method `misses` of nests.
 function nest_cost.method(misses)
   return function(nest, options)
     local o = errors.options("cost", options, OPTIONS)

@@ -1,7 +1,7 @@
 --- Hints for errors in the text of a nest.
 local meant = {}
 
--- Habits from C, Python or mathematics: {pattern of the line, what to write instead}.
+-- Mistakes that are habits from C, Python or mathematics: {pattern of the line, what to write instead}.
 local DATA = "conditions, bounds and indices may use only loops and parameters, not elements of arrays"
 local MEANT = {
   {"^%s*for%s*%(", "write a loop as: for i in 0..N:"},
@@ -34,7 +34,7 @@ local function line_of(text, number)
   return ""
 end
 
---- The hint of an error in the text of a nest: the line, a mark at the position, and the likely correction.
+--- Returns the hint of an error in the text of a nest: the line, a mark at the position, and the likely correction.
 function meant.hint(e, text)
   local number, column = e.message:match "^(%d+):(%d+): "
   if not number then return e.hint end

@@ -1,15 +1,16 @@
---- Peak rates of a core by a machine record: numbers and bytes per cycle.
+--- Peak rates of a core, from a machine record, in numbers and bytes per cycle.
 local core = require "nestwright.core"
 local merge = require "nestwright.cost.machine_merge"
 
 local rates = {}
 
---- The fields as plain tables, because a record creates new ones for every read.
+--- Returns the fields of a record as plain tables, because a record creates new tables at every read.
 function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
-local WIDTHS = {16, 32, 64} -- bytes of vectors; single numbers come first
+local WIDTHS = {16, 32, 64} -- bytes of vectors; in lists of rates, single numbers come first
 
---- Numbers of `bits` processed per cycle in the best vector width; bits 0: one at a time. r: from rates.fields.
+--- Returns how many numbers of this many bits are processed per cycle in the best vector width; with bits 0, without vectors. r: a
+--- result of rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]
@@ -19,7 +20,8 @@ function rates.numbers(r, class, bits)
   return best
 end
 
---- Bytes per cycle from a level to the one before it, or from memory after the last level; then those in the other direction.
+--- Returns the bytes per cycle from a level (or memory, after the last level) to the level before it, and the bytes per cycle in
+--- the other direction.
 function rates.bytes(r, n)
   local level = r.caches[n]
   if level then return level.bytes_per_cycle, level.back_per_cycle end

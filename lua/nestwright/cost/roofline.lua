@@ -10,12 +10,12 @@ local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
-local SIMULATED = 5e7 -- the default limit of operations for simulating traffic: some seconds per version
+local SIMULATED = 5e7 -- by default, the traffic of versions with more operations is not simulated, which would take many seconds
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
 -- ---- properties of a schedule
 
--- The values of the sizes: as given, or from the inputs.
+-- Returns the values of the symbolic sizes: the given ones, or those of the inputs.
 local function sizes_of(s, o)
   if o.sizes or not o.arguments then return sizes.named("roofline", s, o.sizes or {}) end
   local inputs = inside.signature(s).inputs
@@ -25,7 +25,7 @@ local function sizes_of(s, o)
   return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
--- The operations of one run by the definition: repeated work counts once.
+-- Returns the operations of one run of the definition, so work that the schedule repeats is counted once.
 local function flops_of(s, values)
   local n = core.operation_count(s, 0, values)
   if n and n > 0 then return n + 0.0 end
@@ -37,7 +37,7 @@ local function flops_of(s, values)
     .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the number of operations depends on the data")
 end
 
--- Bytes if inputs are read once and outputs are written once.
+-- Returns the bytes of the inputs and outputs, each counted once.
 local function compulsory(s, values)
   local signature, width, bytes = inside.signature(s, values), core.element_bytes(s), 0
   for _, list in ipairs {signature.inputs, signature.outputs} do
@@ -50,7 +50,7 @@ local function compulsory(s, values)
   return bytes
 end
 
--- Bytes moved between each cache level and the next level or memory: missed lines and lines written back.
+-- Returns the bytes that are moved between each cache level and the next level or memory, for missed lines and lines written back.
 local function simulated(nw, s, values, machine)
   local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
   for _, row in ipairs(m.total) do
@@ -60,7 +60,7 @@ local function simulated(nw, s, values, machine)
   return bytes
 end
 
--- The threads that have work, whatever the kernel's limit is.
+-- Returns the number of threads that have work, which may be lower than the kernel's limit.
 local function threads_of(s, threads)
   for _, node in ipairs(core.outline(s)) do if node.mark == "parallel" then return threads end end
   return 1
@@ -72,7 +72,7 @@ local function small(s, version, values, o)
   return most and (core.operation_count(s, version, values) or math.huge) <= most
 end
 
--- The kind of arithmetic: "f64" if any output is f64, "integer" if no output is a float, else "f32".
+-- Returns the kind of arithmetic: "f64" if any output is f64, "integer" if no output is a float, else "f32".
 local function arithmetic_of(s)
   local kind = "integer"
   for _, output in ipairs(inside.signature(s).outputs) do
@@ -82,7 +82,8 @@ local function arithmetic_of(s)
   return kind
 end
 
--- flops, bytes (by level), how the bytes were found, and the least bytes of a first run.
+-- Returns {flops, arithmetic, bytes (by level), how (the way in which the bytes were found), least (the least bytes of a first
+-- run)}.
 local function work_of(nw, s, version, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
@@ -103,13 +104,13 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
--- What the model does not compute: the number and kind of operations.
+-- Returns what the model does not compute, that is, the number and kind of operations, and the options of the model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
 end
 
--- The predicted dot of the current version of the schedule.
+-- Returns the predicted dot of the current version of the schedule.
 local function foretold(label, s, threads, o)
   local work, with = asked_of(s, o)
   return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
@@ -133,7 +134,7 @@ local function numbers_of(line)
   return out
 end
 
--- The dots of a schedule: all versions on the way to the current one.
+-- Returns the dots of a schedule: one for each version on the way to the current one.
 local function history(nw, s, o)
   local line, out, twins = versions.line("roofline", s, o), {}, {}
   local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
@@ -151,7 +152,7 @@ local function history(nw, s, o)
   return out, measured.rounds
 end
 
--- The same, predicted for a machine that need not be this host.
+-- Returns the same dots as predictions for a machine, which may be another machine than this host.
 local function foretold_history(s, o)
   local line, out = versions.line("roofline", s, o), {}
   versions.each(s, numbers_of(line), function()
@@ -174,7 +175,7 @@ end
 
 local function is_threads(v) return math.type(v) == "integer" and v >= 1 and v <= 1024 end
 
--- A dot from {flops, bytes, time}, without measuring.
+-- Returns a dot from {flops, bytes, time}, without measuring.
 local function from_numbers(label, v)
   local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
   local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
@@ -186,7 +187,7 @@ local function from_numbers(label, v)
   return dot_of(label, w, t, threads)
 end
 
--- One entry of a list: a schedule; {schedule, time}; or {flops, bytes, time}.
+-- Reads one entry of a list: a schedule, {schedule, time}, or {flops, bytes, time}.
 local function read(entry)
   local label, v = entry.label, entry.value
   if is_schedule(v) then return {label = label, schedule = v} end
@@ -200,7 +201,7 @@ local function read(entry)
   return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
 end
 
--- Measures, in turn, the schedules that have no time yet.
+-- Measures the schedules that have no time yet, in turn.
 local function measure(list, o)
   local programs, at = {}, {}
   for n, e in ipairs(list) do
@@ -258,7 +259,7 @@ local function check_roofs(r)
   return r
 end
 
--- The roofs for each number of threads that a dot has.
+-- Returns the roofs for each number of threads that a dot has.
 local function roofs_for(dots, o)
   local out = {}
   if o.roofs then
@@ -318,14 +319,14 @@ return {
       .. "nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by "
       .. "s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = "
       .. "s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the "
-      .. "definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64 "
-      .. "the peak is that of f64. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than "
-      .. "`simulate` operations (5e7) count their inputs and outputs once instead. level: 'memory', or the cache whose traffic "
-      .. "the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for "
-      .. "each dot, with the time and bytes that s:cost predicts. machine: as nw.machine takes it; then nothing is measured, the "
-      .. "roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, "
-      .. "versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of "
-      .. "nw.roofs to use again.",
+      .. "definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64, "
+      .. "the peak of f64 is drawn. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than "
+      .. "`simulate` operations (5e7) have the bytes of their inputs and outputs instead, each counted once. level: 'memory', or "
+      .. "the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = "
+      .. "true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as in nw.machine; then nothing "
+      .. "is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. "
+      .. "limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an "
+      .. "answer of nw.roofs to use again.",
       function(what, options) return roofline(nw, what, options) end)
   end,
 }

@@ -1,4 +1,4 @@
---- Rooflines by the cost model: the roofs of a machine record, and predicted dots.
+--- Rooflines of the cost model: the roofs of a machine record, and predicted dots.
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -7,10 +7,11 @@ local times = require "nestwright.measure.times"
 
 local model = {}
 
--- The peak of multiply-adds of all threads; each counts as two operations.
+-- Returns the peak of multiply-adds of all threads; each multiply-add counts as two operations.
 local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
 
--- Each thread runs on its own core, with that core's bandwidth to each cache; the bandwidth of memory is shared.
+-- Returns the bandwidths of all levels. Each thread runs on its own core, with its bandwidth to each cache; the bandwidth of memory
+-- is shared.
 local function levels_of(r, threads)
   local out = {}
   for n = 1, #r.caches do out[n] = {name = "L" .. n, best = rates.bytes(r, n) * r.clock * 1e9 * threads, spread = 0} end
@@ -19,7 +20,7 @@ local function levels_of(r, threads)
   return out
 end
 
---- The machine of a name; raises if it is not a CPU.
+--- Returns the machine of a name; raises an error if it is not a CPU.
 function model.machine(what)
   local m = machine.of(what)
   if m.kind == "cpu" then return m end
@@ -27,21 +28,21 @@ function model.machine(what)
     "roofline: %s is not a CPU; only CPUs have roofs", m.name)
 end
 
---- Roofs in the form of nw.roofs, from a machine record.
+--- Returns the roofs of a machine record, in the form of nw.roofs.
 function model.roofs(m, threads)
   local r = rates.fields(m)
   return {threads = threads, machine = r.name, recorded = true, peak = peak(r, 32, threads), peak_f64 = peak(r, 64, threads),
     levels = levels_of(r, threads)}
 end
 
--- Bytes that come from the levels after the first, by their origin.
+-- Returns the bytes that come from each level after the first, and from memory, by name.
 local function bytes_of(c)
   local out = {}
   for n = 2, #c.traffic do out[c.traffic[n].name] = c.traffic[n].bytes end
   return out
 end
 
---- The predicted dot of a version, or a refused one with the reason. work: flops and arithmetic; o: machine, sizes.
+--- Returns the predicted dot of a version, or a refused dot with the reason. work: flops and arithmetic; o: machine, sizes.
 function model.dot(label, s, version, work, threads, o)
   local ok, c = pcall(cost.of, "roofline", s,
     {machine = o.machine, sizes = o.sizes, version = version, threads = threads, conflicts = false})

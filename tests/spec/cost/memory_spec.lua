@@ -175,7 +175,7 @@ describe("nw.misses", function()
     assert.equal(nw.cache_sets(s, {machine = m, level = 2}).caption, nw.cache_sets(s, {levels = by_hand, level = 2}).caption)
     assert.same(nw.accesses(s, {levels = by_hand}):at(900), nw.accesses(s, {machine = m}):at(900))
     fails("is not a CPU", "invalid", nw.misses, s, {machine = "eyeriss"})
-    fails("machine already says", "invalid", nw.misses, s, {machine = m, levels = by_hand})
+    fails("machine already determines", "invalid", nw.misses, s, {machine = m, levels = by_hand})
     fails("there is no machine 'zen55'", "invalid", nw.misses, s, {machine = "zen55"})
   end)
 
