@@ -1,12 +1,12 @@
---- Readable assembly: each block of instructions has a comment with its loops, outermost first. LLVM's remarks give this by labels
---- and depths, over many lines; this combines them into one.
+--- Readable assembly: each block of instructions has one comment with its loops, outermost first. LLVM's remarks contain the same
+--- information as labels and depths, over many lines.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
--- Comments begin with # on x86, with // on Arm.
+-- True for assembly of Arm, where comments begin with //. On x86, they begin with #.
 local function is_arm(text) return text:find "\n%s*// " ~= nil end
 
--- The remarks of a line about the block that starts there, or that has started.
+-- Returns the label of the block that starts at this line, or nil.
 local function label_of(line) return line:match "^%.L(BB%d+_%d+):" or line:match "^# %%bb%.(%d+):" end
 
 local REMARKS = {"Parent Loop BB", "Child Loop BB", "Loop Header: Depth=", "in Loop: Header=BB"}
@@ -18,7 +18,7 @@ local function is_remark(line)
   return false
 end
 
--- The loops, by the label of their header: {name, parent}; and the header of each block.
+-- Returns the loops by the label of their header, {name, parent}, and the label of the header of each block's loop.
 local function read_loops(lines)
   local loops, within = {}, {}
   local label, block, parent
@@ -48,7 +48,7 @@ local function nest(loops, label)
   return table.concat(names, " > ")
 end
 
---- The text with one comment per block: `.LBB0_3:  # in i_o > j_o > k`; comments begin with # for all instruction sets.
+--- Returns the text with one comment per block: `.LBB0_3:  # in i_o > j_o > k`. Comments begin with # for all instruction sets.
 local function with_loops(text)
   local lines, out = {}, {}
   if is_arm(text) then text = text:gsub("// ", "# ") end
@@ -65,13 +65,13 @@ local function with_loops(text)
   return table.concat(out, "\n")
 end
 
--- The same as shown, with the comments of its instruction set.
+-- Returns the same text as it is shown, with the comments of its instruction set.
 local function shown(text)
   local remarked = with_loops(text)
   return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked
 end
 
--- The assembly of a kernel, for code that parses the instructions of one instruction set.
+-- Returns the assembly of a kernel, for code that can only parse x86_64 instructions.
 local function of_x86_64(what, kernel)
   local target = core.kernel_target(kernel)
   if not target.here and target.machine.isa ~= "x86_64" then

@@ -12,7 +12,7 @@ local seconds = written.seconds
 
 -- ---- one run
 
--- For one thread: seconds in parts of loops, seconds of waiting inside of loops, and its iterations.
+-- Returns, for one thread, the seconds in parts of loops, the seconds of waiting inside of loops, and its iterations.
 local function thread_of(log, t, within)
   local r = {thread = t, busy = 0, cpu = 0, rounds = 0, parts = 0}
   for _, s in ipairs(log.spans) do
@@ -25,7 +25,7 @@ local function thread_of(log, t, within)
   return r
 end
 
--- Loops of the same name are distinguished by numbers.
+-- Returns the names of the loops. Loops of the same name are distinguished by numbers.
 local function loop_names(log)
   local out, seen = {}, {}
   for n, name in ipairs(log.loops) do
@@ -35,7 +35,8 @@ local function loop_names(log)
   return out
 end
 
--- For one loop: seconds from its first thread's start to its last thread's end, and the idle fraction over all threads.
+-- Returns, for each loop, the seconds from the start of its first thread to the end of its last thread, and the idle fraction over
+-- all threads.
 local function loops_of(log)
   local out = {}
   for n, name in ipairs(loop_names(log)) do out[n] = {loop = name, within = 0, busy = 0} end
@@ -85,7 +86,7 @@ end
 
 local function rounds_text(s) return s.first == s.last and ("%d"):format(s.first) or ("%d-%d"):format(s.first, s.last) end
 
--- Outside of parallel loops only the calling thread runs.
+-- Adds records for the time outside of parallel loops, where only the calling thread runs.
 local function serial_records(log, out)
   local at = 0
   for n = 1, #log.regions + 1 do
@@ -114,7 +115,7 @@ end
 
 local function percent(share) return ("%.1f %%"):format(100 * share) end
 
--- The largest fraction of busy time in which other processes used a thread's core; it is reported.
+-- Returns the largest fraction of a thread's busy time in which other processes used its core.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do
@@ -123,7 +124,7 @@ local function taken(threads)
   return most
 end
 
--- idle: the words about idle time in parallel loops.
+-- Returns a sentence about the run. idle: the words about idle time in parallel loops.
 local function summary(r, idle)
   local this, other = r.fastest and "fastest" or "median", r.fastest and "median" or "fastest"
   local out = ("%s run of %d: %s (%s %s); %s (middle half of the runs: %s to %s)"):format(this, r.reps, seconds(r.seconds), other,
@@ -174,7 +175,8 @@ local function busy(what, kernel, ...)
   return report.new(r, text_of(r), {cells = cells_of(r)})
 end
 
--- A thread without work has a lane too. Idle time is that of f:busy, which does not count time outside of parallel loops.
+-- Returns the timeline. A thread without work has a lane too. The idle time is that of f:busy, which does not count time outside of
+-- parallel loops.
 local function drawn(r, title)
   local small = summary(r, "idle: of the time in parallel loops") .. ". " .. r.machine
     .. "; wall clock, read before and after each part of a loop."
@@ -187,7 +189,7 @@ local function drawn(r, title)
     lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
 end
 
--- The options from a list of arguments whose last may be options, for both methods.
+-- Splits a list of arguments into arrays and options, if the last argument is a table of options.
 local function split(...)
   local given, options = inside.split_options(...)
   options = options or {}
@@ -205,13 +207,13 @@ return function(nw)
   rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, "
     .. "[string]: any}[], options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, "
     .. "lanes?: nw.label[], from?: number, to?: number, small?: nw.label}): nw.plot",
-    "Draws a timeline: one lane per thread or stage, one bar per record, from its start to its end in seconds, with its label "
-    .. "where it fits and one fill per kind. Lanes appear in the order of `lanes` (lanes without records included), then in the "
-    .. "order of the records. Idle time is the time without a bar; its percentage is at the right. Where bars are too narrow "
-    .. "to be distinguished, their height shows how much of the time they fill. arrows go from the end of a record to the start "
-    .. "of a record that depends on it; a record is given by its number or by itself. unit: the unit of the numbers if it is not "
-    .. "'s', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: "
-    .. "text at the foot, for example the origin of the records.",
+    "Draws a timeline. It has one lane per thread or stage, and one bar per record, from the record's start to its end in seconds. "
+    .. "A bar has a label if there is room for it, and each kind has its own fill. Lanes appear in the order of `lanes` (lanes "
+    .. "without records included), then in the order of the records. Idle time is the time without a bar; its percentage is at the "
+    .. "right. Where bars are too narrow to be distinguished, their height shows how much of the time they fill. arrows: each goes "
+    .. "from the end of a record to the start of a record that depends on it; its ends are records or their numbers. unit: the "
+    .. "unit of the numbers if it is not 's', for example 'cycles'. from and to: the time span for the idle percentage, if it is "
+    .. "longer than the records. small: text at the foot, for example the origin of the records.",
     function(records, options)
       local o = errors.options("timeline", options, {"arrows", "title", "unit", "lanes", "from", "to", "small"})
       for _, name in ipairs {"title", "unit", "small"} do
@@ -230,22 +232,22 @@ return function(nw)
     "Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The "
     .. "answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within "
     .. "(parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU "
-    .. "time of the thread), rounds (iterations), parts; loops: within and idle of each, in the order in which they start; and "
-    .. "records for nw.timeline, with the first and last iteration of each part. Over all runs: min, median, idle_low and "
-    .. "idle_high (the middle half).",
+    .. "time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops "
+    .. "start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, "
+    .. "idle_low and idle_high (the ends of the middle half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",
-    "Draws what kernel:busy measures: which thread ran which iterations of the parallel loops when, and how long threads were "
-    .. "idle.",
+    "Draws what kernel:busy measures: which iterations of the parallel loops each thread ran at which time, and how long threads "
+    .. "were idle.",
     function(kernel, ...)
       local title, given = split(...)
       return drawn(busy("timeline", kernel, table.unpack(given, 1, given.n + 1)), title)
     end)
 
   schedule_method("timeline", "(self: nw.schedule, ...: nw.array|table): nw.plot",
-    "Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may hold "
-    .. "options of build and of kernel:timeline.",
+    "Builds the schedule and draws the timeline of its threads. If no inputs are given, they are random. The last argument may be "
+    .. "a table of options of build and of kernel:timeline.",
     function(s, ...)
       local given, options = inside.split_options(...)
       local o = errors.options("timeline", options, {"threads", "opt", "cache", "reps", "fastest", "title"})

@@ -1,4 +1,4 @@
---- Measurements of this machine, kept in a file per kind of CPU, so that each is measured once.
+--- Measurements of this machine. They are kept in a file per kind of CPU, so that each kind is measured once.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,16 +8,16 @@ local written = require "nestwright.show.written"
 
 local calibration = {}
 
-local FORMAT = 1 -- version of the file
-local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- these must equal the host's
+local FORMAT = 1 -- the version of the file's format
+local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- fields that must be equal to those of the host
 
-local kept_at -- the file that it was read from or written to
-local known -- the calibration that this process measured or read; false: looked for, and there is none
-local why_not -- why there is none
+local kept_at -- the file that the calibration was read from or written to
+local known -- the calibration that this process measured or read; false if it looked for one and found none
+local why_not -- the reason why there is no calibration
 
 -- ---- the file
 
---- The file for the figures of this host; or nil and the reason if there is no place for it.
+--- Returns the path of the file for the figures of this host, or nil and the reason why there is no place for it.
 function calibration.path()
   local h = core.machine_host()
   local key = ("%s %d cores"):format(h.cpu, h.cores):lower():gsub("[^%w]+", "-")
@@ -44,7 +44,8 @@ local function check(t)
   return t
 end
 
---- Reads a calibration of this host from a file; nil and the reason if it is not one; nil alone if there is no file.
+--- Reads a calibration of this host from a file. Returns nil and the reason if the file is not a calibration of this host, and only
+--- nil if there is no file.
 function calibration.read(path)
   if not path then return nil end
   local text, unreadable = core.read_own(path)
@@ -55,7 +56,7 @@ function calibration.read(path)
   return good, why and ("%s: %s"):format(path:match "[^/]*$", why)
 end
 
--- A file that we must not read must not be replaced either.
+-- True if the file must not be used because it belongs to another user. Such a file must not be replaced either.
 local function is_foreign(path)
   local text, why = core.read_own(path)
   return not text and why
@@ -73,7 +74,7 @@ end
 
 -- ---- the calibration of this host
 
---- The calibration of this host, {figures, when}, or nil and the reason.
+--- Returns the calibration of this host, {figures, when}, or nil and the reason why there is none.
 function calibration.known()
   if known == nil then
     local path, why, absent = calibration.path()
@@ -88,10 +89,10 @@ function calibration.known()
   return known or nil, why_not
 end
 
---- Forgets the calibration, for example when it cannot be used, until it is measured again.
+--- Discards the calibration, for example because it cannot be used, until the machine is measured again.
 function calibration.forget(why) known, why_not = false, why end
 
---- Measures this machine. This takes seconds, and reports progress.
+--- Measures this machine. This takes some seconds; progress is reported.
 function calibration.measure()
   local h = core.machine_host()
   local t = {format = FORMAT, when = os.date "%Y-%m-%d %H:%M", figures = core.calibrate()}
@@ -100,13 +101,13 @@ function calibration.measure()
   return t
 end
 
---- The roofs for this number of threads that nw.roofs has kept, or nil.
+--- Returns the roofs for this number of threads that nw.roofs has kept, or nil.
 function calibration.roofs(threads)
   local t = calibration.known()
   return t and type(t.roofs) == "table" and t.roofs[tostring(threads)] or nil
 end
 
---- Keeps roofs with the calibration, if that is kept.
+--- Keeps roofs with the calibration, if the calibration is kept in a file.
 function calibration.keep_roofs(threads, roofs)
   if not calibration.known() or not kept_at then return end
   known.roofs = type(known.roofs) == "table" and known.roofs or {}

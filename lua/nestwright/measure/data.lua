@@ -1,10 +1,10 @@
---- Arrays: made from Lua tables, random, zeros, files; compared and shown.
+--- Arrays: makes them from Lua tables, random numbers, zeros and files, compares them and shows them.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
--- Shape of nested tables by their first entries; every other entry must agree.
+-- Returns the shape of nested tables, which is that of their first entries. All other entries must have the same shape.
 local function shape_of(value)
   local shape, seen = {}, {}
   while type(value) == "table" do
@@ -17,7 +17,7 @@ end
 
 local function where(path) return #path == 0 and "the table" or "entry {" .. table.concat(path, ", ") .. "}" end
 
--- Appends the leaves of nested tables to `flat`, checking the shape on the way. `path` counts from 0, as indices do.
+-- Appends the leaves of nested tables to `flat`, and checks the shape. `path` counts from 0, as indices do.
 local function flatten(value, shape, depth, path, flat)
   if depth > #shape then
     if type(value) ~= "number" and type(value) ~= "boolean" then
@@ -58,7 +58,8 @@ end
 
 local EDGE = 3
 
--- The positions of a dimension that are shown: all if there are few, else both ends with a gap (0) between.
+-- Returns the positions of a dimension that are shown: all positions if there are few, else those at both ends with a gap (0)
+-- between them.
 local function shown(n)
   local at = {}
   if n <= 2 * EDGE + 1 then
@@ -78,7 +79,7 @@ local function number(v)
   return ("%.5g"):format(v)
 end
 
--- One matrix (or row) starting at flat position `base`, as rows of texts.
+-- Returns the matrix (or row) that starts at flat position `base`, as rows of texts.
 local function grid(array, base, nrows, ncols)
   local cells = {}
   for _, r in ipairs(shown(nrows)) do
@@ -91,7 +92,7 @@ local function grid(array, base, nrows, ncols)
   return cells
 end
 
--- The same as lines with aligned columns.
+-- Returns the same matrix as lines with aligned columns.
 local function matrix(array, base, nrows, ncols)
   local cells, width, out = grid(array, base, nrows, ncols), 1, {}
   for _, line in ipairs(cells) do
@@ -106,7 +107,7 @@ end
 
 local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
 
--- For an HTML table: the first matrix, with the numbers of rows and columns.
+-- Returns the cells of an HTML table: the first matrix, with the numbers of rows and columns.
 local function cells(array)
   local shape = array:shape()
   local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1
@@ -145,7 +146,8 @@ return function(nw)
   core.classes.array.__len = function(array) return array:shape()[1] or 0 end
 
   define("tensor", "(values: table|number|boolean, dtype?: string): nw.array",
-    "An array with the values and the shape of nested Lua tables. The dtype is f32 by default, bool for true and false.",
+    "An array with the values and the shape of nested Lua tables. By default, the dtype is bool if the values are true and false, "
+    .. "and f32 otherwise.",
     function(values, dtype) return from_table(values, dtype) end)
 
   define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "An array of zeros; f32 by default.",
@@ -157,8 +159,8 @@ return function(nw)
 
   define("random", "(shape: integer|integer[], dtype?: string|{seed?: integer, lo?: number, hi?: number}, "
     .. "options?: {seed?: integer, lo?: number, hi?: number}): nw.array",
-    "An array of random elements: floats between lo and hi (0 and 1 by default), or integers lo..hi (0..9). The same seed gives "
-    .. "the same data; without a seed each call gives other data.",
+    "An array of random elements: floats between lo and hi (0 and 1 by default), or integers from lo to hi (0 and 9 by default). "
+    .. "The same seed gives the same data; without a seed, each call gives different data.",
     function(shape, dtype, options)
       if type(dtype) == "table" then dtype, options = nil, dtype end
       local o = errors.options("random", options, {"seed", "lo", "hi"})
@@ -175,8 +177,8 @@ return function(nw)
     function(array, path) return check_array("save", array):save(path) end)
 
   define("allclose", "(a: nw.array, b: nw.array, options?: {rtol?: number, atol?: number}): boolean, number, integer?",
-    "True if |a - b| <= atol + rtol*|b| everywhere (atol 1e-8 and rtol 1e-5 by default; NaN equals NaN); then the largest "
-    .. "difference, and the position of the first element that differs, in row-major order from 1.",
+    "True if |a - b| <= atol + rtol*|b| everywhere (atol is 1e-8 and rtol is 1e-5 by default; NaN equals NaN). Also returns the "
+    .. "largest difference, and the position of the first element that differs, in row-major order from 1.",
     function(a, b, options)
       local o = errors.options("allclose", options, {"rtol", "atol"})
       return core.array_allclose(check_array("allclose", a), check_array("allclose", b), o.rtol or 1e-5, o.atol or 1e-8)

@@ -1,11 +1,11 @@
---- Counts the compiled instructions of a schedule, read from the assembly, by the resource they use, weighted by executions. Only
---- x86 instructions are classified; for other CPUs only their number is known.
+--- Counts the compiled instructions of a schedule by the resource that they use, weighted by executions. The instructions are read
+--- from the assembly. Only x86 instructions are classified; for other CPUs, only their number is known.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 
 local emitted = {}
 
--- The class of an instruction, by patterns of its name; the first match counts.
+-- The kinds of instructions, each with patterns of names; the first match determines the kind.
 local KINDS = {
   {"gathers", "gather"}, {"scatters", "scatter"}, {"branches", "^j", "^call", "^ret"}, {"masks", "^k"},
   {"moves", "^v?mov", "^lea", "^push", "^pop", "^v?p?broadcast"},
@@ -30,17 +30,18 @@ local function kind_of(name)
   end
 end
 
--- The width class, 1 to 4: one number, or 16, 32 or 64 bytes.
+-- Returns the width class, from 1 to 4: one number, or 16, 32 or 64 bytes.
 local function width_of(name, operands)
   if operands:find("%zmm", 1, true) then return 4 end
   if operands:find("%ymm", 1, true) then return 3 end
   return operands:find("%xmm", 1, true) and not name:find "s[sd]$" and 2 or 1
 end
 
--- Lanes of a gather or scatter with a register of this width: of four bytes each; half as many if indices have eight bytes.
+-- Returns the lanes of a gather or scatter with a register of this width. Lanes have four bytes; if the indices have eight bytes,
+-- there are half as many.
 local function lanes_of(name, width) return (name:find "erq" and 1 or 2) * 2 ^ (width - 1) end
 
---- The instruction of a line, {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}, or nil.
+--- Returns the instruction of a line, {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}, or nil.
 function emitted.instruction(line)
   local name, operands = line:match "^\t(%l%w*)%s*([^#]*)"
   if not name then return nil end
@@ -55,8 +56,8 @@ function emitted.instruction(line)
   return i
 end
 
---- Blocks {loop (the loops around, outermost first, as text), times, lines} of assembly with loops, in order. A block inside a loop
---- of the cost record is assumed to run in each of its iterations.
+--- Returns the blocks of assembly with loops, in order: {loop (the loops around the block, outermost first, as text), times,
+--- lines}. A block inside a loop of the cost record is assumed to run in each iteration of the loop.
 function emitted.blocks(text, loops)
   local times, out = {}, {{times = 1, lines = {}}}
   for _, loop in ipairs(loops) do
@@ -85,7 +86,7 @@ local function add_instruction(t, i)
   if i.store and i.width < 3 then add(t, "narrow stores", 1) end
 end
 
--- Cycles of an instruction on its busiest resource, by a machine's fields, added to that resource.
+-- The class of the machine's fields for each kind of instruction.
 local CLASS = {arithmetic = "fma", division = "div", shuffles = "shuffle", masks = "shuffle", ["vector integers"] = "int"}
 
 local function rate_of(machine, class, width) return math.max(0.05, machine[("ops.%s.per_cycle[%d]"):format(class, width)] or 1) end
@@ -101,7 +102,7 @@ local function add_cycles(t, i, machine)
   if i.store then add(t, "store", (i.lanes or 1) / rate_of(machine, "store", width)) end
 end
 
--- Loops {times, counts, cycles}: the sums over their blocks, per iteration.
+-- Returns the loops, {times, counts, cycles}, with the sums over their blocks, per iteration.
 local function loops_of(blocks, machine)
   local by, list = {}, {}
   for _, block in ipairs(blocks) do
@@ -122,8 +123,9 @@ local function loops_of(blocks, machine)
   return list
 end
 
---- Counts over assembly with loops, with the loops of a cost record and the fields of a machine: counts (executed instructions by
---- kind), cycles (of each resource if it were the only limit), and together (the busiest resource of each loop, summed).
+--- Counts the instructions of assembly with loops. loops: the loops of a cost record; machine: the fields of a machine. Returns
+--- {counts (executed instructions by kind), cycles (of each resource if it were the only limit), together (the cycles of the
+--- busiest resource of each loop, summed over all loops)}.
 function emitted.count(text, loops, machine)
   local out = {counts = {}, cycles = {}, together = 0}
   for _, loop in ipairs(loops_of(emitted.blocks(text, loops), machine)) do
@@ -138,8 +140,8 @@ function emitted.count(text, loops, machine)
   return out
 end
 
---- The same for a schedule, compiled for this host, and simulated: the time of that code with all data in the first cache,
---- simulated (core/cost/asm/code_simulate.c) for a machine record with these fields.
+--- Returns the same for a schedule that is compiled for this host. Its field `simulated` is the simulated time of this code with
+--- all data in the first cache (core/cost/asm/code_simulate.c), for a machine record with these fields.
 function emitted.of(s, loops, machine, fields)
   local text = assembly.of_x86_64("emitted", s:build {threads = 1})
   local out = emitted.count(assembly.with_loops(text), loops, fields)

@@ -13,7 +13,7 @@ local sweep_methods = {}
 
 -- ---- one point
 
--- Sets a column; a second value for it is an error.
+-- Sets a column of a row; raises an error if the column has a value already.
 local function put(row, name, value)
   if row[name] ~= nil and row[name] ~= value then
     errors.fail("invalid", "rename one of them", "sweep: the result of run has two values for the column '%s'", name)
@@ -21,14 +21,14 @@ local function put(row, name, value)
   row[name] = value
 end
 
--- The columns of a time record; q1 and q3 are the ends of the middle half of its times.
+-- Returns the columns of a time record; q1 and q3 are the ends of the middle half of its times.
 local function time_columns(t)
   local q1, q3 = times.half(t)
   return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
     unsafe = t.unsafe}
 end
 
--- The columns of a named time record: its minimum, and what a plot needs beside it.
+-- Sets the columns of a named time record: its minimum, and the values that a plot also needs.
 local function put_time(row, name, t)
   local q1, q3 = times.half(t)
   put(row, name, t.min)
@@ -52,8 +52,8 @@ local function column_name(key)
   return tostring(key)
 end
 
--- Converts the result of run to plain columns. A time record gives its minimum, median, quartiles and spread. The result may
--- include the point itself: run = function(p) p.seconds = 2 return p end.
+-- Converts the result of `run` to plain columns. A time record becomes its minimum, median, quartiles and spread. The result may be
+-- the point itself with more fields: run = function(p) p.seconds = 2 return p end.
 local function flatten(value, point)
   local row = {}
   if value == nil then return row end
@@ -71,7 +71,7 @@ local function flatten(value, point)
   return row
 end
 
--- A refusal is a result of a point; an interrupt or an error in the script is not.
+-- Runs a point. A refusal is a result of the point; an interrupt or an error in the script is raised again.
 local function run_point(o, point)
   local copy = {}
   for k, v in pairs(point) do copy[k] = v end
@@ -81,8 +81,8 @@ local function run_point(o, point)
   return {error = value.message}
 end
 
--- The row with its point. Results must not have the names of parameters, except for the threads of a time record, which are dropped
--- then.
+-- Returns the row of a point: its parameters and results. A result must not have the name of a parameter; the threads of a time
+-- record may, and are omitted then.
 local function row_of(o, point)
   local row, is_time = run_point(o, point)
   for name, value in pairs(point) do
@@ -97,7 +97,7 @@ local function row_of(o, point)
   return row
 end
 
--- The columns that hold seconds, and those that hold fractions of them, as made from time records.
+-- Returns how to write the columns that were made from time records, which hold seconds or fractions.
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do
@@ -117,7 +117,7 @@ local function cell(value, kind)
   return value == nil and "" or points.form_of(value)
 end
 
--- Columns that only the files show: the machine of the times, and other data for plots.
+-- False for columns that only the files show: the machine of the times, and other data for plots.
 local function is_shown(name, all)
   local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
   return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
@@ -156,7 +156,7 @@ local function to_string(list)
   return table.concat(out, "\n")
 end
 
--- csv and json must not be the same file.
+-- Checks the options about files; csv and json must not be the same file.
 local function check_files(o)
   for _, kind in ipairs {"csv", "json"} do
     if o[kind] ~= nil then errors.expect("sweep: " .. kind, o[kind], "string") end
@@ -167,7 +167,7 @@ local function check_files(o)
   end
 end
 
--- Runs all points; counts those kept in a file in `progress`.
+-- Runs all points. Counts in `progress` the points that are kept in a file.
 local function measure(o, plan, progress)
   local rows_of, files = {}, results.open(o, plan.names, plan.lists)
   for n, point in points.each(plan.names, plan.lists, plan.count) do
@@ -183,7 +183,7 @@ local function measure(o, plan, progress)
   return rows_of
 end
 
--- Reports the finished points when memory runs out.
+-- Raises an error that reports the finished points after memory has run out.
 local function fail_for_memory(o, plan, progress, why)
   collectgarbage()
   local path = o.csv and o.json and o.csv .. " and " .. o.json or o.csv or o.json

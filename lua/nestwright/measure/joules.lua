@@ -1,4 +1,4 @@
---- Energy counted by the CPU itself while something runs.
+--- Measures the energy of a function with the energy counters of the CPU.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"
@@ -7,9 +7,9 @@ local written = require "nestwright.show.written"
 
 local joules = {}
 
-local LEAST = 0.2 -- seconds of runs; the counters are updated every millisecond
+local LEAST = 0.2 -- the least seconds of all runs, since the counters are updated only every millisecond
 
--- Joules of packages and of memory since `before`.
+-- Returns the joules of packages and of memory since `before`.
 local function used(before, root)
   local package, memory = 0, nil
   local now = core.energy_zones(root)
@@ -44,10 +44,10 @@ end
 
 function joules.install(nw)
   rows.define(nw, "nw", "joules", "(f: fun(), options?: {least?: number, root?: string}): nw.report",
-    "Measures the energy of a call of f with the energy counters of the CPU (RAPL, through the kernel's powercap): its packages "
-    .. "and their memory. f is called for `least` seconds (0.2). The energy of other processes is included. The answer has "
-    .. "joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the machine has no counters, "
-    .. "or if the user may not read them. root: the folder of the counters, /sys/class/powercap.",
+    "Measures the energy of a call of f with the energy counters of the CPU's packages and of their memory (RAPL, through the "
+    .. "kernel's powercap). f is called repeatedly for `least` seconds (by default 0.2). The energy of other processes is "
+    .. "included. The answer has joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the "
+    .. "machine has no counters, or if the user may not read them. root: the folder of the counters, /sys/class/powercap.",
     function(f, options)
       local o = errors.options("joules", options, {"least", "root"})
       errors.expect("joules", f, "function")

@@ -26,7 +26,7 @@ end
 
 -- ---- sizes
 
--- The values of the sizes named in the inputs' shapes, from data.
+-- Returns the values of the symbolic sizes in the inputs' shapes, from the shapes of the given arrays.
 local function bind_sizes(inputs, arrays)
   local sizes = {}
   for n, input in ipairs(inputs) do
@@ -38,7 +38,8 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
--- The arguments of a run of a schedule, or of the definition of outputs: the given inputs, then outputs, given or new.
+-- Returns the arguments of a run of a schedule, or of the definition of outputs: the given inputs, and then the given or new
+-- outputs.
 local function complete(what, of, arrays)
   local signature = inside.signature(of)
   local nin, nout = #signature.inputs, #signature.outputs
@@ -64,7 +65,7 @@ local function random_array(n, input)
   return core.array(inside.known(input.dims), input.dtype):fill_random(n, 0, narrow and 1 or 9)
 end
 
--- Random inputs for a computation whose shapes are constant.
+-- Returns random inputs for a computation whose shapes are constant.
 local function make_inputs(what, inputs)
   local arrays = {}
   for n, input in ipairs(inputs) do
@@ -78,7 +79,7 @@ local function make_inputs(what, inputs)
   return arrays
 end
 
--- One kernel of several versions.
+-- Builds one kernel of several versions.
 local function dispatching(s, o)
   local kernels = {}
   returning.always(s, function()
@@ -90,7 +91,7 @@ local function dispatching(s, o)
   return core.kernel_dispatch(kernels)
 end
 
--- Random inputs of a schedule, and its outputs, for these values of its sizes.
+-- Returns random inputs of a schedule, and its outputs, for these values of its sizes.
 local function sized_arrays(s, values)
   local signature, arrays = inside.signature(s, values), {}
   for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input) end
@@ -133,7 +134,7 @@ end
 
 local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
 
--- Entries of nw.compare{f, g, name = h}: kernels, and tables of numbers measured elsewhere.
+-- Returns the entries of nw.compare{f, g, name = h}: kernels, and tables of numbers that were measured elsewhere.
 local function entries_of(list)
   local found = times.entries("compare: kernels", list, {args = true, rounds = true, base = type(list.base) == "string"})
   for _, entry in ipairs(found) do
@@ -147,7 +148,7 @@ local function entries_of(list)
   return found
 end
 
--- Kernels with their arguments, after one run of each, and their entries.
+-- Returns the kernels with their arguments, after one run of each, and their entries.
 local function runs_of(found, given)
   local runs, of = {}, {}
   for _, entry in ipairs(found) do
@@ -194,9 +195,9 @@ return function(nw)
     .. "target?: string|table|nw.machine|nw.target}): nw.kernel",
     "Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills "
     .. "c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the "
-    .. "first version whose facts hold for its sizes, found by a decision tree; if none holds it runs the last one, which may "
-    .. "assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) "
-    .. "makes a schedule for it. Code for another CPU than this host's is not run; use f:show \"asm\" and f:export.",
+    .. "first version whose facts hold for its sizes, which a decision tree finds; if there is none, it runs the last version, "
+    .. "which may assume only what all others assume. target: the schedule's own; code for another target is refused, and "
+    .. "s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show \"asm\" and f:export.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
       target.check(s, o.target)
@@ -207,7 +208,8 @@ return function(nw)
     end)
 
   schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
-    "Builds and times the schedule; without inputs, on random ones. The last argument may hold options of build and time.",
+    "Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build "
+    .. "and time.",
     function(s, ...)
       local given, options = split_options(...)
       local o = errors.options("time", options, {"threads", "opt", "cache", "reps", "min_seconds", "warmup"})
@@ -217,12 +219,12 @@ return function(nw)
     end)
 
   kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}): nw.time",
-    "Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread "
+    "Measures the kernel on these tensors, or on random inputs if none are given: minimum, median, spread "
     .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
 
   kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
-    "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': which of its versions a call runs, as a decision "
-    .. "tree over its sizes.",
+    "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines "
+    .. "which of its versions a call runs.",
     function(kernel, what)
       what = what or "lowered"
       if not KERNEL_VIEWS[what] then
@@ -259,7 +261,7 @@ return function(nw)
   define("interpret",
     "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",
     "Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also "
-    .. "the one that is compiled. steps: after this many executed statements the run ends with a limit error.",
+    .. "the program that is compiled. steps: after this many executed statements, the run ends with an error of code limit.",
     function(s, arguments, options)
       local o = errors.options("interpret", options, {"lowered", "steps"})
       local args, made = complete("interpret", s, errors.expect("interpret: arguments", arguments, "table"))

@@ -8,7 +8,7 @@ local mca = {}
 local PROGRAMS = {"llvm-mca-19", "llvm-mca"}
 local ROUNDS = 200
 
--- The loops of assembly, {name, depth, lines}, each from its label to the branch back to it.
+-- Returns the loops of assembly, {name, depth, lines}; the lines are those from the loop's label to the branch back to it.
 local function loops_of(asm)
   local loops, open = {}, {}
   for line in asm:gmatch "[^\n]+" do
@@ -29,7 +29,7 @@ local function loops_of(asm)
   return loops
 end
 
--- The deepest loop; of equals the longest.
+-- Returns the deepest loop; if several are equally deep, the longest.
 local function innermost(loops)
   local best
   for _, loop in ipairs(loops) do
@@ -48,7 +48,8 @@ end
 
 local function absent(why) return {text = "llvm-mca: " .. why} end
 
---- The report on a schedule: {loop, cycles (per iteration), instructions, text}; only text if there is none.
+--- Returns the report on a schedule: {loop, cycles (per iteration), instructions, text}. If there is no report, it has only text,
+--- with the reason.
 function mca.of(s)
   local loop = innermost(loops_of(assembly.of_x86_64("mca", s:build {threads = 1})))
   if not loop then return absent "the compiled code has no loop" end

@@ -1,5 +1,5 @@
---- The points of a sweep: valid values of parameters, equality of values, and all combinations, generated one after the other
---- instead of as a list.
+--- The points of a sweep: which values of parameters are valid, which are equal, and all combinations. The combinations are
+--- generated one after the other, not as a list.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,11 +8,11 @@ local written = require "nestwright.show.written"
 local points = {}
 
 local DEEPEST = 16 -- the deepest nesting of lists
-local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- bytes of memory per row with a few results, and per parameter, at least
+local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- the least bytes of memory per row with a few results, and per parameter of a row
 
 -- ---- one value
 
--- The value with integers for whole floats, as 8 == 8.0 in Lua.
+-- Returns the value with integers instead of whole floats, because 8 == 8.0 in Lua.
 local function plain(value)
   if type(value) == "number" then return math.tointeger(value) or value end
   if type(value) ~= "table" then return value end
@@ -21,21 +21,21 @@ local function plain(value)
   return copy
 end
 
---- A key of a value: equal values have the same key. 8 and 8.0 are equal, 1 and "1" are not.
+--- Returns a key of a value; equal values have the same key. 8 and 8.0 are equal; 1 and "1" are not.
 function points.key_of(value)
   if value == math.huge or value == -math.huge then return written.number(value) end
   return json.encode(plain(value))
 end
 
---- A key of a value in a CSV file, which does not distinguish the text "1" from the number.
+--- Returns the text of a value in a CSV file, which is the same for the text "1" and the number 1.
 function points.form_of(value) return type(value) == "string" and value or points.key_of(value) end
 
--- The same as files had it when numbers had 14 digits.
+-- Returns the text of a value in older CSV files, whose numbers have 14 digits.
 local function old_form_of(value)
   return type(value) == "number" and tostring(value) or points.form_of(value)
 end
 
---- The value of a CSV field: a number only if numbers are or were written this way.
+--- Returns the value of a CSV field. It is a number only if the library writes, or once wrote, this number in this way.
 function points.value_of(field)
   if field == "true" then return true end
   if field == "false" then return false end
@@ -52,19 +52,19 @@ local function joined(point, names, text_of)
   return table.concat(parts, ",")
 end
 
---- A key of a point: equal points have the same key.
+--- Returns a key of a point; equal points have the same key.
 function points.key(point, names) return joined(point, names, points.key_of) end
 
---- A key of a point by its fields in a CSV file.
+--- Returns a key of a point from the texts of its values in a CSV file.
 function points.form(point, names) return joined(point, names, points.form_of) end
 
---- The same for files whose numbers have 14 digits.
+--- Returns the same key for older files, whose numbers have 14 digits.
 function points.old_form(point, names) return joined(point, names, old_form_of) end
 
---- The same for the fields themselves.
+--- Returns the same key from fields that were read from a file.
 function points.form_of_fields(fields, names) return joined(fields, names, tostring) end
 
---- The text of a point for errors.
+--- Returns the text of a point for errors.
 function points.shown(point, names)
   local parts = {}
   for n, name in ipairs(names) do parts[n] = name .. "=" .. written.shortened(points.key_of(point[name]), 60) end
@@ -130,7 +130,7 @@ local function check_list(name, list, in_file)
   end
 end
 
---- The values of a parameter by their CSV text; two values with the same text are an error.
+--- Returns the values of a parameter by their CSV text; two values with the same text are an error.
 function points.by_form(name, list, in_csv)
   local values = {}
   for _, value in ipairs(list) do
@@ -148,7 +148,7 @@ end
 
 -- ---- all points
 
--- The number of points, or false if it does not fit 64 bits.
+-- Returns the number of points, or false if it does not fit in 64 bits.
 local function count(lists)
   local n = 1
   for _, list in ipairs(lists) do if #list == 0 then return 0 end end
@@ -159,7 +159,7 @@ local function count(lists)
   return n
 end
 
--- All rows stay in memory, so there must be room for them.
+-- Checks that there is enough memory for all rows, which stay in memory.
 local function check_room(names, lists, n)
   local parts = {}
   for k, name in ipairs(names) do parts[k] = ("%s (%s)"):format(name, written.plural(#lists[k], "value")) end
@@ -172,8 +172,8 @@ local function check_room(names, lists, n)
     written.bytes(bytes), written.bytes(left))
 end
 
---- The names of the parameters in alphabetical order, their lists in that order, and the number of points. in_file: points must be
---- recognizable in a file.
+--- Returns the names of the parameters in alphabetical order, their lists in this order, and the number of points. in_file: the
+--- points are kept in a file, so their values must be distinguishable there.
 function points.of(params, in_file)
   errors.expect("sweep: params", params, "table")
   local names, lists = {}, {}
@@ -192,7 +192,7 @@ function points.of(params, in_file)
   return names, lists, n
 end
 
---- Iterates over all combinations with their numbers; the last parameter varies fastest.
+--- Iterates over all combinations and their numbers; the last parameter varies fastest.
 function points.each(names, lists, count_of_all)
   local at, number = {}, 0
   for k = 1, #names do at[k] = 1 end

@@ -7,10 +7,10 @@ local result_text = {}
 
 local raw = setmetatable({}, {__mode = "k"})
 
---- For rows from CSV: each field as written in the file.
+--- For each row from CSV, its fields as they are written in the file.
 result_text.raw = raw
 
--- The keys of a table as texts, in alphabetical order.
+-- Returns the keys of a table as texts, in alphabetical order.
 local function sorted_keys(t)
   local keys = {}
   for key in pairs(t) do keys[#keys + 1] = tostring(key) end
@@ -22,7 +22,7 @@ end
 
 local NOT_FINITE = {inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0}
 
---- The value of a CSV field by its form: a number, a boolean or a text.
+--- Returns the value that a CSV field looks like: a number, a boolean or a text.
 function result_text.typed(text)
   if text == "" then return nil end
   if text == "true" then return true end
@@ -30,14 +30,14 @@ function result_text.typed(text)
   return NOT_FINITE[text] or tonumber(text) or text
 end
 
---- Writes a result as a field. A whole float keeps its point, so that it is read as a float.
+--- Returns the text of a result as a field. A whole float keeps its decimal point, so that it is read as a float.
 function result_text.text_of(value)
   if math.type(value) ~= "float" then return tostring(value) end
   local text = written.number(value)
   return text:find "^-?%d+$" and text .. ".0" or text
 end
 
--- Reads a quoted field and the position after it; nothing if the quote is not closed.
+-- Returns a quoted field and the position after it, or nothing if the quote is not closed.
 local function quoted_field(text, at)
   local from = at + 1
   while true do
@@ -50,8 +50,8 @@ local function quoted_field(text, at)
   end
 end
 
--- The fields of all records without blank lines, and whether the last line is complete; nil and the record number if one is
--- invalid.
+-- Returns the fields of all records, without blank lines, and true if the last line is complete. If a record is invalid, returns
+-- nil and the number of the record.
 local function parse_csv(text)
   local records, record = {}, {}
   local at = text:find "^\239\187\191" and 4 or 1
@@ -104,8 +104,8 @@ local function row_of(head, record)
   return row
 end
 
--- The rows of a text, the row that was cut short, and its columns; or nil and the reason. A line cut within the parameters is
--- dropped.
+-- Returns the rows of a text, the last row if it is incomplete, and the columns; or nil and the reason why the text is invalid. A
+-- line that ends within the parameters is omitted.
 local function read_csv(text, names)
   local records, whole = parse_csv(text)
   if not records then return nil, ("record %d is not CSV"):format(whole) end
@@ -127,7 +127,7 @@ local function read_csv(text, names)
   return rows, not whole and rows[#rows] or nil, head
 end
 
---- The columns of rows: the parameters, the columns of a file, and any other columns of the rows.
+--- Returns the columns of rows: the parameters, the columns of a file, and any other columns of the rows.
 function result_text.columns_of(rows, names, head)
   local columns, seen = {}, {}
   local function add(list)
@@ -141,7 +141,7 @@ function result_text.columns_of(rows, names, head)
   return columns
 end
 
--- Fields that were read are written unchanged.
+-- Returns the text of a field. Fields that were read from a file are written unchanged.
 local function field_of(row, name, is_parameter)
   local value = row[name]
   if value == nil then return "" end
@@ -149,13 +149,14 @@ local function field_of(row, name, is_parameter)
   return written.csv(as_read and result_text.typed(as_read) == value and as_read or text)
 end
 
--- A line with one empty field would look blank.
+-- Returns a line of fields. A single empty field is quoted, because the line would look blank.
 local function line_of(cells)
   local line = table.concat(cells, ",")
   return line == "" and '""' or line
 end
 
--- A first name that begins with a byte order mark gets another one before it, which is not part of the name.
+-- Returns rows as CSV. If the first name begins with a byte order mark, another one is written before it, which is not part of the
+-- name.
 local function to_csv(rows, names, columns_there)
   local columns, lines, head = result_text.columns_of(rows, names, columns_there), {}, {}
   for n, name in ipairs(columns) do head[n] = written.csv(name) end
@@ -206,7 +207,7 @@ local function to_json(rows)
   return "[\n" .. table.concat(lines, ",\n") .. "\n]\n"
 end
 
---- The file formats: how to read the rows of a text, and how to write rows.
+--- The file formats, each with functions that read the rows of a text and write rows.
 result_text.kinds = {csv = {read = read_csv, write = to_csv}, json = {read = read_json, write = to_json}}
 
 return result_text

@@ -1,4 +1,4 @@
---- The files of sweeps. Contents are preserved: rows of other sweeps stay, and a file with other contents is refused.
+--- The files of sweeps. Existing contents are preserved: rows of other sweeps are kept, and a file with other contents is refused.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local points = require "nestwright.measure.points"
@@ -25,7 +25,8 @@ local function same(a, b)
   return true
 end
 
--- The column in which a row of CSV contradicts the same row of JSON, whose values have types. Numbers in CSV once had 14 digits.
+-- Returns a column in which a row of CSV contradicts the same row of JSON, whose values have types, or nil. In older CSV files,
+-- numbers have 14 digits.
 local function difference(self, fields, row)
   for name, field in pairs(fields) do
     local value = row[name]
@@ -47,8 +48,8 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- A CSV field has no type. It stands for the point of this sweep that is written this way, else for one that JSON has, else for the
--- value that it looks like.
+-- Sets the parameters of a row from CSV, whose fields have no types. A row belongs to the point of this sweep that is written in
+-- this way; if there is none, to such a point of the JSON file; otherwise, its fields have the values that they look like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end
@@ -66,7 +67,7 @@ local function fail_alike(path, a, b, names)
     "sweep: %s has the point %s, which a CSV file cannot distinguish from %s", path, points.shown(a, names), points.shown(b, names))
 end
 
--- Refuses points that differ in JSON but are the same in the CSV file.
+-- Raises an error if points differ in JSON but would be the same in the CSV file.
 local function check_alike(self, path, row, form)
   local own, other = {}, self.by_form[form]
   for name, values in pairs(self.values) do own[name] = values[points.form_of(row[name])] end
@@ -77,7 +78,7 @@ local function check_alike(self, path, row, form)
   end
 end
 
--- The row of JSON with the point of a CSV row of 14 digits, an older format.
+-- Returns the row of JSON that has the same point as a CSV row in the older format with 14 digits, or nil.
 local function of_old_form(self, row)
   local known = not self.open and self.by_old_form[points.form_of_fields(raw[row], self.names)]
   if not known or difference(self, raw[row], known) then return nil end
@@ -93,8 +94,8 @@ local function note_forms(self, path, row)
   if old ~= form and not raw[row] then self.by_old_form[old] = self.by_old_form[old] == nil and row or false end
 end
 
--- Keeps each row once. Rows that differ in more than the parameters come from a sweep over more parameters; but 8 and 8.0 were once
--- two points in CSV, so an old file may have both.
+-- Keeps each row once. Two different rows with the same parameters come from a sweep over more parameters, so the file is refused.
+-- But 8 and 8.0 were once two points in CSV, so an old file may have both.
 local function take(self, path, rows, cut)
   local own = {}
   for _, row in ipairs(rows) do
@@ -122,7 +123,7 @@ local function take(self, path, rows, cut)
   end
 end
 
--- Reads a file, unless it is as this sweep has left it.
+-- Reads a file, unless it has not changed since this sweep wrote it.
 local function look(self, kind)
   local path = self.path[kind]
   local stamp = core.file_stamp(path)
@@ -141,7 +142,7 @@ local function look_at_all(self)
   end
 end
 
---- The files of a sweep over these parameters, each with its list of values, and their contents. o: csv, json, keep.
+--- Opens the files of a sweep over parameters with these names and lists of values, and reads their contents. o: csv, json, keep.
 function results.open(o, names, lists)
   local self = setmetatable({names = names, path = {csv = o.csv, json = o.json}, keep = o.keep ~= false, rows = {}, by_key = {},
     by_form = {}, by_old_form = {}, values = {}, is_parameter = {}, has = {}, new = {}, cut = {}, twin = {}, stamp = {}, text = {}},
@@ -155,7 +156,7 @@ function results.open(o, names, lists)
   return self
 end
 
---- The row of a point, or nil.
+--- Returns the row of a point, or nil.
 function files:done(point)
   local row = self.by_key[points.key(point, self.names)]
   if not row or self.cut[row] then return nil end
@@ -177,7 +178,7 @@ local function is_wanted(self, row)
   return true
 end
 
--- The rows without those that this sweep does not have, if they are not kept.
+-- Returns the rows to write: all rows or, with keep = false, only the rows of this sweep.
 local function to_write(self, kind)
   local rows = {}
   for _, row in ipairs(self.rows) do
@@ -186,7 +187,8 @@ local function to_write(self, kind)
   return rows
 end
 
---- Writes the files that are out of date; rows that others have added meanwhile stay. last: waits until they are on the disk.
+--- Writes the files that are out of date; rows that other programs have added in the meantime are kept. last: waits until the files
+--- are on the disk.
 function files:write(last)
   look_at_all(self)
   for _, kind in ipairs {"csv", "json"} do

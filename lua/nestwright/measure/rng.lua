@@ -9,7 +9,7 @@ function rng.new(seed)
   return self
 end
 
---- The next 63 random bits (xorshift64).
+--- Returns the next 63 random bits (xorshift64).
 function rng:next()
   local x = self.state
   x = x ~ (x << 13)
@@ -19,7 +19,7 @@ function rng:next()
   return (x * 0x2545F4914F6CDD1D) >> 1
 end
 
---- An integer in lo..hi.
+--- Returns an integer from lo to hi.
 function rng:int(lo, hi) return lo + self:next() % (hi - lo + 1) end
 
 --- True with probability p.

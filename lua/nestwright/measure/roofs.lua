@@ -10,12 +10,12 @@ local written = require "nestwright.show.written"
 local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
-local PEAKS = 3 -- measurements of the peak
-local MOST = 1 << 30 -- bytes that count as memory, if larger than twice the last cache
+local PEAKS = 3 -- the number of measurements of the peak
+local MOST = 1 << 30 -- bytes that are enough to measure memory, if larger than twice the last cache
 
 -- ---- measuring
 
--- The best sample, the median, and the interquartile range over the median.
+-- Returns the best sample, the median, and the spread, which is the interquartile range over the median.
 local function summary(samples)
   table.sort(samples)
   local n = #samples
@@ -31,7 +31,7 @@ local function peak(threads, dtype, step)
   return summary(samples)
 end
 
--- The fastest of STREAM's loops over this many bytes.
+-- Returns the bandwidth of the fastest of STREAM's loops over this many bytes.
 local function bandwidth(name, bytes, threads, step)
   local best
   for _, loop in ipairs(LOOPS) do
@@ -43,7 +43,7 @@ local function bandwidth(name, bytes, threads, step)
   return best
 end
 
--- Tries half the bytes, and half of that, if there is not enough memory.
+-- Measures a bandwidth; as long as there is not enough memory, tries half of the bytes.
 local function bandwidth_that_fits(size, threads, step)
   local over = size.over
   while true do
@@ -54,8 +54,8 @@ local function bandwidth_that_fits(size, threads, step)
   end
 end
 
--- Half of the threads' combined caches of a level; for memory four times the last level, but at most one gigabyte if that is more
--- than twice the last level.
+-- Returns the bytes to measure each level with: for a cache level, half of the threads' combined caches; for memory, four times the
+-- last level, but at most one gigabyte if this is more than twice the last level.
 local function sizes(threads)
   local out, last = {}, 0
   for n, cache in ipairs(core.machine_caches()) do
@@ -77,7 +77,7 @@ local function measured(threads, list, step)
   return out
 end
 
--- Takes seconds, and reports progress.
+-- Measures the roofs. This takes some seconds; progress is reported.
 local function measure(threads)
   local list, done, since = sizes(threads), 0, core.now()
   local what, all = ("measuring the roofs of %d thread%s"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
@@ -108,7 +108,7 @@ end
 
 local known = {} -- by number of threads, for the life of the process
 
--- The roofs kept with the calibration of this machine, or nil if none can be read.
+-- Returns the roofs that are kept with the calibration of this machine, or nil if none can be read.
 local function kept(threads)
   local r = calibration.roofs(threads)
   local ok, text = pcall(text_of, r or {})
@@ -121,7 +121,7 @@ local function measured_now(threads)
   return report.new(r, text_of(r))
 end
 
---- The roofs for this number of threads, measured once per process, or once for all if nw.calibrate keeps a file.
+--- Returns the roofs for this number of threads. They are measured once per process or, if nw.calibrate keeps a file, only once.
 function roofs.of(threads, fresh)
   if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
   return known[threads]
@@ -135,7 +135,7 @@ end
 
 local function loop_of(value)
   for _, loop in ipairs {"write", table.unpack(LOOPS)} do if value == loop then return loop end end
-  errors.fail("invalid", nil, "bandwidth: loop is 'read', 'copy', 'triad' or 'write', not '%s'", tostring(value))
+  errors.fail("invalid", nil, "bandwidth: loop must be 'read', 'copy', 'triad' or 'write', not '%s'", tostring(value))
 end
 
 function roofs.install(nw)
@@ -148,7 +148,7 @@ function roofs.install(nw)
     function(bytes, options)
       local o = errors.options("bandwidth", options, {"loop", "threads"})
       if math.type(bytes) ~= "integer" or bytes < 1 then
-        errors.fail("range", nil, "bandwidth: bytes is a whole number above 0, not %s", tostring(bytes))
+        errors.fail("range", nil, "bandwidth: bytes must be a whole number above 0, not %s", tostring(bytes))
       end
       local samples = core.bandwidth(loop_of(o.loop or "read"), bytes, threads_of("bandwidth", o.threads or 1))
       return math.max(table.unpack(samples)), samples
@@ -158,8 +158,8 @@ function roofs.install(nw)
     "Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, "
     .. "the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last "
     .. "cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: "
-    .. "records with best, median and spread; levels also have name, loop and over (bytes). It takes seconds. It is measured "
-    .. "once per process, or kept next to the results of nw.calibrate, and measured again with fresh = true.",
+    .. "records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It "
+    .. "is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.",
     function(options)
       local o = errors.options("roofs", options, {"threads", "fresh"})
       return roofs.of(threads_of("roofs", o.threads), o.fresh)

@@ -5,12 +5,12 @@ local emitted = require "nestwright.measure.emitted"
 
 local spilled = {}
 
--- True for vector registers; others hold addresses and counters.
+-- True if the line uses a vector register; other registers hold addresses and counters.
 local function is_vector(line) return line:find "%%[xyz]mm%d" ~= nil or line:find "%f[%w][qvz]%d+%f[%W]" ~= nil end
 
 local function is_spill(line) return line:find("Spill", 1, true) ~= nil or line:find("Reload", 1, true) ~= nil end
 
---- Counts executed spills of vector registers and of others in assembly with loops, with the loops of a cost record.
+--- Counts the executed spills of vector registers and of other registers in assembly with loops. loops: those of a cost record.
 function spilled.count(text, loops)
   local vectors, others = 0, 0
   for _, block in ipairs(emitted.blocks(text, loops)) do
@@ -22,7 +22,7 @@ function spilled.count(text, loops)
   return vectors, others
 end
 
---- The same for a kernel.
+--- Counts the executed spills of a kernel.
 function spilled.of(kernel, loops) return spilled.count(assembly.with_loops(core.kernel_text(kernel, "asm")), loops) end
 
 return spilled

@@ -1,7 +1,7 @@
 --- How well one list of numbers predicts another: functions of two lists of equal length, in any order.
 local statistics = {}
 
---- Ranks from 1; equal numbers get their mean rank.
+--- Returns the ranks of numbers, from 1; equal numbers get their mean rank.
 function statistics.ranks(list)
   local order, ranks = {}, {}
   for n = 1, #list do order[n] = n end
@@ -16,7 +16,8 @@ function statistics.ranks(list)
   return ranks
 end
 
---- Pairs in the same order in both, in opposite order, equal in a alone, in b alone, and in both.
+--- Returns five numbers of pairs: those with the same order in both lists, with opposite orders, equal only in a, equal only in b,
+--- and equal in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do
@@ -31,8 +32,8 @@ function statistics.pairs_of(a, b)
   return p
 end
 
---- Kendall's tau-b: from -1 to 1; nil if one list has only one value. Ties do not count in the numerator and reduce the denominator
---- (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
+--- Returns Kendall's tau-b, from -1 to 1, or nil if a list has only one value. Ties do not count in the numerator and reduce the
+--- denominator (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
 function statistics.tau(a, b)
   local p = statistics.pairs_of(a, b)
   local differ = p.same + p.opposite
@@ -55,12 +56,13 @@ local function correlation(a, b)
   if aa > 0 and bb > 0 then return ab / math.sqrt(aa * bb) end
 end
 
---- Spearman's rho: the correlation of the ranks; nil if one list has only one value.
+--- Returns Spearman's rho, which is the correlation of the ranks, or nil if a list has only one value.
 function statistics.spearman(a, b)
   if #a > 1 then return correlation(statistics.ranks(a), statistics.ranks(b)) end
 end
 
---- The share of pairs with different values in `truth` whose order `guess` predicts; a pair with equal guesses counts half.
+--- Of the pairs with different values in `truth`, returns the share whose order `guess` predicts; a pair with equal guesses counts
+--- half.
 function statistics.pairwise(guess, truth)
   local p = statistics.pairs_of(guess, truth)
   local all = p.same + p.opposite + p.equal_a
@@ -74,14 +76,15 @@ function statistics.median(list)
   if n > 0 then return (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2 end
 end
 
---- The median of |guess - truth| / truth.
+--- Returns the median of |guess - truth| / truth.
 function statistics.median_error(guess, truth)
   local errors = {}
   for n = 1, #guess do errors[n] = math.abs(guess[n] - truth[n]) / truth[n] end
   return statistics.median(errors)
 end
 
---- For times: how much longer the best of the k lowest guesses takes than the best of all; 0 if it is among them.
+--- For times, returns how much longer the best of the k lowest guesses takes than the best of all; 0 if the best of all is among
+--- them.
 function statistics.regret(guess, truth, k)
   local order, best, found = {}, math.huge, math.huge
   for n = 1, #guess do order[n], best = n, math.min(best, truth[n]) end
@@ -90,7 +93,8 @@ function statistics.regret(guess, truth, k)
   if #order > 0 then return found / best - 1 end
 end
 
---- Both lists restricted to the lowest share of truth, including ties with the last one.
+--- Returns both lists restricted to the lowest values of `truth`, which are this share of them, and to ties with the last such
+--- value.
 function statistics.lowest(guess, truth, share)
   local sorted = table.move(truth, 1, #truth, 1, {})
   table.sort(sorted)

@@ -1,4 +1,4 @@
---- Time records, and comparisons of several: speed-ups, or not distinguishable.
+--- Time records, and comparisons of several records, which are speed-ups or not distinguishable.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -15,7 +15,7 @@ local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" o
 local time_methods = {}
 local time_meta = {__name = "nestwright.time", __index = time_methods}
 
--- Numbers measured elsewhere may lack some fields.
+-- Records of numbers that were measured elsewhere may lack some fields.
 local function min_text(t) return t.min and seconds(t.min) or "unknown" end
 local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
@@ -33,18 +33,18 @@ function time_meta.__cells(t)
 end
 
 local cpu
---- The machine of measurements made here.
+--- Returns the name of this machine, on which measurements are made.
 function times.machine()
   cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
   return cpu
 end
 
---- The number of logical cores that this process may use.
+--- Returns the number of logical cores that this process may use.
 function times.cores() return math.tointeger(core.machine_text():match "(%d+) cores?,") or 1 end
 
-times.made = 0 -- records so far
+times.made = 0 -- the number of records that have been made so far
 
---- Makes a record of what the core measured.
+--- Makes a record of a time that the core measured.
 function times.record(t, kernel)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
@@ -61,19 +61,20 @@ local function sorted_copy(samples)
   return sorted
 end
 
---- The ends of the middle half of numbers in any order.
+--- Returns the ends of the middle half of numbers, which may be in any order.
 function times.quartiles(samples)
   local sorted = sorted_copy(samples)
   local n = #sorted
   return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
 end
 
---- The middle half of a record's times, or nil if unknown: a single time has no spread.
+--- Returns the middle half of a record's times, or nil if it is unknown, because a single time has no spread.
 function times.half(t)
   if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end
 
---- True if two records are distinguishable: the middle halves of their times do not overlap. nil if one of these is unknown.
+--- True if two records are distinguishable, that is, if the middle halves of their times do not overlap. Returns nil if one of the
+--- middle halves is unknown.
 function times.distinguishable(a, b)
   local alo, ahi = times.half(a)
   local blo, bhi = times.half(b)
@@ -120,7 +121,7 @@ local function summarise(t)
   t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
 end
 
---- A record of given numbers: {min, median, samples}, at least one of them, in seconds.
+--- Returns a record of given numbers, in seconds: {min, median, samples}, of which at least one is required.
 function times.given(what, value)
   if times.is_record(value) then return value end
   local o, t = errors.options(what, times.plain(what, value), FIELDS), {elsewhere = true}
@@ -140,8 +141,8 @@ end
 local comparison_methods = {}
 local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
 
---- Entries of {f, g, name = h} with their labels: those of the list first, then by name. options: keys that are not entries. what:
---- the argument, for errors.
+--- Returns the entries of {f, g, name = h} with their labels: first those of the list, then the named ones in the order of their
+--- names. options: keys that are not entries; what: the argument, for errors.
 function times.entries(what, list, options)
   local found, names = {}, {}
   for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
@@ -175,7 +176,7 @@ local function name_of(list, base)
   errors.fail("invalid", nil, "base: there is no '%s'", tostring(base))
 end
 
--- By default the first measured entry is the base.
+-- Sets the verdicts of all entries. By default, the first measured entry is the base.
 local function judge(list)
   for _, t in ipairs(list) do
     if not t.refused then list.base = t break end
@@ -183,7 +184,7 @@ local function judge(list)
   for _, t in ipairs(list) do t.verdict = verdict(t, list.base) end
 end
 
---- Makes a comparison of labelled records. fields: rounds (nil: measured separately), base (the label of the base), style (of its
+--- Makes a comparison of labelled records. fields: rounds (nil if measured separately), base (the label of the base), style (of the
 --- plot).
 function times.comparison(list, fields)
   if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
@@ -233,15 +234,16 @@ rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): numb
 
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
-  "Draws the times, one row each, in the given order: the median, the middle half and the fastest. style: 'bars', from zero; "
-  .. "'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first; 'steps', a curve as for "
-  .. "s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times not "
-  .. "distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.",
+  "Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: "
+  .. "'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; "
+  .. "'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. "
+  .. "Times that are not distinguishable from the first are hatched; brackets join times that are not "
+  .. "distinguishable from each other.",
   function(c, options)
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)
 
---- The labelled record of an entry or of its numbers; a copy, so that the comparison does not change it.
+--- Returns the labelled record of an entry or of its numbers. It is a copy, so that the comparison does not change the entry.
 function times.labelled(what, entry)
   local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
   for key, value in pairs(given) do t[key] = value end
@@ -250,7 +252,7 @@ function times.labelled(what, entry)
 end
 
 rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: nw.label}): nw.plot",
-  "Draws the time as a comparison with one entry; nw.timings draws several.",
+  "Draws the time as a comparison with one entry; nw.timings draws several times.",
   function(t, options)
     local name = t.label or t.what or "time"
     return times.comparison({times.labelled("plot", {label = name, value = t})}, {}):plot(options)

@@ -1,4 +1,4 @@
---- Measures the versions of a schedule in turn: the effect of each step.
+--- Measures the versions of a schedule in turn, which shows the effect of each step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -10,10 +10,10 @@ local written = require "nestwright.show.written"
 
 local versions = {}
 
-local LIMIT = 2 -- seconds per run, by default
-local TOTAL = 10 -- seconds for all rounds, unless that gives fewer than LEAST
-local LEAST, USUAL = 5, 20 -- rounds
-local MOST = 60 -- the most programs that are measured in turn
+local LIMIT = 2 -- the default limit of a run, in seconds
+local TOTAL = 10 -- the limit of all rounds in seconds, unless there would be fewer than LEAST rounds
+local LEAST, USUAL = 5, 20 -- the least and the usual number of rounds
+local MOST = 60 -- the largest number of programs that are measured in turn
 
 --- Calls f(version) with the schedule at each of these versions, then restores its version.
 function versions.each(s, list, f)
@@ -27,13 +27,13 @@ end
 
 -- ---- measuring
 
--- The reason why a program is not measured. Interrupts and internal errors are raised again.
+-- Returns the reason why a program is not measured. Interrupts and internal errors are raised again.
 local function reason(problem)
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
   return problem.message
 end
 
--- Seconds of one run, or nil and the reason.
+-- Returns the seconds of one run, or nil and the reason why there are none.
 local function once(p, limit)
   local ok, got = pcall(core.kernel_once, p.kernel, p.arguments, limit)
   if ok then return got end
@@ -45,8 +45,8 @@ local function rounds_of(seconds)
   return math.max(LEAST, math.min(USUAL, math.floor(TOTAL / seconds)))
 end
 
---- Measures programs in turn. list: {label, kernel and arguments, or refused (the reason)}; o: limit, rounds. Returns records in
---- the same order, refused ones with the reason, and the number of rounds.
+--- Measures programs in turn. list: {label, kernel, arguments}, or {label, refused (the reason)}; o: limit, rounds. Returns the
+--- records in the same order, where refused programs have the reason, and the number of rounds.
 function versions.measure(what, list, o)
   if #list > MOST then
     errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs are too many: at most %d are measured", what,
@@ -72,7 +72,7 @@ function versions.measure(what, list, o)
   return out, rounds
 end
 
---- A kernel of the current version, or nil and the reason why it cannot be built.
+--- Returns a kernel of the current version, or nil and the reason why it cannot be built.
 function versions.build(s, o)
   local ok, kernel = pcall(s.build, s, {threads = o.threads, opt = o.opt})
   if ok then return kernel end
@@ -92,7 +92,7 @@ function versions.check(what, options, more)
   return o
 end
 
---- The rows of the log to measure: all, unless o.versions lists some.
+--- Returns the rows of the log to measure: those that o.versions lists or, by default, all.
 function versions.line(what, s, o)
   local line, at = s:log(), {}
   if not o.versions then return table.move(line, 1, #line, 1, {}) end
@@ -105,16 +105,16 @@ function versions.line(what, s, o)
   return out
 end
 
---- The label of a row of the log.
+--- Returns the label of a row of the log.
 function versions.label(entry) return entry.step or "the naive program" end
 
---- The arguments of a kernel: given arrays, or random ones of the shapes for these sizes.
+--- Returns the arguments of a kernel: the given arrays, or random arrays whose shapes have these sizes.
 function versions.arguments(what, s, kernel, given, o)
   if #given == 0 then given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {})) end
   return inside.kernel_arrays(what, kernel, given)
 end
 
---- Times of rows of the log. given: arrays, or none.
+--- Measures rows of the log. given: a list of arrays, which may be empty.
 function versions.times(what, s, line, given, o)
   local list, numbers, arguments = {}, {}, nil
   for n, entry in ipairs(line) do numbers[n] = entry.version end
@@ -133,10 +133,10 @@ end
 function versions.install()
   rows.define(rows.methods "schedule", "schedule", "time_steps", "(self: nw.schedule, ...: nw.array|table): nw.comparison",
     "Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each "
-    .. "step. Without inputs, on random ones. The last argument may hold options: threads, opt; limit: seconds that one run may "
-    .. "take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, "
-    .. "fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: "
-    .. "values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.",
+    .. "step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds "
+    .. "that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: "
+    .. "20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in "
+    .. "s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.",
     function(s, ...)
       local given, options = inside.split_options(...)
       local o = versions.check("time_steps", options)

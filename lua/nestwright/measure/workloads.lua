@@ -6,7 +6,7 @@ local workloads, make = {}, {}
 
 local function library() return require "nestwright" end
 
---- C[i, j] = sum of A[i, k]*B[k, j]
+--- Matrix product: C[i, j] is the sum of A[i, k]*B[k, j] over k.
 function make.gemm(m, n, depth)
   local nw = library()
   local A, B = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B")
@@ -14,7 +14,7 @@ function make.gemm(m, n, depth)
   return nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
 end
 
---- C[i] = sum over taps of A[i - t]*W[t], zero outside.
+--- Convolution in one dimension: C[i] is the sum of A[i - t]*W[t] over all taps t, where A is zero outside of its bounds.
 function make.conv1d(n, taps)
   local nw = library()
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
@@ -62,7 +62,7 @@ function make.conv2d(o, c, h, w)
   return nw.compute({o, h, w}, function(f, y, x) return nw.sum(A(q, y + dy, x + dx) * K(f, q, dy, dx), {q, dy, dx}) end, "F")
 end
 
---- Max pooling: the largest of each 3x3 window, padded with zeros, stride 2.
+--- Max pooling: the largest element of each 3x3 window, with zeros as padding and stride 2.
 function make.pool(c, h, w)
   local nw = library()
   local A = nw.placeholder({c, 2 * h, 2 * w}, "f32", "A")
@@ -98,14 +98,14 @@ function make.heat(d, h, w)
   end, "U")
 end
 
---- B transposed, plus A.
+--- The sum of A and B transposed.
 function make.transpose(n)
   local nw = library()
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
   return nw.compute({n, n}, function(i, j) return A(i, j) + B(j, i) end, "T")
 end
 
---- Rows minus their mean.
+--- Rows, each minus its mean.
 function make.center(m, n)
   local nw = library()
   local A, k = nw.placeholder({m, n}, "f32", "A"), nw.reduce_axis(n, "k")
@@ -113,7 +113,7 @@ function make.center(m, n)
   return nw.compute({m, n}, function(i, j) return A(i, j) - S(i) * nw.f32(1 / n) end, "N")
 end
 
--- The default sizes.
+-- The default sizes of the computations.
 local SIZES = {gemm = {480, 480, 480}, conv1d = {131072, 64}, depthwise = {256, 56, 56}, blur = {1080, 960},
   dense = {128, 192, 256}, conv2d = {32, 16, 28, 28}, pool = {64, 56, 56}, sobel = {480, 640}, heat = {48, 64, 96},
   transpose = {640}, center = {512, 768}}
@@ -123,7 +123,7 @@ for name in pairs(make) do list[#list + 1] = name end
 table.sort(list)
 workloads.list, workloads.names = list, table.concat(list, ", ")
 
---- The computation of this name, with its default sizes unless others are given.
+--- Returns the computation of this name, with its default sizes unless others are given.
 function workloads.make(what, name, ...)
   if make[name] then return make[name](table.unpack(select("#", ...) > 0 and {...} or SIZES[name])) end
   local near = core.nearest(name, list)
