@@ -2,7 +2,7 @@
 return {
   name = "aarch64",
   extends = "neoverse_n1",
-  about = "any Arm processor with 64 bits (ARMv8.0-A); what things cost is as on a Neoverse N1",
+  about = "any Arm processor with 64 bits (ARMv8.0-A); its costs are those of a Neoverse N1",
   cpu = "generic",
   sources = {cpu = "LLVM"},
 }

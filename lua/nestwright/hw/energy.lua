@@ -1,8 +1,9 @@
---- Published energies in the form of machine records. They are for 45 nm, so totals are estimates, useful for comparisons.
+--- Published energies in the form of machine records. They are for 45 nm, so totals are only estimates, which are useful for
+--- comparisons.
 local energy = {}
 
--- Energies of one number of 8, 16, 32 and 64 bits. M. Horowitz, "Computing's energy problem", ISSCC 2014, 45 nm at 0.9 V, which has
--- no values for 16-bit integers and f64.
+-- Energies of one operation on numbers of 8, 16, 32 and 64 bits, from M. Horowitz, "Computing's energy problem", ISSCC 2014 (45 nm
+-- at 0.9 V), which has no values for 16-bit integers and f64.
 energy.ops = {
   add = {0.03, 0.4, 0.9, 1.8},
   mul = {0.2, 1.1, 3.7, 14.8},
@@ -14,7 +15,7 @@ energy.ops = {
 
 energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
 
---- The sources of the numbers of `ops`.
+--- Returns the sources of the numbers of `ops`.
 function energy.sources()
   local wider = "f32 of Horowitz, by width: an addition twice, a multiplication four times"
   return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
@@ -23,10 +24,11 @@ function energy.sources()
     ["energy.intmul[4]"] = "four times Horowitz's 32 bits"}
 end
 
--- pJ of 8 bytes from a cache of this many bytes.
+-- Pairs of a cache's size in bytes and the energy of 8 bytes from this cache in pJ.
 local CACHES = {{8 << 10, 10}, {32 << 10, 20}, {1 << 20, 100}}
 
---- pJ per byte from a cache of this many bytes, interpolated between Horowitz's three sizes, and extrapolated, in logarithms.
+--- Returns the energy per byte, in pJ, from a cache of this many bytes. It is interpolated between Horowitz's three sizes, or
+--- extrapolated from them, in logarithms.
 function energy.cache(bytes)
   local a, b = CACHES[1], CACHES[2]
   if bytes > b[1] then a, b = b, CACHES[3] end
@@ -36,7 +38,7 @@ end
 
 energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, 8 KB, 32 KB and 1 MB; other sizes on a line through these, in logarithms"
 
--- pJ per byte of memory.
+-- The energy per byte of memory in pJ.
 energy.DRAM = 1950 / 8 -- the middle of Horowitz's 1300 to 2600 pJ for 8 bytes
 energy.LPDDR4 = 64 -- 8 pJ per bit
 energy.DRAM_SOURCE = "Horowitz, ISSCC 2014: the middle of 1300 to 2600 pJ for 64 bits"

@@ -1,7 +1,7 @@
---- This host: what the system reports, what nw.calibrate has measured, and for the rest the numbers of its CPU family.
+--- This host: what the system reports, what nw.calibrate has measured, and for all other fields the numbers of its CPU family.
 local core = require "nestwright.core"
 
--- Families by the CPU's name; the first match counts.
+-- Families by the CPU's name; the first match is used.
 local FAMILIES = {
   {"^AuthenticAMD family 26 ", "zen5"},
   {"^GenuineIntel family 6 model 85$", "skylake_x"},
@@ -15,9 +15,10 @@ local function family_of(cpu)
   for _, family in ipairs(FAMILIES) do if cpu:find(family[1]) then return family[2] end end
 end
 
-local SIZES = {"bytes", "ways", "line", "shared_by"} -- known to the system unless it hides its caches
+local SIZES = {"bytes", "ways", "line", "shared_by"} -- the system reports these unless it hides its caches
 
--- Sizes are those of this host; the costs of a level, with their sources, are those of the family's level of the same number.
+-- Adds the caches. Their sizes are those of this host; the costs of a level, with their sources, are those of the family's level
+-- with the same number.
 local function add_caches(t, family, source)
   local like = require("nestwright.cost.machine").of(family)
   local levels = like.caches
@@ -33,7 +34,7 @@ local function add_caches(t, family, source)
   end
 end
 
--- The existing fields, as figures name them: "ops.*.latency", "caches.bytes", "clock".
+-- Returns the existing fields in the form in which figures name them: "ops.*.latency", "caches.bytes", "clock".
 local function fields()
   local out = {}
   for _, row in ipairs(core.machine_rows()) do
@@ -44,7 +45,7 @@ end
 
 local function field_of(path) return (path:gsub("%[%d+%]", ""):gsub("^ops%.[^.]+%.", "ops.*.")) end
 
--- Puts one figure of the calibration into nested tables by the path of its field. Skips levels that the system does not have, and
+-- Stores one figure of the calibration in nested tables, by the path of its field. Skips levels that the system does not have, and
 -- paths that do not end at a number.
 local function add_figure(t, path, value)
   local at, last = t, nil
@@ -62,7 +63,7 @@ local function add_figure(t, path, value)
   return true
 end
 
--- A file of another version may contain fields that no longer exist.
+-- Adds the measured figures. A file of another version may contain fields that no longer exist; these are skipped.
 local function add_figures(t, measured)
   local known = fields()
   for path, value in pairs(measured.figures) do
@@ -70,7 +71,7 @@ local function add_figures(t, measured)
   end
 end
 
---- The table of the host with the measured values; nil: nothing was measured, and `why` says why.
+--- Returns the table of the host with the measured values. If nothing was measured, `measured` is nil and `why` is the reason.
 return function(measured, why)
   local h = core.machine_host()
   local family = family_of(h.cpu)

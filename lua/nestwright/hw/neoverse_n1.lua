@@ -51,7 +51,7 @@ return {
     gather = "there is no such instruction: a load and an insertion for each lane",
     cores = "AWS Graviton2", clock = "AWS Graviton2",
     ["caches[3]"] = "AWS Graviton2: 32 MB behind a mesh; latency, ways and bandwidth typical",
-    memory = "AWS Graviton2: eight channels of DDR4-3200 (205 GB/s); what is reached, and latency, typical",
+    memory = "AWS Graviton2: eight channels of DDR4-3200 (205 GB/s); reached bandwidth and latency typical",
     ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
     ["caches[3].read_pj"] = energy.CACHE_SOURCE,
   },

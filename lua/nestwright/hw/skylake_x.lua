@@ -1,4 +1,4 @@
---- Skylake-SP, as a Xeon Gold 6148: 20 cores, AVX-512 with two units.
+--- Intel's Skylake-SP, as in a Xeon Gold 6148: 20 cores, AVX-512 with two units.
 local energy = require "nestwright.hw.energy"
 
 local MODEL = "LLVM 19's scheduling model skylake-avx512"

@@ -1,4 +1,4 @@
---- NVIDIA T4.
+--- The NVIDIA T4.
 return {
   name = "t4",
   about = "NVIDIA T4: Turing TU104, compute capability 7.5",

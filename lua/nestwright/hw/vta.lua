@@ -1,4 +1,4 @@
---- VTA, the accelerator of TVM, as its default configuration has it.
+--- VTA, the accelerator of TVM, in its default configuration.
 local energy = require "nestwright.hw.energy"
 
 return {

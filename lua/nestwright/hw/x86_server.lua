@@ -8,7 +8,7 @@ end
 
 local record = {
   name = "x86_server",
-  about = "a server with AVX2 and FMA, as they are common; no chip in particular",
+  about = "a common server with AVX2 and FMA; no particular chip",
   cores = 32,
   clock = 2.8,
   cpu = "haswell",
@@ -68,7 +68,7 @@ local record = {
 }
 
 for name, value in pairs(energy.ops) do record.energy[name] = value end
-record.sources[""] = "typical of such servers since 2017; of no one chip"
+record.sources[""] = "typical of such servers since 2017; not of a particular chip"
 record.sources["energy.static_watts"] = "assumed: a third of 360 W over 96 cores"
 record.sources["memory.read_pj"] = energy.DRAM_SOURCE
 for n = 1, #record.caches do record.sources[("caches[%d].read_pj"):format(n)] = energy.CACHE_SOURCE end

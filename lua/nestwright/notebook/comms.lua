@@ -1,4 +1,4 @@
---- Comms: channels between objects here and in a front end. Jupyter messaging, "Custom messages".
+--- Comms are channels between objects of this process and of a front end (Jupyter messaging, "Custom messages").
 local json = require "nestwright.show.json"
 
 local comms = {}
@@ -6,7 +6,7 @@ local comms = {}
 local open, targets = {}, {}
 local front
 
---- The functions of the kernel.
+--- Sets the functions of the kernel that send messages.
 function comms.connect(kernel) front = kernel end
 
 local function send(kind, comm, data, extra)
@@ -18,7 +18,7 @@ end
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.comm"}
 
---- Sends data to the other end.
+--- Sends data to the other end of a channel.
 function methods:send(data) send("comm_msg", self, data) end
 
 function methods:close(data)
@@ -28,7 +28,7 @@ end
 
 local number = 0
 
---- A unique name for a channel or an output.
+--- Returns a unique name for a channel or an output.
 function comms.new_id()
   number = number + 1
   return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)

@@ -1,4 +1,4 @@
---- nw.interact: controls for the arguments of a function; its results follow them.
+--- nw.interact: controls for the arguments of a function, whose results change with the controls.
 local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
@@ -8,8 +8,8 @@ local rows = require "nestwright.language.rows"
 local times = require "nestwright.measure.times"
 local view = require "nestwright.show.view"
 
-local SLOW = 0.25 -- seconds; slower calls wait until the mouse button is released
-local MOST = 1000 -- values of a list
+local SLOW = 0.25 -- seconds; a function that takes longer is called only after the mouse button is released
+local MOST = 1000 -- the largest number of values of a list
 
 -- ---- the arguments
 
@@ -59,7 +59,7 @@ local function control(name, value)
   return list(name, value)
 end
 
--- {"tile", {8, 16}}: a name with its position.
+-- Reads names that are given in order, as in {"tile", {8, 16}}, and the function.
 local function placed(spec)
   local out, f = {}, nil
   for _, item in ipairs(spec) do
@@ -74,7 +74,7 @@ local function placed(spec)
   return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "spec: there is no function")
 end
 
--- Names without a position are matched with the parameters of the function.
+-- Returns the arguments. Names that are not given in order are matched with the parameters of the function.
 local function arguments_of(spec)
   local found, f = placed(spec)
   local named, left, names = {}, 0, {}
@@ -119,7 +119,8 @@ local function heading(controls)
   return table.concat(out, ", ")
 end
 
--- What a call showed, printed and returned: {value} and {text}. show(items): displays what it has so far, if possible.
+-- Calls the function. Returns what it showed, printed and returned, as a list of {value} and {text}. show(items): displays the
+-- items so far, if possible.
 local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end
@@ -146,7 +147,7 @@ local function call(f, controls, show)
   return items
 end
 
--- All results are one output, so that the page does not jump when their number changes.
+-- Combines all results in one output, so that the page does not jump if their number changes.
 local function together(head, items)
   local pieces, texts = {"<p><b>" .. html.escape(head) .. "</b></p>"}, {head}
   for _, item in ipairs(items) do
@@ -212,7 +213,8 @@ function MODEL.list(c, live)
   return live.choice(c.slider and "SelectionSlider" or "Dropdown", c.labels, c.index, state, function(n) set(c.values[n]) end)
 end
 
--- True if a call is slow, or measures, so that it waits until the mouse button is released.
+-- Calls the function. Returns true if it is slow or measures times, so that it should be called only after the mouse button is
+-- released.
 local function watched(f, controls, live, show)
   local made, from = times.made, core.now()
   local items = call(f, controls, show)
@@ -232,7 +234,7 @@ local function in_notebook(controls, f, o)
   local output, below
   local function page(items) return together(heading(controls), items) end
   local function press() return page {{text = "press " .. o.label}} end
-  -- After a reload of the page its outputs have no ids, so they are shown again.
+  -- After the page is reloaded, its outputs have no ids, so they are shown again.
   local function put(result, lower)
     if live.reloaded then
       live.reloaded = false
@@ -269,7 +271,7 @@ local function in_notebook(controls, f, o)
   if f and o.label then below = display.new(press()) end
 end
 
--- button = "measure" puts the function on the button; {"measure", g} puts g on it.
+-- Returns the label of the button and its function: with button = "measure", the function itself; with {"measure", g}, g.
 local function button_of(o, f)
   local b = o.button
   if b == nil then return f end
@@ -321,6 +323,6 @@ return function(nw)
     .. "order: {{\"tile\", {8, 16}}, {\"unroll\", true}, function(t, u) ... end}. A function that measures times, or is "
     .. "slow, is called when a slider is released; release = true or false overrides this. button = \"measure\": the function is "
     .. "called when the button is pressed; button = {\"measure\", g}: the button calls g, whose results appear below. start: "
-    .. "initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows those of the initial values.",
+    .. "initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows the results for the initial values.",
     interact)
 end

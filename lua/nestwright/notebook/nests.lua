@@ -1,12 +1,12 @@
---- Loop nests for notebooks: loops fold, tooltips show which steps made a loop and the strides of an access, and two versions are
---- shown side by side. Made from the HTML lines of the core.
+--- Loop nests for notebooks, made from the HTML lines of the core. Loops can be folded, tooltips show the steps that made a loop
+--- and the strides of an access, and two versions can be shown side by side.
 local core = require "nestwright.core"
 local html = require "nestwright.show.html"
 local written = require "nestwright.show.written"
 
 local nests = {}
 
--- The colours of the core's classes, as old HTML elements, which keep them where styles are removed.
+-- The colours of the core's classes, as old HTML elements, which keep their colours if a viewer removes styles.
 local LOOKS = {
   keyword = '<font color="#0072B2">%s</font>',
   name = "<b>%s</b>",
@@ -29,8 +29,8 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- The lines of the core's HTML: html (wrapped to a number of columns), text, gutter (" ", "+", "-" or none) and indent. gutters:
--- each line begins with one.
+-- Returns the lines of the core's HTML: html (wrapped to a number of columns), text, gutter (" ", "+", "-" or none) and indent.
+-- gutters: each line begins with a gutter.
 local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
@@ -46,7 +46,7 @@ local function loop_of(text) return text:match "^%s*[%w_. ]-%f[%w]for (%S+) in "
 
 -- ---- tooltips of an access
 
--- "4 bytes for each k": by loop, innermost first; loops with stride 0 come last.
+-- Returns the strides by loop in words, as in "4 bytes for each k". The innermost loop is first; loops with stride 0 are last.
 local function steps_text(moves)
   local out, still = {}, {}
   for _, m in ipairs(moves) do
@@ -58,7 +58,7 @@ local function steps_text(moves)
   return table.concat(out, "; ")
 end
 
--- The loops around a line that move the tensor or keep it, innermost first.
+-- Returns the loops around a line with the strides of its accesses to a tensor, innermost first.
 local function moves_of(tensor, around, sweeps)
   local found = {}
   for at = #around, 1, -1 do
@@ -115,7 +115,7 @@ end
 
 local DOTTED = "border-bottom:1px dotted #999999"
 
--- Marks each `name[...]` of a line, except for loops and numbers.
+-- Marks each access `name[...]` of a line with a tooltip. Names of loops and numbers are not accesses.
 local function with_accesses(line, say)
   return (line:gsub("(%f[%w_][%a_][%w_.]*)(%b[])", function(name, index)
     local words = say(name)
@@ -169,7 +169,7 @@ local function line_html(line)
   return text .. "\n"
 end
 
--- The lines from `at` on that are indented by more than `outside`, and the number of the next line.
+-- Adds the lines from `at` on that are indented by more than `outside`. Returns the number of the next line.
 local function folded(lines, at, outside, out)
   while lines[at] and lines[at].indent > outside do
     local line, inner = lines[at], lines[at + 1]
@@ -197,8 +197,8 @@ local STYLE = [[
 ]]
 local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em;white-space:pre\">"
 
---- The nest of a schedule at a version as HTML. raw: the core's HTML; gutters: its lines begin with change marks. Only the current
---- version gets tooltips.
+--- Returns the nest of a schedule at a version as HTML. raw: the core's HTML; gutters: its lines begin with change marks. Only the
+--- current version has tooltips.
 function nests.html(s, version, raw, gutters)
   local lines, out = lines_of(raw, gutters, html.COLUMNS), {}
   if s:version() == version then annotate(s, lines) end
@@ -210,12 +210,12 @@ end
 
 local COLUMNS = 56 -- columns per side, so that both fit on the screen
 
--- The rows of a line, or one empty row.
+-- Adds the rows of a line, or one empty row, to a side.
 local function put(side, line)
   for row in ((line and looking(line.html) or "") .. "\n"):gmatch "(.-)\n" do side[#side + 1] = row end
 end
 
--- Puts removed and added lines side by side; the shorter side is filled with empty lines.
+-- Makes both sides equally long, so that removed and added lines are side by side; the shorter side is filled with empty lines.
 local function level(left, right)
   while #left < #right do put(left) end
   while #right < #left do put(right) end
@@ -226,7 +226,7 @@ local function cell(lines)
     .. table.concat(lines, "\n") .. "\n</pre>") .. "</td>"
 end
 
---- A diff of the core as a table with two columns.
+--- Returns a diff of the core as a table with two columns.
 function nests.beside(raw, before, after)
   local left, right = {}, {}
   for _, line in ipairs(lines_of(raw, true, COLUMNS)) do

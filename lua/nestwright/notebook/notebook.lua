@@ -1,4 +1,4 @@
---- The interface to the Jupyter kernel: requests to the library, and output of cells. Arguments and answers are JSON texts.
+--- The interface to the Jupyter kernel: requests to the library, and the output of cells. Arguments and results are JSON texts.
 local notebook = {}
 
 local blanks = require "nestwright.show.blanks"
@@ -26,8 +26,8 @@ end
 
 local function plain(...) return prompt.text(false, ...) end
 
---- The results of a cell as {data, metadata}: a picture, a table, or several of these; nil for none. The first result is assigned
---- to the global `_`.
+--- Returns the results of a cell as {data, metadata}, which may contain several pictures and tables, or nil if there are no
+--- results. The first result is assigned to the global `_`.
 function notebook.shown(...)
   local n, first = select("#", ...), ...
   if n == 1 and first == nil then
@@ -55,7 +55,7 @@ end
 
 local function first_line(text) return text:gsub("\27%[[%d;]*m", ""):match "^[^\n]*" end
 
--- The picture of a conflict, shown before the text.
+-- Shows the picture of a conflict, before the text.
 local function show_refusal(err)
   local picture = mime.refusal(err)
   local bundle, metadata = mime.of(picture or "", tostring)
@@ -63,7 +63,7 @@ local function show_refusal(err)
   front.publish("display_data", json.encode {data = bundle, metadata = metadata, transient = {}})
 end
 
---- ename, evalue and traceback of an error. argument: {text, interrupted, shown}, where text is what the prompt would show.
+--- Returns ename, evalue and traceback of an error. argument: {text, interrupted, shown}, where text is what the prompt would show.
 function notebook.failure(argument, err)
   local given = json.decode(argument)
   if given.shown then pcall(show_refusal, err) end -- if the picture cannot be drawn, the text remains
@@ -74,16 +74,16 @@ end
 
 -- ---- code
 
---- Help for a name, by MIME type; detail 1 adds the source of a function.
+--- Returns help for a name, by MIME type; detail 1 adds the source of a function.
 function notebook.inspected(argument)
   local given = json.decode(argument)
   local text, known = prompt.inspect(given.name, given.detail == 1)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- the most bytes searched for words; an unfinished comment is rescanned from each of its dashes
+local MOST_WORDS = 1 << 15 -- the most bytes that are searched for keywords; an open comment is searched again from each of its dashes
 
--- The depth of open blocks in an unfinished chunk, by its keywords, without strings and comments.
+-- How much each keyword and bracket changes the depth of open blocks in an unfinished chunk, without strings and comments.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
   {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
 
@@ -96,9 +96,10 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most bytes parsed to find out, in total
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most ways to divide a cell that are tried, and the most bytes that are parsed in total
 
--- Like the host: an expression, statements, or statements and an expression after a semicolon or in the last lines.
+-- True if the host accepts the code: an expression, statements, or statements followed by an expression after a semicolon or in the
+-- last lines.
 local function loads(code)
   if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
   local at = #code

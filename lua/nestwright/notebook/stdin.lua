@@ -1,13 +1,13 @@
---- Standard input in a notebook: the front end asks for a line when something reads, with Lua's semantics of reading. The unread
---- rest of an answer is kept for the next read of the cell, unless it is only the line end.
+--- Standard input in a notebook: when something reads, the front end asks the user for a line. Reading works as in Lua. The part of
+--- an answer that was not read is kept for the next read of the cell, unless it is only the line end.
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
 
 local stdin = {}
 
-local rest -- the rest of the last answer, with its line end; nil: nothing
+local rest -- the part of the last answer that was not read, with its line end; nil if there is none
 
--- Ensures at least one character.
+-- Asks for a line if there is no unread input, so that there is at least one character.
 local function ask() rest = rest or display.ask("read", "", false) .. "\n" end
 
 local function take(n)
@@ -23,7 +23,7 @@ local function line(keep)
   return keep and text or text:sub(1, -2)
 end
 
--- The whole answer: there is no end of file to wait for.
+-- Returns the whole answer, because there is no end of file to wait for.
 local function all()
   ask()
   return take(#rest):gsub("\n$", "")
@@ -35,7 +35,7 @@ local function characters(n)
   return take(math.min(n, math.max(#rest - 1, 1)))
 end
 
--- Takes the longest prefix that could be a numeral, valid or not.
+-- Reads the longest prefix that could be a numeral, whether it is valid or not.
 local function number()
   repeat
     ask()
@@ -70,8 +70,8 @@ local function read(...)
   return table.unpack(out, 1, formats.n)
 end
 
---- Makes `lib`, the io of cells, and the methods of its files ask the front end where they would read standard input. Other files,
---- and files set by io.input, are read normally. Unread input is dropped at the end of the cell.
+--- Changes `lib`, the io library of cells, and the methods of its files: they ask the front end instead of reading standard input.
+--- Other files, and files set by io.input, are read normally. Unread input is discarded at the end of the cell.
 function stdin.install(lib)
   local input, terminal, files = io.input, io.stdin, getmetatable(io.stdin).__index
   local read_file, lines_of, lines = files.read, files.lines, io.lines

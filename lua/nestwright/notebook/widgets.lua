@@ -1,5 +1,5 @@
---- ipywidgets controls without its Python package: models over comms to the front end. Supports two message formats: that of
---- ipywidgets 6, which Debian has, and that of 7 and 8. Jupyter Widgets, "model state", "messages".
+--- Controls of ipywidgets without its Python package: models that communicate with the front end over comms. Two message formats
+--- are supported: that of ipywidgets 6, which Debian has, and that of 7 and 8 (Jupyter Widgets, "model state", "messages").
 local errors = require "nestwright.language.errors"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -14,11 +14,12 @@ local SIX = {"jupyter-js-widgets", "~2.1.4"}
 -- ---- the message format
 
 local form -- 6 or 8, once a front end has reported it
-local models = {} -- by id
+local models = {} -- all models by id
 
 local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
 
---- The message format: by NESTWRIGHT_WIDGETS, else by the front end, else that of 7 and 8.
+--- Returns the message format: the one that NESTWRIGHT_WIDGETS selects, or else the one that the front end uses, or else that of 7
+--- and 8.
 function widgets.form()
   local asked = os.getenv "NESTWRIGHT_WIDGETS"
   if asked == nil or asked == "" then return form or 8 end
@@ -27,7 +28,7 @@ function widgets.form()
     asked)
 end
 
--- Front ends of 6 request the version when they load.
+-- Answers front ends of 6, which request the version when they load.
 local function version_asked(comm)
   form = 6
   comm:send {version = SIX[2]}
@@ -43,7 +44,7 @@ local function all_states()
   return out
 end
 
--- Front ends of 7 and 8 request all states when a page is reopened.
+-- Answers front ends of 7 and 8, which request all states when a page is reopened.
 local function control_opened(comm)
   form = 8
   comm.on_message = function(data)
@@ -51,7 +52,7 @@ local function control_opened(comm)
   end
 end
 
---- Listens to front ends, from the start, because they send the first message.
+--- Starts to listen to front ends. This is called at the start, because front ends send the first message.
 function widgets.listen()
   comms.register("jupyter.widget.version", version_asked)
   comms.register("jupyter.widget.control", control_opened)
@@ -94,7 +95,7 @@ local function open(state)
   return model
 end
 
---- Sends changed parts of the state.
+--- Sends the changed parts of the state.
 function methods:send(changed)
   for key, value in pairs(changed) do self.state[key] = value end
   self.comm:send {method = "update", state = changed}
@@ -104,8 +105,8 @@ function methods:reference() return "IPY_MODEL_" .. self.comm.id end
 
 local STYLED = {IntSlider = "SliderStyle", FloatSlider = "SliderStyle", Button = "ButtonStyle"}
 
---- A control: name as in ipywidgets ("IntSlider"), its state, on_change(changed), which returns false for invalid values, and
---- on_event(content).
+--- Returns a new control. name: its name in ipywidgets, such as "IntSlider"; on_change(changed) returns false for invalid values;
+--- on_event(content) receives other messages.
 function widgets.new(name, state, on_change, on_event)
   state.layout = open(named({}, "Layout", true, BASE)):reference()
   if STYLED[name] then
@@ -118,7 +119,7 @@ function widgets.new(name, state, on_change, on_event)
   return model
 end
 
---- A selection of labels; the index starts at 1.
+--- Returns a control that selects one of several labels; the index starts at 1.
 function widgets.choice(name, labels, index, state, on_index)
   state._options_labels = labels
   local at = {}
@@ -131,11 +132,11 @@ function widgets.choice(name, labels, index, state, on_index)
   end)
 end
 
---- True if clearing the output of a cell keeps its controls: those of 6 are beside the output.
+--- True if clearing the output of a cell keeps its controls, because the controls of ipywidgets 6 are beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the running cell. words: shown instead where there are no widgets. Front ends of 6 display on a message, and
---- would show the words as well.
+--- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. It is not sent to front ends
+--- of 6, which display the model on a message and would show the words as well.
 function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
   if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end

@@ -1,13 +1,13 @@
---- A small decision tree over sizes that selects the best of several alternatives. Among all trees that compare a size with a value
---- it finds the cheapest, by dynamic programming over the shapes inside a box of sizes: weighted figures plus a price per leaf, so
---- that each split must pay off.
+--- A small decision tree over sizes that selects the best of several alternatives. Each node of the tree compares a size with a
+--- value. The cheapest tree is found by dynamic programming over the shapes inside a box of sizes. The cost of a tree is the sum of
+--- the weighted figures and of a price per leaf, so each split must pay off.
 local decision = {}
 
-local MOST_VALUES = {64, 16, 6} -- split values for trees of one, two or three sizes; with more sizes: 3
+local MOST_VALUES = {64, 16, 6} -- the most values at which a size is split, in trees of one, two or three sizes; 3 for more sizes
 
 -- ---- split values
 
--- The values of a size that occur, in order; if there are many, an evenly spaced selection.
+-- Returns the values of a size that occur in the shapes, in order; if there are many, an evenly spaced selection of them.
 local function values_of(name, shapes, most)
   local seen, all, out = {}, {}, {}
   for _, shape in ipairs(shapes) do
@@ -20,7 +20,7 @@ local function values_of(name, shapes, most)
   return out
 end
 
--- The shapes whose size is below a value.
+-- Returns the shapes in which the size is below a value, and the other shapes.
 local function parted(x, members, name, value)
   local below, others = {}, {}
   for _, n in ipairs(members) do
@@ -62,8 +62,9 @@ local function best_of(x, members)
   return best
 end
 
---- The tree over the named sizes, for shapes as listed by distribution.of. ways: each has figures, one per shape, and price, per
---- leaf. A node is {size, below, yes, no}, a leaf {way}; both have a cost.
+--- Returns the tree over the named sizes, for shapes in the form of distribution.of. ways: the alternatives; each has figures, one
+--- per shape, and price, which is added for each of its leaves. A node is {size, below, yes, no}, a leaf is {way}; both have a
+--- cost.
 function decision.tree(names, shapes, ways)
   local x = {names = names, shapes = shapes, ways = ways, values = {}, known = {}}
   for _, name in ipairs(names) do x.values[name] = values_of(name, shapes, MOST_VALUES[#names] or 3) end
@@ -91,10 +92,10 @@ local function add_leaves(node, at, out)
   return add_leaves(node.no, side(node, at, ("%s >= %d"):format(node.size, node.below)), out)
 end
 
---- The leaves in order: {way, facts, below}, where below is the bound of the size, if the facts set one.
+--- Returns the leaves in order: {way, facts, below}, where below is the upper bound of the size, if the facts set one.
 function decision.leaves(node) return add_leaves(node, {facts = {}, below = {}}, {}) end
 
---- The alternative chosen for given sizes.
+--- Returns the alternative that the tree selects for given sizes.
 function decision.way(node, values)
   while not node.way do node = values[node.size] < node.below and node.yes or node.no end
   return node.way

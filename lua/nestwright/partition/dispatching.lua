@@ -1,4 +1,4 @@
---- A dispatch table over sizes: for each box of sizes its best strategy, all in one kernel.
+--- A dispatch table over sizes: each box of sizes has its best strategy, and all strategies are in one kernel.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -9,7 +9,7 @@ local strategies = require "nestwright.partition.strategies"
 local WORTH = 0.005 -- the fraction of the total cost that a further leaf must save
 local DEARER = 4 -- the factor between successive prices of code
 
--- The figure to minimize, for each shape.
+-- Returns the figure to minimize, for each shape.
 local function figures_of(c, row)
   local seconds, out = c.cost == "measured" and row.measured or row.predicted, {}
   for n in ipairs(c.sizes) do
@@ -21,8 +21,8 @@ local function figures_of(c, row)
   return out
 end
 
--- The rows that a leaf may take, with their prices. When minimizing code, the price is the only cost; otherwise it is a fraction of
--- the best single row's cost.
+-- Returns the rows that a leaf may use, with their prices. If code is minimized, the price is the only cost; otherwise, it is a
+-- fraction of the cost of the best single row.
 local function ways_of(c, list)
   local ways, least, weights = {}, math.huge, 0
   for _, shape in ipairs(c.sizes) do weights = weights + shape.weight end
@@ -48,7 +48,7 @@ local function price(c, ways, least, of_code)
   end
 end
 
--- Versions of the schedule under the facts of each leaf. The last one must hold for all sizes.
+-- Adds the versions of a row to the kernel, under the facts of a leaf. The last version of the kernel must hold for all sizes.
 local function add_versions(c, row, facts, is_last, out, tell)
   local s = c.schedule
   local function applied(known)
@@ -82,7 +82,8 @@ local function code_bytes(c, versions, since)
   return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
 end
 
--- The cheapest tree whose code fits. If it does not fit, code gets a price, which is raised until one leaf is left.
+-- Returns the cheapest tree whose code fits into the limit. If the code does not fit, it gets a price, which is raised until the
+-- code fits or only one leaf remains.
 local function fitting(c, ways, least)
   local of_code, since = 0, core.now()
   while true do
@@ -105,8 +106,8 @@ local function ranges_of(c, ways, leaves)
   return out
 end
 
---- {versions, ranges, tree} of a ranked table. versions: versions of the schedule for s:build, which runs the first whose facts
---- hold.
+--- Returns {versions, ranges, tree} of a ranked table. versions: versions of the schedule for s:build, which runs the first version
+--- whose facts hold.
 return function(c, list)
   if #c.varied == 0 then
     errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or build the best strategy for this one, list:build(1)",

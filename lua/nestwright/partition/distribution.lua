@@ -1,11 +1,11 @@
---- The distribution of shapes that a kernel is called with: values of its sizes, of which one or several vary, and weights.
+--- The distribution of the shapes that a kernel is called with: values of its sizes, of which one or several vary, and weights.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
 
 local distribution = {}
 
-local MOST = 64 -- shapes
+local MOST = 64 -- the largest number of shapes
 
 --- Raises an error for names that are not sizes.
 function distribution.check_names(what, names, given)
@@ -22,7 +22,7 @@ local function check_count(what, n)
   if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: %d shapes; give 1 to %d", what, n, MOST) end
 end
 
--- The weights; 1 each by default.
+-- Returns the weights, which are 1 by default.
 local function weights_for(what, weights, n)
   local out = {}
   for i = 1, n do out[i] = 1 end
@@ -60,7 +60,7 @@ end
 
 -- ---- {M = {1, 7}, N = {8, 64}}: all combinations
 
--- The weights of one size's values: by name if several sizes vary; a list is enough if one does.
+-- Returns the weights of the values of one size. They are given by name; if only one size varies, a list is enough.
 local function weights_of(what, given, name, varied)
   local w = given.weights
   if w == nil then return nil end
@@ -89,7 +89,7 @@ local function times(what, list, name, given, varied)
   return out
 end
 
--- The sizes with several values; if there are none, those given as lists.
+-- Returns the sizes with several values; if there are none, the sizes that are given as lists.
 local function several_of(names, given)
   for least = 2, 1, -1 do
     local out = {}
@@ -121,8 +121,8 @@ local function varied_in(names, list)
   return out
 end
 
---- A list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: values by name, single ones
---- or lists to be combined; or a list of shapes.
+--- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: by name, a value or
+--- a list of values, which are combined; or a list of shapes.
 function distribution.of(what, s, given)
   local names = core.program_sizes(s)
   given = errors.expect(what .. ": sizes", given or {}, "table")
@@ -135,7 +135,7 @@ function distribution.of(what, s, given)
   return list, varied_in(names, list)
 end
 
---- The weighted mean of figures, one per shape.
+--- Returns the weighted mean of figures, of which there is one per shape.
 function distribution.mean(list, figures)
   local sum, weights = 0, 0
   for n, shape in ipairs(list) do

@@ -3,8 +3,8 @@ local core = require "nestwright.core"
 
 local marks = {}
 
---- Adds the marks of the current version of a schedule to a row: unsafe (steps were not judged), intrinsics (a tile is external
---- code, which the cost model prices as the loops that it replaces).
+--- Adds the marks of the current version of a schedule to a row: unsafe (some steps were not judged) and intrinsics (a tile is
+--- external code, which the cost model prices as the loops that it replaces).
 function marks.add(row, s)
   row.unsafe = row.unsafe or core.is_unsafe(s) or nil
   for _, node in ipairs(core.outline(s)) do row.intrinsics = row.intrinsics or node.kind == "call" or nil end

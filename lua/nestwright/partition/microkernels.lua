@@ -12,26 +12,27 @@ local written = require "nestwright.show.written"
 
 local microkernels = {}
 
-local FORMAT = 1 -- version of the file
-local MANY = 5 -- tiles in a row; the later ones give the time of each further tile
-local ROUNDS, TURNS = 5, 5 -- measurements per turn, and number of turns
+local FORMAT = 1 -- the version of the file's format
+local MANY = 5 -- the number of consecutive tiles that are measured; those after the first give the time of each further tile
+local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and of turns
 
 -- ---- the file
 
-local told -- a note that nothing can be kept was shown
+local told -- true if a note that nothing can be kept was shown
 local function tell(why)
   if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
 end
 
--- The file of the times, or nil if there is no place for it.
+-- Returns the path of the file of the times, or nil if there is no place for it.
 local function path_of()
   local path, why = core.state_file(("microkernels-%s.json"):format(core.machine_host().cpu:lower():gsub("[^%w]+", "-")))
   tell(why)
   return path
 end
 
--- The kept times, and whether the file may be written, which requires that it is ours. A damaged file counts as empty.
+-- Returns the kept times, and true if the file may be written, which requires that it belongs to this user. A damaged file is
+-- treated as empty.
 local function read_all(path)
   if not path then return {}, false end
   local text, why = core.read_own(path)
@@ -41,7 +42,7 @@ local function read_all(path)
   return good and t.kernels or {}, not why
 end
 
--- Merges the times that another session has kept meanwhile.
+-- Writes the times, together with those that another session has kept in the meantime.
 local function write_all(path, all)
   local kept, ours = read_all(path)
   if not ours then return end
@@ -59,7 +60,7 @@ end
 
 -- ---- measuring
 
--- The name of the size that is the extent of the loop, and the values of the other sizes.
+-- Returns the name of the size that is the extent of the loop, and the values of the other sizes.
 local function size_of(what, s, loop, given)
   local name = loop.extent
   local known = {}
@@ -81,14 +82,14 @@ local function seconds_of(s, kernel, name, others, rounds)
   return core.kernel_time(kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002).min
 end
 
--- A hash of the text of a program, as a short key (FNV-1a, 64 bits).
+-- Returns a hash of the text of a program (FNV-1a, 64 bits), which is a short key.
 local function hashed(text)
   local h = 0xcbf29ce484222325
   for n = 1, #text do h = (h ~ text:byte(n)) * 0x100000001b3 end
   return ("%016x"):format(h)
 end
 
--- The schedule with one tile of a kernel, from its version `base` on. shared: inside the loops that o.around makes.
+-- Tiles the loop by one kernel, starting from the version `base` of the schedule. shared: inside the loops that o.around makes.
 local function tiled(run, k, tail, shared)
   local s = run.schedule
   s:checkout(run.base)
@@ -99,7 +100,7 @@ local function tiled(run, k, tail, shared)
   return s
 end
 
--- The values of the other sizes, as text.
+-- Returns the values of the other sizes, as text.
 local function others_text(others)
   local list = {}
   for name, value in pairs(others) do list[#list + 1] = ("%s=%s"):format(name, value) end
@@ -107,7 +108,8 @@ local function others_text(others)
   return table.concat(list, ",")
 end
 
--- The programs to measure for a kernel, each with the numbers of iterations to run. All are measured in turn, several times.
+-- Returns an entry of the list of programs to measure, with the numbers of iterations to run. All programs are measured in turn,
+-- several times.
 local function new_entry(run, k, field, ...)
   local s = run.schedule
   local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
@@ -121,7 +123,7 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- The only case of a strategy of whole tiles; nil if it is refused.
+-- Returns the only case of a strategy of whole tiles, or nil if the strategy is refused.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)
@@ -130,7 +132,7 @@ local function beyond(run, kernels, strategy)
   return ok and #cases == 1 and cases[1] or nil
 end
 
--- The last tile lacks an iteration.
+-- Adds the strategies with whole tiles that may go beyond the end, for a loop whose last tile lacks one iteration.
 local function add_beyond(run, kernels, list)
   for _, strategy in ipairs {"pad", "predicate"} do
     local case = beyond(run, kernels, strategy)
@@ -160,7 +162,7 @@ local function measure_once(run, entry)
   end
 end
 
--- Measures in several turns: a disturbance on a shared machine rarely hits all of them.
+-- Measures in several turns, because a disturbance on a shared machine rarely affects all of them.
 local function measure_all(run, list)
   local since = core.now()
   for turn = 1, TURNS do
@@ -176,7 +178,7 @@ local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad
 
 local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
 
--- Copies of the kernels with their measured times.
+-- Returns copies of the kernels with their measured times.
 local function with_seconds(run, kernels, list)
   local of = {}
   for n, k in ipairs(kernels) do of[k] = setmetatable({unsafe = run.marks[k].unsafe}, {__index = kernels[n]}) end
@@ -192,9 +194,9 @@ local function with_seconds(run, kernels, list)
   return strategies.sort(out)
 end
 
---- Measures kernels on a loop whose extent is a symbolic size. Returns copies with seconds = {first, more, guarded}: of a single
---- tile, of each following tile, and of a guarded tile that lacks an iteration; seconds_inside: the same inside of o.around's
---- loops.
+--- Measures kernels on a loop whose extent is a symbolic size. Returns copies of them with the fields seconds = {first (of a single
+--- tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)} and seconds_inside, the same inside
+--- of the loops that o.around makes.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
@@ -214,7 +216,7 @@ end
 
 local function id_of(k) return k.rows .. strategies.name_of(k) end
 
--- The weighted mean of a field's times over measured kernels.
+-- Returns the weighted mean of a field's times over measured kernels.
 local function mean_times(parts, id, field)
   local sum, weights
   for _, part in ipairs(parts) do
@@ -236,7 +238,7 @@ local function with_mean(k, parts, key_of)
 end
 
 --- Measures kernels for each combination of the other sizes in a list of shapes. Returns copies with the weighted mean times, and
---- at(values), the kernel with the times at one shape.
+--- with a function at(values) that returns the kernel with the times for one shape.
 function microkernels.over(what, s, loop, kernels, around, shapes)
   local parts, known = {}, {}
   local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end

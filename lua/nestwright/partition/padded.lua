@@ -1,6 +1,6 @@
---- Computes whole tiles only, even if the last one goes beyond the end of an output: it is computed in a larger temporary, and the
---- existing elements are copied out. Iterations that do not exist read the last row of the inputs again, so all tiles are the same;
---- their results are not used.
+--- Computes only whole tiles, even if the last tile goes beyond the end of an output. The tile is computed in a larger temporary,
+--- and the existing elements are copied out. Iterations that do not exist read the last row of the inputs again, so that all tiles
+--- are the same; the results of these iterations are not used.
 local errors = require "nestwright.language.errors"
 
 local padded = {}
@@ -8,14 +8,14 @@ local padded = {}
 local LANES = 16
 local MOST_COPIES = 8
 
--- The stage that is computed in a loop.
+-- Returns the stage that is computed in a loop.
 local function stage_in(s, loop)
   for _, stage in ipairs(s:stages()) do
     for _, l in ipairs(stage:loops()) do if l.name == loop.name then return stage end end
   end
 end
 
--- The loop of a stage that corresponds to a loop of another: same name, or same name with a number.
+-- Returns the loop of a stage that corresponds to a loop of another stage: it has the same name, or the same name with a number.
 local function like(s, stage, name)
   for _, loop in ipairs(s:loops(stage)) do
     if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end
@@ -41,7 +41,7 @@ local function copy_of(s, stage, tensor, extent, rows)
   return copy
 end
 
--- Splits a loop into whole tiles; copies what it would read beyond the end first.
+-- Splits a loop into whole tiles. First, it copies the inputs that the loop would read beyond their end.
 local function split(s, stage, loop, rows)
   local copies, made = {}, {}
   for _ = 0, MOST_COPIES do
@@ -54,8 +54,9 @@ local function split(s, stage, loop, rows)
   errors.fail("limit", nil, "partition: %s reads more than %d tensors beyond the end", loop.name, MOST_COPIES)
 end
 
---- Tiles a loop this way. copied: the inputs are copied to a padded buffer; otherwise they are read in place, with the last row for
---- all rows after it. Returns the loop over tiles, the loop inside of one, and the stage that copies the results out.
+--- Tiles a loop in this way. copied: the inputs are copied to a padded buffer; otherwise they are read in place, and reads beyond
+--- the last row read the last row. Returns the loop over tiles, the loop inside of a tile, and the stage that copies the results
+--- out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name
@@ -67,7 +68,7 @@ function padded.tile(s, loop, rows, copied)
   return outer, inner, name
 end
 
---- Copies out the existing elements: next to the tile that computes them if possible (near), or all at the end.
+--- Copies out the existing elements. near: next to the tile that computes them, if possible; otherwise, all at the end.
 function padded.copy_out(s, name, outer, near)
   local ok, problem = true, nil
   if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end

@@ -32,8 +32,9 @@ local function conditions(s, loop)
   errors.fail("invalid", "s:show \"lowered\" lists its loops", "conditions: there is no loop %s in the lowered program", name)
 end
 
--- One interval of one variable, found after scheduling: lowering cuts the loop over the tiles where their conditions end, and the
--- last tile checks each iteration. A loop of constant extent is not cut by default.
+-- Tiles a loop as TVM does, which finds one interval of one variable after scheduling. Lowering cuts the loop over the tiles at the
+-- point from which on they need conditions, and the last tile checks each iteration. A loop of constant extent is not cut by
+-- default.
 local function tvm_like(s, loop, kernel, options)
   local o = errors.options("tvm_like", options, {"partition_const_loop"})
   caches.check_schedule("tvm_like", s)
@@ -69,24 +70,25 @@ return {install = function(nw)
     .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
     .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, "
     .. "{{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked "
-    .. "last. measure = true: also times each. threads: 1 by default; with more, across says how the threads share the pieces, "
-    .. "as `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and "
+    .. "last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines "
+    .. "how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, "
+    .. "code_bytes, predicted and "
     .. "measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, "
     .. "figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they "
-    .. "replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule does not change; "
-    .. "the tried programs are versions of it.", partition_auto)
+    .. "replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not "
+    .. "change; the tried programs are versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
-    "The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops; 0 in a main "
-    .. "piece. loop: a loop of s:show \"lowered\", by its name, or a loop of s.", conditions)
+    "The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops. A main piece has "
+    .. "no conditions. loop: the name of a loop of s:show \"lowered\", or a loop of s.", conditions)
 
   rows.define(nw.partition, "partition", "parallel",
     "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
     "Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = "
-    .. "'fused' (the default): s:create_fused_loop makes one loop of them. Threads take its iterations one by one, the larger "
-    .. "ones first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all "
-    .. "threads wait at its end. Returns the parallel loops.", together)
+    .. "'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it "
+    .. "is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a "
+    .. "parallel loop, and all threads wait at its end. Returns the parallel loops.", together)
 
   rows.define(nw.partition, "partition", "pipeline",
     "(s: nw.schedule, loop: nw.loop|string, options?: {machine?: any, sizes?: table}): nw.report",
@@ -97,12 +99,13 @@ return {install = function(nw)
 
   rows.define(nw.partition, "partition", "pipelined",
     "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
-    "Pipelines a loop according to a machine's latencies. It takes the step that fetches a tensor before its use (tensor: "
+    "Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: "
     .. "s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency "
     .. "/ interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, "
-    .. "from which at least a tenth of the lines come; for a stage, plus the cycles to compute it. Fields: ahead (the distance; "
-    .. "0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds (iterations), prologue "
-    .. "and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.", pipelined)
+    .. "from which at least a tenth of the lines come; for a stage, the cycles to compute it are added. Fields: ahead (the "
+    .. "distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds "
+    .. "(iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of "
+    .. "symbolic sizes.", pipelined)
 
   rows.define(nw.partition, "partition", "tvm_like",
     "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",
@@ -114,7 +117,7 @@ return {install = function(nw)
     "(options: {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, "
     .. "again?: boolean}): nw.report",
     "Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as "
-    .. "s:partition_auto takes them. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a "
-    .. "tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. One thread; the "
-    .. "minimum of several runs. again = true: measures again.", measure)
+    .. "in s:partition_auto. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a "
+    .. "tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. A time is "
+    .. "the minimum of several runs on one thread. again = true: measures again.", measure)
 end}

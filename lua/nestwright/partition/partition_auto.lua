@@ -1,4 +1,4 @@
---- s:partition_auto: ranks strategies for a loop whose extent is not a multiple of any tile, by cost, for one size or many.
+--- s:partition_auto ranks strategies for a loop whose extent is not a multiple of any tile, by their cost for one or several sizes.
 local choice = require "nestwright.partition.partition_choice"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
@@ -22,7 +22,7 @@ end
 
 local function tell(c, what) core.tell_progress(("trying %s, %s"):format(c.trying, what), c.part, c.since) end
 
--- Calls f(version, sizes) for each size, with the schedule at the version that runs for it, and collects the results.
+-- Calls f(version, sizes) for each size, with the schedule at the version that runs for this size, and collects the results.
 local function for_sizes(c, cases, f)
   local out = {}
   for n, entry in ipairs(c.sizes) do
@@ -113,7 +113,7 @@ local function try(c, row)
   row.fits = row.code_bytes <= c.code_limit
 end
 
--- A refused strategy stays in the table with the reason; an interrupt is raised.
+-- Tries a strategy. If it is refused, it stays in the table with the reason; an interrupt is raised again.
 local function attempt(c, name)
   local row = {strategy = name}
   local ok, problem = pcall(try, c, row)
@@ -124,7 +124,7 @@ local function attempt(c, name)
   return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
 end
 
--- An error that all strategies share is an error of the call, for example a size below its minimum.
+-- If all strategies are refused with the same range error, such as a size below its minimum, this is an error of the call.
 local function check_range(c)
   local first = c.out_of_range[1]
   if #c.out_of_range < #c.names then return end
@@ -157,7 +157,7 @@ local function ranked(c, s)
   return ranking(list, c)
 end
 
---- The ranked table; see the row of s:partition_auto.
+--- Returns the ranked table; see the row of s:partition_auto.
 return function(s, options)
   local c = choice.of(s, options)
   return returning.quietly(s, ranked, c, s)

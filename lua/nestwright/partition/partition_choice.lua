@@ -44,7 +44,7 @@ local function code_limit(value)
     type(value) == "number" and tostring(value) or core.type_name(value))
 end
 
--- The names of strategies: one, a list, or all.
+-- Returns the names of strategies: the given one, those of the given list, or all.
 local function names_of(given)
   local names = {}
   if given == nil then
@@ -57,7 +57,7 @@ local function names_of(given)
   return names
 end
 
--- A model, or an object with the method predict.
+-- Returns the given model, which may be any object with the method predict.
 local function model_of(cost, model)
   if cost ~= "learned" then return model end
   if model == nil then
@@ -79,7 +79,8 @@ end
 
 -- ---- all options
 
---- The checked options of s:partition_auto, with its schedule, names of strategies, sizes (shapes) and varied (names).
+--- Returns the checked options of s:partition_auto, with the schedule, the names of the strategies, sizes (the shapes) and varied
+--- (the names of the sizes that vary).
 function choice.of(s, options)
   local o = errors.options(AUTO, errors.expect(AUTO, options, "table"), OPTIONS)
   caches.check_schedule(AUTO, s)
@@ -99,7 +100,7 @@ function choice.of(s, options)
   return c
 end
 
---- The checked options of nw.microkernels, with its schedule, loop and kernels.
+--- Returns the checked options of nw.microkernels, with the schedule, the loop and the kernels.
 function choice.of_microkernels(options)
   local what = "microkernels"
   local o = errors.options(what, errors.expect(what, options, "table"),

@@ -1,4 +1,5 @@
---- nw.partition.pipeline: describes a loop with overlapping iterations: prologue, steady state, epilogue and interval.
+--- nw.partition.pipeline describes the prologue, the steady state, the epilogue and the interval of a loop whose iterations
+--- overlap.
 local caches = require "nestwright.cost.caches"
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
@@ -13,7 +14,7 @@ local function place_of(what, loops, name)
   errors.fail("invalid", "s:show \"lowered\" lists its loops", "%s: there is no loop %s in the lowered program", what, name)
 end
 
--- The loops directly inside of the loop at `at`, with their cycles per iteration.
+-- Returns the loops directly inside of the loop at `at`, with their cycles per iteration.
 local function parts_of(loops, at)
   local parts, around = {}, loops[at]
   for n = at + 1, #loops do
@@ -26,7 +27,8 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Cycles of the neighbouring loops with certain names: k.pre before the loop, and parts cut off its end after it.
+-- Returns the cycles of the neighbouring loops that belong to this loop by their names: k.pre before it, and the parts that were
+-- cut off its end after it.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do
@@ -58,7 +60,8 @@ local function text_of(p)
   return table.concat(lines, "\n")
 end
 
---- Extracts the loop of a name from the cost record c: interval, rounds, bottleneck, parts, alone, prologue, epilogue.
+--- Returns the figures of the loop with this name from the cost record c: interval, rounds, bottleneck, parts, alone, prologue,
+--- epilogue.
 function pipeline.of(what, c, name)
   local at = place_of(what, c.loops, name)
   local steady = c.loops[at]

@@ -1,7 +1,7 @@
---- nw.partition.pipelined: prefetches or computes the data of a loop enough iterations in advance to hide its latency. This is
---- software pipelining with the model's interval: data with a latency of L cycles, used in a loop whose iterations start every II
---- cycles, is requested ceil(L / II) iterations in advance (stages of Lam, PLDI 1988). On an out-of-order CPU this is an estimate:
---- latency that its window covers need not be hidden again.
+--- nw.partition.pipelined prefetches or computes the data of a loop enough iterations in advance to hide its latency. This is
+--- software pipelining with the interval of the cost model: if data with a latency of L cycles is used in a loop whose iterations
+--- start every II cycles, it is requested ceil(L / II) iterations in advance (stages of Lam, PLDI 1988). On an out-of-order CPU
+--- this is an estimate, because the latency that the CPU's window hides need not be hidden again.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"
@@ -13,12 +13,12 @@ local strategies = require "nestwright.partition.strategies"
 local written = require "nestwright.show.written"
 
 local SHARE = 0.1 -- the fraction of a tensor's lines that must come from a level for its latency to count
-local MOST = {prefetch = 1 << 10, double_buffer = 16} -- the most iterations in advance
+local MOST = {prefetch = 1 << 10, double_buffer = 16} -- the largest number of iterations in advance
 
 -- ---- the origin of a tensor's lines
 
--- The fraction of a kernel's data that a level no longer has at the next call, as in the cost model: 0 if all fits, else that of
--- random replacement.
+-- Returns the fraction of a kernel's data that a level no longer has at the next call, as in the cost model. It is 0 if all data
+-- fits, else the fraction for random replacement.
 local function lost_between_calls(c, level)
   local bytes, part = 0, 1
   for _, n in pairs(c.memory) do bytes = bytes + n end
@@ -28,7 +28,8 @@ local function lost_between_calls(c, level)
   return part
 end
 
--- Misses of these tensors by level; of cold misses only those that the previous call did not leave in the level.
+-- Returns the misses of these tensors by level. Of the cold misses, only those are counted whose data the previous call did not
+-- leave in the level.
 local function missed_of(c, wanted)
   local out = {}
   for _, row in ipairs(c.by_tensor) do
@@ -40,8 +41,8 @@ local function missed_of(c, wanted)
   return out
 end
 
--- The latency and name of the farthest level after the first that supplies a significant fraction of the lines; nil: the first has
--- them all.
+-- Returns the latency and the name of the farthest level after the first that supplies a significant fraction of the lines, or nil
+-- if the first level has all lines.
 local function source_of(m, missed)
   local most = missed[1] or 0
   for level = #m.caches, 1, -1 do
@@ -68,7 +69,7 @@ local function stage_of(s, name)
   errors.fail("invalid", nil, "pipelined: there is no stage %s", name)
 end
 
--- The loops of a stage directly inside of the given loop, and the other tensors used in them.
+-- Returns the loops of a stage directly inside of the given loop, and the other tensors that are used in these loops.
 local function filled_by(c, p, loops, name)
   local inside, tensors, cycles = {}, {}, 0
   for _, loop in ipairs(loops) do inside[loop.name] = true end

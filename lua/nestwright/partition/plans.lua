@@ -1,19 +1,21 @@
---- Covers a number of iterations by tiles in the least time: an unbounded knapsack over the times of the tiles, by recursion over
---- the number of iterations (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile with the best
---- rate. A tile takes `first` alone, which includes fetching its inputs, and `more` after another tile of the same kind. Tiles
---- inside the same loops that share their inputs fetch them once.
+--- Covers a number of iterations by tiles in the least time. This is an unbounded knapsack problem over the times of the tiles,
+--- which is solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966); the solution
+--- becomes periodic in the tile with the best rate. The first tile of a kind takes the time `first`, which includes fetching its
+--- inputs, and each further tile of this kind takes `more`. Tiles inside the same loops that share their inputs fetch these inputs
+--- once.
 local errors = require "nestwright.language.errors"
 
 local plans = {}
 
-local MANY = 12 -- tiles of one kind: enough to make one-time costs negligible
+local MANY = 12 -- this many tiles of one kind are enough to make one-time costs negligible
 
--- Without measured times a tile takes as long as its iterations plus one: few large tiles are best.
+-- Returns the times of a kernel. If they were not measured, a tile takes the number of its iterations plus one, so a few large
+-- tiles are best.
 local function times_of(k)
   return k.seconds or {first = k.rows + 1, more = k.rows + 1, guarded = 4 * k.rows}, k.inside and k.seconds_inside
 end
 
---- The tiles with their times.
+--- Returns the tiles with their times.
 function plans.times(kernels)
   local out = {}
   for n, k in ipairs(kernels) do
@@ -32,7 +34,7 @@ local function alone_seconds(list)
   return sum
 end
 
--- The one-time cost is the difference between the first tile and the next.
+-- Returns the one-time cost of a kind of tile, which is the difference between the first tile and the next.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do
@@ -43,7 +45,7 @@ local function shared_seconds(list)
   return sum + once
 end
 
---- Seconds of tiles, {kernel, count}, one nest after the other or with shared inputs.
+--- Returns the seconds of tiles, {kernel, count}, which run one nest after the other or share their inputs.
 function plans.seconds(list, shared) return shared and shared_seconds(list) or alone_seconds(list) end
 
 local function comes_first(a, b)
@@ -51,7 +53,7 @@ local function comes_first(a, b)
   return (a.kernel.name or "") < (b.kernel.name or "")
 end
 
--- A list with n more of a tile, larger ones first. Lists are shared, so they are never modified.
+-- Returns a list with n more tiles of a kind, larger tiles first. Lists are shared, so they are never modified.
 local function with_tiles(list, kernel, count)
   local out, found = {}, false
   for n, part in ipairs(list) do
@@ -66,7 +68,7 @@ local function with_tiles(list, kernel, count)
   return out
 end
 
--- The best lists for 0..n iterations.
+-- Returns the best lists for 0 to n iterations.
 local function lists_to(times, n)
   local best = {[0] = {seconds = 0}}
   for rows = 1, n do
@@ -86,10 +88,11 @@ local function check(list, rows)
   errors.fail("invalid", "give a kernel with rows = 1", "partition: no tiles add up to %d iterations", rows)
 end
 
---- The tiles, {kernel, count} with larger ones first, that cover exactly n iterations in the least time; `shared` is a field.
+--- Returns the tiles that cover exactly n iterations in the least time: {kernel, count}, larger tiles first. The field `shared` is
+--- true if they share their inputs.
 function plans.exact(times, rows) return check(lists_to(times, rows)[rows], rows) end
 
--- The tiles of a list other than one kind, and their iterations.
+-- Returns the tiles of a list without those of one kind, and the number of iterations that they cover.
 local function without(list, kernel)
   local out, rows = {}, 0
   for _, part in ipairs(list) do
@@ -101,8 +104,8 @@ local function without(list, kernel)
   return out, rows
 end
 
--- Among the lists for some iterations of one residue, the best one to combine with many tiles of main; and its seconds per
--- iteration.
+-- Among the lists for numbers of iterations with one residue, returns the best one to combine with many tiles of `main`, and the
+-- seconds per iteration of this combination.
 local function best_rest(lists, main, residue)
   local n, best, least = main.rows, nil, math.huge
   for rounds = residue, 3 * n - 1, n do
@@ -113,7 +116,7 @@ local function best_rest(lists, main, residue)
   return check(best, residue), least / (MANY * n + residue)
 end
 
--- The plan with this tile as main, and the mean of its seconds per iteration.
+-- Returns the plan with this tile as the main tile, and the mean of its seconds per iteration.
 local function plan_of(times, main)
   local plan, sum, n = {main = main, rest = {}, rounds = {}, shared = {}, from = main.rows}, 0, main.rows
   local lists = lists_to(times, 3 * n)
@@ -127,8 +130,9 @@ local function plan_of(times, main)
   return plan, sum / n
 end
 
---- A plan for any number of iterations: main, the main tile; for each residue modulo its rows the other tiles, rest[r], which cover
---- rounds[r] iterations, and whether they share inputs, shared[r]; from: the least number of iterations for which this holds.
+--- Returns a plan for any number of iterations. main: the main tile. For each residue r modulo the rows of the main tile, rest[r]
+--- has the other tiles, which cover rounds[r] iterations, and shared[r] is true if the tiles share inputs. from: the least number
+--- of iterations for which the plan can be used.
 function plans.periodic(times)
   local best, least
   for _, t in ipairs(times) do

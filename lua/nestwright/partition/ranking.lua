@@ -1,4 +1,4 @@
---- The ranked table of s:partition_auto: its text, and methods on its rows.
+--- The ranked table of s:partition_auto: its text, and its methods.
 local core = require "nestwright.core"
 local dispatching = require "nestwright.partition.dispatching"
 local errors = require "nestwright.language.errors"
@@ -14,7 +14,7 @@ local choices = setmetatable({}, {__mode = "k"}) -- by table: the options of the
 
 local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
 
--- The model prices intrinsics as loops, so its figures are marked.
+-- Returns the remarks of a row. The cost model prices intrinsics as loops, so its figures are marked.
 local function remarks_of(row)
   local out = row.fits and "" or "  more code than code_limit"
   if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end
@@ -58,8 +58,8 @@ end
 local define = rows.definer(class.methods, "ranking")
 
 define("take", "(self: nw.ranking, which?: integer|string): integer[]",
-  "Moves the schedule to the program that a strategy made, to look at it and change it. which: the number of the row (1 by "
-  .. "default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.",
+  "Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 "
+  .. "by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.",
   function(list, which)
     local row = usable(list, which or 1)
     choices[list].schedule:checkout(row.versions[#row.versions])
@@ -94,12 +94,12 @@ local FIELDS = {
   {"seconds", "number?", "The mean of `measured` by weight."},
   {"joules", "number?", "The mean of `energies` by weight, if the cost model was used. An estimate."},
   {"figure", "number", "The number by which rows are ranked: the smallest is best."},
-  {"fits", "boolean", "True if it has at most code_limit bytes of code."},
+  {"fits", "boolean", "True if the strategy has at most code_limit bytes of code."},
   {"refused", "string?", "Why the strategy was refused; then the only other field is `hint`."},
-  {"hint", "string?", "What to do about it, or the reason."},
-  {"unsafe", "boolean?", "True if some of its steps were not judged."},
+  {"hint", "string?", "What to do about the refusal, or more about its reason."},
+  {"unsafe", "boolean?", "True if some steps of the strategy were not judged."},
   {"intrinsics", "boolean?",
-  "True if some of its tiles are intrinsics; the cost model prices them as the loops that they replace."},
+  "True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace."},
 }
 for _, field in ipairs(FIELDS) do rows.field("ranked", table.unpack(field)) end
 

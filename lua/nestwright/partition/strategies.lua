@@ -17,10 +17,11 @@ function piece_meta.__tostring(p)
   return ("piece: %s iterations of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
 end
 
--- The name that a loop had before it was copied: jo for i.tail/jo.
+-- Returns the name that a loop had before it was copied: jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
 
--- The loop of a list with this name, or with this name and a number, as the loops of copied-out computations have.
+-- Returns the loop of a list with this name, or with this name and a number; loops of computations that were copied have such
+-- names.
 local function called(loops, name)
   for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
   for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
@@ -31,7 +32,7 @@ local function stands_around(loops, loop)
   return false
 end
 
---- The loops of the nest that this piece is in, outermost first.
+--- Returns the loops of the nest that contains this piece, outermost first.
 function piece:loops()
   for _, stage in ipairs(self.schedule:stages()) do
     local loops = stage:loops()
@@ -40,7 +41,7 @@ function piece:loops()
   return {}
 end
 
---- The loop of this piece with this name in the original nest.
+--- Returns the loop of this piece that has this name in the original nest.
 function piece:loop(name)
   local loop = called(self:loops(), name)
   if loop then return loop end
@@ -49,13 +50,13 @@ end
 
 -- ---- tiles
 
--- Facts about a size may leave no iteration for a tile; then there is nothing to schedule.
+-- True if a loop still exists. Facts about a size may leave no iteration for a tile; then there is nothing to schedule.
 local function is_there(s, loop)
   for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
   return false
 end
 
--- Calls a user's function; its errors get the name of the kernel, those of the library do not need it.
+-- Calls a user's function. Adds the name of the kernel to the function's own errors; errors of the library do not need it.
 local function naming(what, f, ...)
   local ok, problem = pcall(f, ...)
   if ok then return end
@@ -93,7 +94,7 @@ local function own_or_largest(kernels)
   return kernels[1]
 end
 
--- The first kernel that also handles partial tiles.
+-- Returns the first kernel that also handles partial tiles.
 local function partial(kernels)
   local k = own_or_largest(kernels)
   return not k.whole and k or errors.fail("refused", "add a kernel without whole = true",
@@ -105,7 +106,7 @@ local function cut(x, loop, n)
   return x.schedule:cut(loop, ("%s + (%s)"):format(loop.begin, n))
 end
 
--- Tiles a loop with a known number of iterations. list: tiles {kernel, count} whose rows add up to it.
+-- Tiles a loop with a known number of iterations. list: tiles {kernel, count} whose rows add up to this number.
 local function lay(x, loop, list)
   for n, part in ipairs(list) do
     local here, rest = loop, nil
@@ -115,8 +116,8 @@ local function lay(x, loop, list)
   end
 end
 
--- A tail with fewer iterations than the largest kernel has rows: uses the largest kernel that fits, then one of half its rows, and
--- so on.
+-- Tiles a tail that has fewer iterations than the rows of the largest kernel. Uses the largest kernel that fits, then a kernel of
+-- half its rows, and so on.
 local function halve(x, loop, kernels, most)
   local k = largest_up_to(kernels, most)
   while loop and k do
@@ -127,7 +128,8 @@ end
 
 -- ---- pieces and threads
 
--- A thread that is free takes the next iteration; those of the main piece are larger and come first.
+-- Fuses the loops into one parallel loop, in which a thread that is free runs the next iteration. The iterations of the main piece
+-- are larger and come first.
 local function fuse(s, loops)
   local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
   s:parallel(all)
@@ -155,8 +157,8 @@ function strategies.share_out(what, s, loops, how)
   return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
 end
 
--- The outermost loops of all nests from the first piece to the last, in order; pieces that share loops count once. A nest of
--- remaining iterations may lie between them.
+-- Returns the outermost loops of all nests from the first piece to the last, in order, each once. This includes nests of remaining
+-- iterations between the pieces.
 local function roots_of(x)
   local out, seen, last = {}, {}, 0
   for _, stage in ipairs(x.schedule:stages()) do
@@ -176,7 +178,7 @@ end
 
 -- ---- versions
 
--- Pieces that share inputs are inside the loops that `around` makes.
+-- Starts the pieces. If they share inputs, they are inside the loops that `around` makes.
 local function begin(x, shared)
   x.pieces, x.shared = {}, shared and x.around ~= nil
   if x.shared then naming("around", x.around, x.schedule) end
@@ -198,8 +200,8 @@ local function assume(s, facts)
   return true
 end
 
--- Adds a version of the schedule under facts, with the steps of f. The first version whose facts hold is run. Facts that can never
--- hold add no version.
+-- Adds a version of the schedule under facts, with the steps of f. If the facts can never hold, no version is added. A kernel runs
+-- the first version whose facts hold.
 local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)
@@ -211,7 +213,7 @@ end
 
 -- ---- the rows
 
--- One version for all sizes.
+-- Returns a strategy with one version for all sizes.
 local function single(shared, f)
   return function(x, kernels, extent)
     begin(x, shared)
@@ -226,7 +228,7 @@ end
 
 local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
 
--- The last tile is whole, in a temporary, and its existing part is copied out.
+-- Returns a strategy in which the last tile is whole, is computed in a temporary, and its existing part is copied out.
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
     local s, k, rounds = x.schedule, choose(kernels), loop.extent
@@ -236,7 +238,7 @@ local function whole_tiles(tail, choose, copied)
   end
 end
 
--- The first of two alternatives, or the second if the first is refused.
+-- Returns a strategy that tries the first of two alternatives, and the second if the first is refused.
 local function either(first, second)
   return single(false, function(x, loop, kernels)
     local s, was = x.schedule, x.schedule:version()
@@ -259,7 +261,7 @@ end)
 
 local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
 
--- The version for all sizes, after the versions for some.
+-- Adds the version for all sizes, after the versions for some sizes.
 local function otherwise(x, kernels)
   version(x, {}, true, function(loop) halve(x, loop, kernels, kernels[1].rows) end)
 end
@@ -279,7 +281,7 @@ local function by_residue(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The same for a known number of iterations.
+-- The same strategy for a known number of iterations.
 local by_known_residue = single(true, function(x, loop, kernels, extent)
   local main = kernels[1]
   tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
@@ -299,8 +301,8 @@ local function tiles_and(x, loop, main, rest, list)
   if tail then lay(x, tail, list) end
 end
 
--- Small numbers of iterations get a version each. Larger ones get a version per residue, whose remainder is covered by the tiles of
--- least time.
+-- Adds a version for each small number of iterations, and a version per residue for larger numbers. The remaining iterations are
+-- covered by the tiles that take the least time.
 local function by_sizes(x, kernels, extent)
   local times = plans.times(kernels)
   local plan = plans.periodic(times)
@@ -317,7 +319,7 @@ local function by_sizes(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The tiles of least time for the known number of iterations.
+-- Covers a known number of iterations by the tiles that take the least time.
 local function by_known_size(x, kernels, extent)
   local list = plans.exact(plans.times(kernels), math.tointeger(extent))
   version(x, {}, list.shared, function(loop) lay(x, loop, list) end)
@@ -325,8 +327,8 @@ end
 
 strategies.rows = {
   {"guard", "every tile is guarded against iterations that do not exist", plain_tail("guard", partial)},
-  {"cut", "tiles without conditions, and the rest by the smallest kernel", cut_once},
-  {"halves", "tiles without conditions, and the rest in tiles of half the size, a quarter, and so on", cut_in_halves},
+  {"cut", "tiles without conditions; the smallest kernel runs the remaining iterations", cut_once},
+  {"halves", "tiles without conditions; tiles of half the size, a quarter and so on run the remaining iterations", cut_in_halves},
   {"residues", "tiles without conditions, and one version for each number of remaining iterations", by_residue,
     known = by_known_residue},
   {"sizes", "for each residue, the tiles with the least total measured time, including the last tiles", by_sizes,
@@ -350,11 +352,11 @@ local MOST_ROWS = 4096
 local FIELDS = {
   {"rows", "number", "the number of iterations of a tile"}, {"schedule", "function", "the function that schedules a piece"},
   {"inside", "function", "the function that schedules a piece inside of `around`", optional = true},
-  {"name", "string", "its name", optional = true},
-  {"whole", "boolean", "true if it handles whole tiles only", optional = true},
+  {"name", "string", "the name of the kernel", optional = true},
+  {"whole", "boolean", "true if the kernel handles whole tiles only", optional = true},
 }
 
--- What is wrong with a kernel, or nil.
+-- Returns what is wrong with a kernel, or nil.
 local function fault_of(k)
   if type(k) ~= "table" then return "it is " .. core.type_name(k) end
   for _, f in ipairs(FIELDS) do
@@ -377,7 +379,7 @@ local function check_kernel(what, n, k)
   if k.name then errors.label(("%s: kernels[%d].name"):format(what, n), k.name) end
 end
 
---- The name of a kernel.
+--- Returns the name of a kernel.
 function strategies.name_of(k) return k.name or "own" end
 
 local function is_quicker(a, b)
@@ -395,7 +397,7 @@ function strategies.sort(kernels)
   return kernels
 end
 
---- Checked and sorted kernels. Kernels with the same number of rows need different names.
+--- Returns checked and sorted kernels. Kernels with the same number of rows need different names.
 function strategies.kernels(what, list)
   local out, seen = {}, {}
   for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
@@ -413,13 +415,13 @@ function strategies.kernels(what, list)
   return strategies.sort(out)
 end
 
---- The loop: given itself, or by name.
+--- Returns a loop, which may be given by its name.
 function strategies.loop(what, s, loop)
   if debug.getmetatable(loop) == core.classes.loop then return loop end
   return s:loop(errors.expect(what .. ": loop", loop, "string"))
 end
 
---- The name of a loop of the lowered program, which need not be a loop of the schedule.
+--- Returns the name of a loop of the lowered program, which need not be a loop of the schedule.
 function strategies.loop_name(what, loop)
   if debug.getmetatable(loop) == core.classes.loop then return loop.name end
   return errors.expect(what .. ": loop", loop, "string")
@@ -437,10 +439,10 @@ function strategies.tile(s, loop, kernel, tail, shared)
   return select(2, tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail))
 end
 
---- Applies a strategy to a loop. Returns the cases {version, facts, pieces}, of which the first whose facts hold must run, as in
---- s:build{versions}; a piece is {kernel, rounds, tail}. around(s), if given, makes the loops inside which pieces share inputs.
---- across: how threads share the pieces ("fused" or "apart"); nil: one thread. facts hold in all cases. tell(n): called for each
---- version made. If a step is refused, the schedule does not change.
+--- Applies a strategy to a loop. Returns the cases {version, facts, pieces}; the first case whose facts hold must run, as in
+--- s:build{versions}. A piece is {kernel, rounds, tail}. around(s), if given, makes the loops inside which pieces share inputs.
+--- across: how threads share the pieces, "fused" or "apart"; nil for one thread. tell(n) is called for each version that is made.
+--- If a step is refused, the schedule does not change.
 function strategies.apply(what, s, loop, name, kernels, around, across, tell)
   local row, extent = strategies.row(what, name), loop.extent
   local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, tell = tell,
@@ -458,7 +460,7 @@ end
 
 -- ---- costs by the kernels' times
 
--- The value of an expression in sizes, in the notation of the nest.
+-- Returns the value of an expression in sizes, which is given in the notation of the nest.
 local function value_of(text, given)
   local value = core.size_value(text, given)
   if value ~= nil then return value end
@@ -470,12 +472,12 @@ local function holds(case, given)
   return true
 end
 
---- The case that runs for these sizes.
+--- Returns the case that runs for these sizes.
 function strategies.case_for(cases, given)
   for _, case in ipairs(cases) do if holds(case, given) then return case end end
 end
 
--- The number of full tiles of a piece, and whether there is a partial one.
+-- Returns the number of full tiles of a piece, and whether there is a partial tile.
 local function tiles_of(p, given)
   local rounds, rows = value_of(p.rounds, given), p.kernel.rows
   local full, part = rounds // rows, p.tail ~= "cut" and rounds % rows > 0
@@ -483,7 +485,7 @@ local function tiles_of(p, given)
   return full, part
 end
 
---- Seconds of the pieces of the case for these sizes, by the measured times of their kernels.
+--- Returns the seconds of the pieces of the case for these sizes, from the measured times of their kernels.
 function strategies.seconds(cases, given)
   local case, list, sum = strategies.case_for(cases, given), {}, 0
   for _, p in ipairs(case.pieces) do

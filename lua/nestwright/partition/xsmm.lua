@@ -9,7 +9,7 @@ local function is_one_of(loop, ...)
   return false
 end
 
--- Moves the loops of the tile innermost; the other loops keep their order.
+-- Makes the loops of the tile the innermost ones; the other loops keep their order.
 local function innermost(s, piece, columns, sum)
   local order, inside = {}, false
   for _, loop in ipairs(piece:loops()) do
@@ -20,7 +20,7 @@ local function innermost(s, piece, columns, sum)
   s:reorder(order)
 end
 
--- The loop, or its inner part if `around` has split it.
+-- Returns the loop, or its inner part if `around` has split it.
 local function found(piece, name)
   for _, loop in ipairs(piece:loops()) do if loop.name:match "[^/]*$" == name .. "_i" then return loop end end
   return piece:loop(name)
@@ -31,7 +31,7 @@ local function rounds(what, loop)
     "xsmm.kernel: %s: %s has %s iterations, but libxsmm needs a constant number", what, loop.name, loop.extent)
 end
 
--- Each shape of a product is registered and tested once.
+-- Returns a function that registers the intrinsic for a product. Each shape of a product is registered and tested once.
 local function maker(nw, dtype)
   local made = {}
   return function(m, n, k)
