@@ -81,7 +81,7 @@ function notebook.inspected(argument)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- the most bytes that are searched for keywords; an open comment is searched again from each of its dashes
+local MOST_WORDS = 1 << 15 -- the most bytes searched for keywords; an open comment is searched again from each dash
 
 -- How much each keyword and bracket changes the depth of open blocks in an unfinished chunk, without strings and comments.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
@@ -96,7 +96,7 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most ways to divide a cell that are tried, and the most bytes that are parsed in total
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most divisions of a cell that are tried; the most bytes parsed in total
 
 -- True if the host accepts the code: an expression, statements, or statements followed by an expression after a semicolon or in the
 -- last lines.

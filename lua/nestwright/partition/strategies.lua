@@ -327,8 +327,8 @@ end
 
 strategies.rows = {
   {"guard", "every tile is guarded against iterations that do not exist", plain_tail("guard", partial)},
-  {"cut", "tiles without conditions; the smallest kernel runs the remaining iterations", cut_once},
-  {"halves", "tiles without conditions; tiles of half the size, a quarter and so on run the remaining iterations", cut_in_halves},
+  {"cut", "tiles without conditions, followed by the smallest kernel for the remaining iterations", cut_once},
+  {"halves", "tiles without conditions, followed by tiles of half the size, a quarter and so on", cut_in_halves},
   {"residues", "tiles without conditions, and one version for each number of remaining iterations", by_residue,
     known = by_known_residue},
   {"sizes", "for each residue, the tiles with the least total measured time, including the last tiles", by_sizes,

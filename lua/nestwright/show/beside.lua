@@ -1,11 +1,11 @@
---- nw.beside: values in columns, side by side: schedules, pictures, numbers, text.
+--- nw.beside shows values in columns, side by side: schedules, pictures, numbers and text.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local html = require "nestwright.show.html"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"
 
-local MOST_SVG = 40000 -- bytes; a larger picture is shown as a bitmap
+local MOST_SVG = 40000 -- bytes of an SVG; a larger picture is shown as a bitmap
 local COLUMNS = 112 -- columns of text for all values in a row
 
 local function plain(value) return require "nestwright.show.prompt".text(false, value) end
@@ -15,7 +15,7 @@ local function kind_of(value)
   return type(meta) == "table" and type(value) ~= "string" and rawget(meta, "__name") or type(value)
 end
 
--- A picture as the smaller of SVG and bitmap; its text if it cannot be drawn.
+-- Returns a picture as SVG or as a bitmap, whichever is smaller, or its text if it cannot be drawn.
 local function drawn(plot)
   local bundle = plot:bundle()
   local png, picture = bundle["image/png"], bundle["image/svg+xml"]
@@ -25,7 +25,7 @@ local function drawn(plot)
   return html.image("png", png, size, plot.caption)
 end
 
--- Loops and other texts of several lines, wrapped to fit side by side.
+-- Returns a text of several lines, such as loops, wrapped so that the columns fit side by side.
 local function folded(text, most)
   local lines = {}
   for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), most) end
@@ -41,7 +41,7 @@ local function piece_of(value, most)
   return (require "nestwright.show.mime".piece(value, plain))
 end
 
--- The columns from first to last as rows of a table.
+-- Returns the columns from `first` to `last` as rows of a table.
 local function table_of(columns, first, last, most)
   local out, deepest = {"<table>"}, 0
   for n = first, last do deepest = math.max(deepest, #columns[n]) end
@@ -92,6 +92,6 @@ end
 return function(nw)
   rows.define(nw, "nw", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
     "Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, "
-    .. "tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Where there is "
-    .. "no HTML, the columns are shown one below the other.", beside)
+    .. "tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without "
+    .. "HTML, the columns are shown one below the other.", beside)
 end

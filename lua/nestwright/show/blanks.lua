@@ -1,5 +1,5 @@
---- Removes blanks at the ends of texts. A pattern such as "%s*$" is quadratic in the length of a run of blanks and cannot be
---- interrupted: a line with a megabyte of blanks would block a session for an hour.
+--- Removes blanks at the ends of texts. Matching a pattern such as "%s*$" takes quadratic time in the length of a run of blanks and
+--- cannot be interrupted, so a line with a megabyte of blanks would block a session for an hour.
 local blanks = {}
 
 --- Removes blanks at the end.

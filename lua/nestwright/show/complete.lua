@@ -1,9 +1,9 @@
---- Completion and inspection. No user code runs here: names are followed by raw access, through __index tables only; objects of
---- this library answer from their rows.
+--- Completion and inspection. No user code runs here: names are looked up by raw access and in __index tables only. The members of
+--- this library's objects are found in their rows.
 local complete = {}
 
-local MOST_TEXT = 1 << 13 -- the most bytes before the cursor that are examined: completion must be fast
-local MOST_NAME = 200 -- bytes
+local MOST_TEXT = 1 << 13 -- the most bytes before the cursor that are examined, because completion must be fast
+local MOST_NAME = 200 -- the most bytes of a name
 local MOST_NESTED = 40 -- the deepest nesting of quotes and brackets around the cursor
 
 local blanks = require "nestwright.show.blanks"
@@ -36,7 +36,7 @@ local function raw_index(value, key)
   end
 end
 
--- s[C] is a stage when s is a schedule and C a tensor or a name.
+-- Returns the stage s[C] of a schedule s, where C is a tensor or a name.
 local function stage_of(schedule, key)
   local meta = debug.getmetatable(schedule)
   if meta ~= core.classes.schedule then return nil end
@@ -44,7 +44,7 @@ local function stage_of(schedule, key)
   return steps.stage(schedule, tensor and key.name or type(key) == "string" and key or "?")
 end
 
---- The value of "a.b.c" or "s[C]", or nil.
+--- Returns the value of a text such as "a.b.c" or "s[C]", or nil.
 local function resolve(text)
   local receiver, key = text:match "^(.-)%[([^%[%]]+)%]$"
   if receiver then
@@ -97,7 +97,7 @@ end
 
 -- ---- inside quotes and tables
 
--- The position of the quote or brace that is open at the end of text, and its kind; "[" for a long string.
+-- Returns the position of the quote or brace that is open at the end of the text, and its kind, which is "[" for a long string.
 local function open_at(text)
   local stack, at = {}, 1
   while at <= #text do
@@ -127,7 +127,7 @@ local function open_at(text)
   return top, top and text:sub(top, top)
 end
 
--- The call around a position: receiver, method (or function), both as text.
+-- Returns the receiver and the method (or function) of the call around a position, both as text.
 local function callee(before)
   local head = blanks.right(before)
   for _ = 1, MOST_NESTED do
@@ -149,7 +149,7 @@ local function primitive_named(name)
   end
 end
 
--- The number of the argument at the end of text, from 1; a list in braces is one argument.
+-- Returns the number of the argument at the end of the text, from 1; a list in braces is one argument.
 local function place_in_call(text)
   local at, open = open_at(text)
   while open == "{" do
@@ -161,7 +161,7 @@ local function place_in_call(text)
   return 1 + select(2, before:gsub(",", ""))
 end
 
--- The parameter of a primitive at that position; a list parameter at the end takes all further arguments.
+-- Returns the parameter of a primitive at this position; a list parameter at the end includes all further arguments.
 local function param_at(p, place)
   local last
   for _, param in ipairs(p.params) do
@@ -190,7 +190,7 @@ local function names_of_loops(schedule, stage)
   return found
 end
 
--- The possible values of a parameter of a primitive.
+-- Returns the possible values of a parameter of a primitive.
 local function words_for(param, schedule, stage)
   if param.choices then
     local found = {}
@@ -231,7 +231,7 @@ local METHODS = {
   why = function() return set_of {"lowered", "loops"} end,
 }
 
--- The possible strings for an argument of a method of a schedule or a stage.
+-- Returns the possible strings for an argument of a method of a schedule or a stage.
 local function words_of_method(schedule, stage, method, before)
   local p = primitive_named(method)
   if not p then return METHODS[method] and METHODS[method](schedule, stage) or {} end
@@ -245,7 +245,7 @@ local function words_of_method(schedule, stage, method, before)
   return param and words_for(param, schedule, stage) or {}
 end
 
--- The names of dtypes, for functions that take one.
+-- Returns the names of dtypes, for functions that have a dtype as argument.
 local function words_of_function(name, before)
   local place = place_in_call(before)
   for _, row in ipairs(rows.named(name)) do
@@ -276,7 +276,7 @@ local function in_quotes(text, at)
   return sorted(receiver and {} or words_of_function(name, before), partial, ""), at + 1
 end
 
--- The keys of the options of a method or function, from its row.
+-- Returns the keys of the options of a method or function, from its row.
 local function option_keys(receiver, method)
   local found = {}
   local p = receiver and schedule_of(resolve(receiver)) and primitive_named(method)
@@ -319,7 +319,7 @@ local function in_names(text)
   return sorted(members(value, separator == ":"), partial, path .. separator), start
 end
 
--- After a question mark: a user's name or the name of a row.
+-- Returns the completions after a question mark, which are the user's names and the names of rows.
 local function in_question(text)
   local list, start = in_names(text)
   local word = text:sub(start)
@@ -331,7 +331,7 @@ end
 
 complete.member, complete.members = raw_index, members
 
---- The completions at the end of text: a list, and the position of the word that they replace.
+--- Returns a list of the completions at the end of the text, and the position of the word that they replace.
 function complete.complete(text)
   if #text > MOST_TEXT then
     local cut = text:find("\n", -MOST_TEXT, true) or #text - MOST_TEXT
@@ -354,7 +354,7 @@ end
 local CLASS_OF = {}
 for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
 
--- For tables of this library, the name of their metatable if it has methods.
+-- Returns the class of a value. For tables of this library, it is the name of their metatable, if that has methods.
 local function class_of(value)
   local meta = debug.getmetatable(value)
   if CLASS_OF[meta] or type(meta) ~= "table" or not rawget(meta, "__methods") then return CLASS_OF[meta] end
@@ -377,7 +377,7 @@ local function text_of_file(path)
   return readable and text or nil
 end
 
--- The source lines of a function: from the prompt, a cell, or a file.
+-- Returns the source lines of a function from the prompt, a cell, or a file.
 local function source_of(value)
   local info = type(value) == "function" and debug.getinfo(rows.written(value), "S")
   if not info or info.what == "C" then return nil end
@@ -400,8 +400,8 @@ local function explained(text, value)
   return help.text(text), #rows.named(text:match "[^.:]*$") > 0
 end
 
---- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; for unknown names, similar names. Two question
---- marks, or `detail`, add the source of a function.
+--- Returns help for a name such as "split", "nw.sum" or "s:split", or for a variable, and true if the name is known. For unknown
+--- names, the text has similar names. Two question marks, or `detail`, add the source of a function.
 function complete.inspect(text, detail)
   detail = detail or text:find "^%s*%?%?" or blanks.right(text):find "%?%?$"
   text = text:match "^[%s?]*([^%s?].*)$" or ""

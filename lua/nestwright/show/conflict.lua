@@ -1,18 +1,18 @@
---- The witness of a refusal among its neighbours: the instances to show, and the order in which the program visits them now and
---- after the step.
+--- The two conflicting instances of a refusal among their neighbours: the instances to show, and the order in which the program
+--- visits them before and after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"
 
 local conflict = {}
 
-local WHOLE = 10 -- values of an axis that is shown completely
-local BEFORE, BEHIND = 2, 3 -- values shown around an instance on longer axes
-local NEAR = 8 -- instances at most this far apart are shown with the values between them
+local WHOLE = 10 -- an axis with at most this many values is shown completely
+local BEFORE, BEHIND = 2, 3 -- the number of values that are shown before and after an instance on longer axes
+local NEAR = 8 -- the values between two instances are shown if they are at most this far apart
 
 -- ---- the two instances
 
-local DOES = { -- what the first and the second instance do with the element
+local DOES = { -- by the kind of conflict, what the first and the second instance do with the element
   raw = {"writes", "reads"}, war = {"reads", "writes"}, waw = {"writes", "writes"}, reduction = {"updates", "updates"},
   bounds = {"", "reaches for"},
 }
@@ -51,7 +51,7 @@ local function stage_named(list, name)
   for _, stage in ipairs(list) do if stage.name == name then return stage end end
 end
 
--- At most two axes, preferably those in which the instances differ, in the order of the stage.
+-- Returns at most two axes, in the order of the stage, preferably those in which the instances differ.
 local function shown_axes(axes, found)
   local chosen, n = {}, 0
   for _, differ in ipairs {true, false} do
@@ -72,8 +72,8 @@ local function sorted(set)
   return list
 end
 
--- The values of a shown axis: all of a short one; otherwise those around the instances, and those between if they are few. For an
--- instance outside of the domain, also the edge of the domain.
+-- Returns the values of a shown axis: all values of a short axis; otherwise the values around the instances, and the values between
+-- them if these are few. If an instance is outside of the domain, the edge of the domain is included.
 local function window(axis, at)
   local lo, hi, set = axis.lo, axis.lo + axis.extent - 1, {}
   local least, most = math.min(table.unpack(at)), math.max(table.unpack(at))
@@ -89,7 +89,7 @@ local function window(axis, at)
   return sorted(set)
 end
 
--- The shown axes of a stage, and the values of all axes.
+-- Returns the shown axes of a stage, and the values of all axes.
 local function part_of(stage, found)
   local part = {stage = stage, shown = {}, fixed = {}, values = {}, found = found}
   local is_shown = shown_axes(stage.axes, found)
@@ -109,7 +109,7 @@ local function part_of(stage, found)
   return part
 end
 
--- One part if both instances are of one stage, else two.
+-- Returns one part if both instances belong to the same stage, else two parts.
 local function parts_of(list, found)
   local parts, at = {}, {}
   for _, x in ipairs(found) do
@@ -123,7 +123,7 @@ end
 
 -- ---- the visits
 
--- The visit of an instance: after the step, the one with these loop values; before it, the first one.
+-- Returns the visit of an instance: after the step, the visit with these values of its loops; before the step, its first visit.
 local function visit_of(list, x, after)
   for _, visit in ipairs(list) do
     local is = after and visit.block == x.block and visit.loops == x.loops or not after and instances.same(x.at, visit.at)
@@ -131,7 +131,7 @@ local function visit_of(list, x, after)
   end
 end
 
--- {list, source, sink (visits, if they exist)}. Stages that do not exist yet have no visits.
+-- Returns {list, source, sink (the visits of the two instances, if they exist)}. Stages that do not exist yet have no visits.
 local function program_of(programs, after, sizes, parts, found)
   local known = instances.stages(programs, after, sizes)
   local asked, values, shown = {}, {}, {}
@@ -148,8 +148,9 @@ local function program_of(programs, after, sizes, parts, found)
   return out
 end
 
---- The data for the picture of a refusal: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source, sink, now,
---- refused ({list, stages (a set of names), source, sink})}. Raises an error if there are no conflicting executions.
+--- Returns the data for the picture of a refusal: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source,
+--- sink, now and refused (the program before and after the step: {list, stages (a set of names), source, sink})}. Raises an error
+--- if there are no conflicting executions.
 function conflict.of(refusal)
   local w, programs = check(refusal)
   local does = DOES[refusal.kind] or {"writes", w.source and "reads" or "uses"}

@@ -1,4 +1,4 @@
---- Shows values while a cell or script is running: in a notebook as rich output, elsewhere as text.
+--- Shows values while a cell or script is running. In a notebook they are rich output, elsewhere text.
 local comms = require "nestwright.notebook.comms"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -10,21 +10,21 @@ local view = require "nestwright.show.view"
 
 local display = {}
 
-local front -- nil: not in a notebook
+local front -- the kernel's interface; nil outside of a notebook
 
 local work -- the listener for progress of the core
 
---- Called by the kernel with its interface.
+--- Connects the kernel, which calls this with its interface.
 function display.connect(kernel)
   front = kernel
   comms.connect(kernel)
   core.on_progress(kernel and work() or nil)
 end
 
---- The kernel's interface, or nil outside of a notebook.
+--- Returns the kernel's interface, or nil outside of a notebook.
 function display.front() return front end
 
---- Prints like cells, which may have their own print.
+--- Prints with the `print` of cells, which may have replaced it.
 function display.print(text)
   local theirs = rawget(_G, "print")
   if type(theirs) == "function" then theirs(text) else print(text) end
@@ -34,14 +34,15 @@ local function plain(value) return require "nestwright.show.prompt".text(false, 
 
 -- ---- outputs that can change
 --
--- The handle of an output is __quiet: as the value of a cell it shows nothing, since the output is already on the page.
+-- The handle of an output is __quiet: if it is the value of a cell, nothing is shown for it, because the output is already on the
+-- page.
 
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
 
 function meta.__tostring(output) return plain(output.value) end
 
-local caught -- a list while output is collected
+local caught -- while output is collected, the list of it; otherwise nil
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
@@ -49,10 +50,10 @@ local function publish(kind, value, id)
 end
 
 rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
-  "Replaces the output by another value; outside of a notebook, shows it below.",
+  "Replaces the output by another value; outside of a notebook, the new value is shown below.",
   function(output, value)
     output.value = value
-    if output.item then output.item.value = value end -- collected, and perhaps not shown yet
+    if output.item then output.item.value = value end -- the output is collected, and perhaps not shown yet
     if output.item or caught then return output end
     if front then
       publish("update_display_data", value, output.id)
@@ -62,18 +63,18 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
--- Output written so far, by anyone, comes before what is shown next.
+-- Adds all output that has been written so far to the collected items, so that it comes before what is shown next.
 local function take_text()
   local text, all = core.held_output()
   if text and not all then text = text .. "\n[output beyond 4 MB is not shown]" end
   if text and text ~= "" then caught[#caught + 1] = {text = text} end
 end
 
-display.unfinished = nil -- receives the output collected by a call that was interrupted
-display.partly = nil -- receives the output collected so far by a call that continues
+display.unfinished = nil -- a function that receives the output that was collected by an interrupted call
+display.partly = nil -- a function that receives the output that has been collected so far, while the call continues
 
---- Ends all collecting. Called by the code that catches the end of a run, because an interrupt does not let functions clean up.
---- True if collected output was shown, with a note that the call was interrupted.
+--- Ends all collecting. The code that catches the end of a run calls this, because functions cannot clean up after an interrupt.
+--- Returns true if collected output was shown, with a note that the call was interrupted.
 function display.release()
   local list, take = caught, display.unfinished
   if list then take_text() end
@@ -85,8 +86,8 @@ function display.release()
   return false
 end
 
---- Calls f and collects what it shows, and everything that it, C code and child processes write meanwhile, in order: {value = ...}
---- or {text = ...}. Then the results of pcall.
+--- Calls f and collects, in order, what f shows, and what f, C code and child processes write in the meantime. Returns the list of
+--- {value = ...} and {text = ...}, followed by the results of pcall.
 function display.caught(f, ...)
   local before, list = caught, {}
   if before then take_text() else core.hold_output() end
@@ -152,7 +153,7 @@ end
 
 local clock = core.now
 
-local behind = {} -- bars that show less than the actual progress
+local behind = {} -- the set of progress bars that show less than the actual progress
 
 local function draw(p, at_once)
   local time = clock()
@@ -167,9 +168,9 @@ local function draw(p, at_once)
   end
 end
 
-display.on_end = nil -- also called at the end of a cell
+display.on_end = nil -- a function that is also called at the end of a cell
 
---- At the end of a line of the prompt, or of a cell, failed or not: brings bars on the page up to date.
+--- Updates the progress bars on the page. This is called at the end of a line of the prompt or of a cell, also after an error.
 function display.settle()
   if display.on_end then display.on_end() end
   if not next(behind) then return end
@@ -197,7 +198,7 @@ end
 rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
   "Advances the bar by one, or by n, up to the total. note: a short text about the current state.", step)
 
--- A progress line that disappears at the end.
+-- Starts to show the progress of the core in a line that disappears at the end.
 function work()
   local output
   return function(what, part, seconds)
@@ -217,7 +218,7 @@ local function progress(total, title)
   return p
 end
 
---- Asks the user of the front end for a line. what: the calling function.
+--- Asks the user of the front end for a line. what: the function that asks, for errors.
 function display.ask(what, prompt, password)
   local text, why = front.ask(prompt, password)
   return text or errors.fail(why == "interrupted" and "interrupt" or "io", nil, "%s: %s", what, why)
@@ -227,10 +228,11 @@ local function install(nw)
   local define = rows.definer(nw, "nw")
 
   define("display", "(value: any, options?: {id?: nw.label}): nw.output",
-    "Shows a value immediately, while the cell is running; in a notebook as a picture or a table. update(value) of the answer "
-    .. "replaces it by another value. id: its display id in the front end.", show)
+    "Shows a value immediately, while the cell is running; in a notebook it is shown as a picture or a table if possible. The "
+    .. "method update(value) of the result replaces the value by another one. id: the display id of the output in the "
+    .. "front end.", show)
 
-  define("html", "(text: string): nw.view", "A piece of HTML, rendered in a notebook; elsewhere its source is shown.",
+  define("html", "(text: string): nw.view", "A piece of HTML. It is rendered in a notebook; elsewhere its source is shown.",
     function(text)
       return view.new(function(style) return style == "html" and text or core.shown_text(text) end)
     end)
@@ -241,8 +243,8 @@ local function install(nw)
     end)
 
   define("progress", "(total: integer, title?: nw.label): nw.progress",
-    "A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown, and always the last "
-    .. "one; at the end of a cell the bar shows the final state.", progress)
+    "A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown. The last change is "
+    .. "always shown, and at the end of a cell the bar shows the final state.", progress)
 
   define("input", "(prompt?: string, options?: {password?: boolean}): string",
     "Reads a line from the user. password = true: the typed text is hidden.",

@@ -13,7 +13,7 @@ local TITLES = {
   {"target", "Methods and fields of a target"},
   {"accesses", "Methods of an access list of nw.accesses"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
-  {"ranking", "Methods of a ranking of s:partition_auto"}, {"ranked", "Fields of its rows"},
+  {"ranking", "Methods of a ranking of s:partition_auto"}, {"ranked", "Fields of the rows of a ranking"},
   {"learner", "Methods of a learned model"},
   {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
@@ -23,11 +23,11 @@ local TITLES = {
 local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
   partition = "nw.partition."}
 
-local LONGEST = 200 -- letters of a name; pattern matching is quadratic in it
+local LONGEST = 200 -- the most letters of a name, because pattern matching takes quadratic time in their number
 
 local help = {titles = TITLES, modules = MODULES}
 
---- Wraps words to this many characters per line, each line indented.
+--- Wraps text between words to lines of this many characters. Each line is indented.
 function help.wrap(text, width, indent)
   local out, line = {}, indent
   for word in text:gmatch "%S+" do
@@ -41,7 +41,7 @@ function help.wrap(text, width, indent)
   return table.concat(out, "\n")
 end
 
---- The usage of a row: s:split(...), nw.sum(...), loop.name.
+--- Returns the usage of a row: s:split(...), nw.sum(...), loop.name.
 function help.usage(row)
   if MODULES[row.class] then return MODULES[row.class] .. row.name .. row.signature end
   if row.field then return ("%s.%s: %s"):format(row.class, row.name, row.signature) end
@@ -49,7 +49,7 @@ function help.usage(row)
   return ("%s:%s%s"):format(row.class, row.name, arguments)
 end
 
---- Signature and doc of a row.
+--- Returns the signature and the doc of a row.
 function help.describe(row) return help.usage(row) .. "\n" .. help.wrap(row.doc, 100, "  ") end
 
 local function overview()
@@ -69,7 +69,7 @@ local function overview()
   return table.concat(out, "\n")
 end
 
--- Rows whose name or doc contains the word, if no name equals it.
+-- Returns the rows whose name or doc contains the word; this is used if no name is equal to it.
 local function search(word)
   local found = {}
   for _, row in ipairs(rows.all()) do
@@ -84,14 +84,14 @@ local function names()
   return list
 end
 
--- All rows of one class.
+-- Returns all rows of one class.
 local function rows_of(class)
   local out = {}
   for _, row in ipairs(rows.all()) do if row.class == class then out[#out + 1] = row end end
   return out
 end
 
--- The class of an object, or of a table of functions such as nw.cost.
+-- Returns the class of an object, or of a table of functions such as nw.cost.
 local function class_of(what)
   for class in pairs(MODULES) do
     if type(what) == "table" and rawequal(package.loaded.nestwright[class], what) then return class end
@@ -100,7 +100,7 @@ local function class_of(what)
   return type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$" or nil
 end
 
--- All functions of a module; of an object, the members of its class.
+-- Returns the text for a value: all functions of a module, or the members of an object's class.
 local function of_value(what)
   if what == package.loaded.nestwright then return overview() end
   local class, out = class_of(what), {}
@@ -109,8 +109,9 @@ local function of_value(what)
   return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
 end
 
--- Rows for a name: for "nw.cost" all its functions, for "cost" all rows with that name, for "loopnest.cost" and "nw.nest.read" that
--- row only. For a variable, as in "s:cost", all rows with that name.
+-- Returns the rows for a name. "nw.cost" has all functions of nw.cost; "cost" has all rows with this name; "loopnest.cost" and
+-- "nw.nest.read" have only this row. If the first part is a variable, as in "s:cost", it has all rows with the name of the last
+-- part.
 local function meant(what)
   local of = what:match "^nw%.(%w+)$"
   if of and MODULES[of] then return rows_of(of) end
@@ -119,7 +120,7 @@ local function meant(what)
   return #own > 0 and own or all
 end
 
---- The text of nw.help(what).
+--- Returns the text of nw.help(what).
 function help.text(what)
   if what == nil then return overview() end
   local row = rows.of(what)
@@ -141,8 +142,8 @@ end
 --- Adds nw.help; called by init.
 local function install(nw)
   rows.define(nw, "nw", "help", "(what?: any): nw.view",
-    "Lists everything, or describes one thing: nw.help(), nw.help \"split\", nw.help(nw.sum); for an object it lists its methods "
-    .. "and fields: nw.help(s).",
+    "Lists everything, nw.help(), or describes one thing, nw.help \"split\" or nw.help(nw.sum). For an object, nw.help(s), it "
+    .. "lists the object's methods and fields.",
     function(what) return view.text(core.shown_text(help.text(what))) end)
 end
 

@@ -1,34 +1,34 @@
---- HTML for notebooks. Important properties use elements and attributes that survive in untrusted notebooks, where styles are
---- removed. There are no scripts.
+--- HTML for notebooks. Important properties are set by elements and attributes, which are kept in untrusted notebooks, while styles
+--- are removed there. There are no scripts.
 local html = {}
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;"}
 
 function html.escape(text) return (text:gsub("[&<>\"]", ESCAPES)) end
 
---- Text for an attribute; it may contain line ends.
+--- Returns a text, which may contain line ends, as the value of an attribute.
 function html.attribute(text) return '"' .. text:gsub("[&<>\"\n]", ESCAPES) .. '"' end
 
 -- ---- long lines
 
 local HANG = 4 -- extra indentation of a continuation line
 
--- One piece of a line of HTML at a position: a tag, an entity or a character.
+-- Returns the piece of a line of HTML at a position: a tag, an entity or a character.
 local function piece_at(line, at)
   return line:match("^<[^>]*>", at) or line:match("^&#?%w+;", at) or line:match("^" .. utf8.charpattern, at) or line:sub(at, at)
 end
 
 local DEEPER = {["("] = 1, ["["] = 1, ["{"] = 1, [")"] = -1, ["]"] = -1, ["}"] = -1}
 
--- The quality of a line break after a piece: best after two spaces, before a comment; then outside of brackets, after an operator;
--- then at any space.
+-- Returns the quality of a line break after a piece. The best place is after two spaces, which are before a comment. The second
+-- best is after an operator outside of brackets; the third is any space.
 local function rank(piece, before, after, depth)
   if piece == "*" and depth == 0 then return 2 end
   if piece ~= " " then return 0 end
   return before == " " and 3 or depth == 0 and not after:find "^[-+*/=]" and 2 or 1
 end
 
--- The best break that is not too early; of two equal ones the later.
+-- Returns the best break that is not too early; of two breaks of equal quality, the later one.
 local function best(breaks, least)
   local found
   for _, b in ipairs(breaks) do
@@ -37,7 +37,7 @@ local function best(breaks, least)
   return found
 end
 
---- Wraps a line of HTML with tags to a number of columns, where it has places for breaks; continuation lines are indented.
+--- Wraps a line of HTML with tags to a number of columns, if it has places for breaks. Continuation lines are indented.
 function html.hanging(line, most)
   local pad = #line:gsub("<[^>]*>", ""):match "^[-+ ]? *" + HANG -- a line may begin with a change mark
   local out, breaks, width, depth, before, at = {}, {}, 0, 0, nil, 1
@@ -61,14 +61,15 @@ end
 
 html.COLUMNS = 108 -- columns of text in the full width of a notebook
 
---- Text with only its long lines wrapped: an untrusted notebook breaks long lines anywhere, without indentation.
+--- Returns preformatted text in which long lines are wrapped, because an untrusted notebook would break them anywhere, without
+--- indentation.
 function html.pre(text)
   local lines = {}
   for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), html.COLUMNS) end
   return "<pre>" .. table.concat(lines, "\n") .. "</pre>"
 end
 
---- Left-aligned in a cell of a table, whatever the page's style is.
+--- Returns a text that is left-aligned in a cell of a table, whatever the page's style is.
 function html.left(text) return "<div align=\"left\">" .. text .. "</div>" end
 
 local function cell(tag, text, left)
@@ -86,8 +87,8 @@ local function row(texts, left, all_heads)
   return "<tr>" .. table.concat(out) .. "</tr>"
 end
 
---- A table. t: {head = texts, rows = lists of texts, left = {[1] = true} (left-aligned columns; left.heads: the first column has
---- row headings), caption, foot}.
+--- Returns a table. t: {head = texts, rows = lists of texts, left = {[1] = true} (the left-aligned columns; left.heads: the first
+--- column has row headings), caption, foot}.
 function html.table(t)
   local left, out = t.left or {}, {"<table>"}
   if t.caption then out[#out + 1] = "<caption align=\"top\">" .. html.escape(t.caption) .. "</caption>" end
@@ -99,7 +100,8 @@ function html.table(t)
   return table.concat(out, "\n")
 end
 
---- An image. kind: its subtype, "png"; data: in base 64; size: {width, height}; words: the alternative text.
+--- Returns an image. kind: the subtype of its MIME type, "png"; data: in base 64; size: {width, height}; words: the alternative
+--- text.
 function html.image(kind, data, size, words)
   return ("<img width=\"%d\" height=\"%d\" alt=%s src=\"data:image/%s;base64,%s\">"):format(size.width, size.height,
     html.attribute(words), kind, data)

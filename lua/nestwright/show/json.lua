@@ -1,4 +1,4 @@
---- JSON for saved schedules and sweeps: objects, arrays, strings, numbers, booleans, null (nil).
+--- JSON for saved schedules and sweeps: objects, arrays, strings, numbers, booleans and null (nil).
 local written = require "nestwright.show.written"
 
 local json = {}
@@ -21,7 +21,7 @@ local function sorted_keys(t)
   return keys
 end
 
---- A value as JSON text. Tables with entries 1..n are arrays; keys of objects are sorted.
+--- Returns a value as JSON text. Tables with entries 1..n are arrays; keys of objects are sorted.
 function json.encode(v)
   local kind = type(v)
   if kind == "string" then return quote(v) end
@@ -43,7 +43,7 @@ local value
 local function fail(at, what) error(("not JSON: %s at character %d"):format(what, at), 0) end
 local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
 
--- The character of an escape sequence, and the next position. Characters above 0xffff are surrogate pairs.
+-- Returns the character of an escape sequence, and the next position. Characters above 0xffff are surrogate pairs.
 local function escaped(s, at)
   local e = s:sub(at + 1, at + 1)
   if e ~= "u" then return UNESCAPES[e] or fail(at, "unknown escape"), at + 2 end
@@ -126,7 +126,7 @@ function value(s, at, depth)
   return read_number(s, at)
 end
 
---- The value of a JSON text; raises a string when it is not one.
+--- Returns the value of a JSON text; raises an error, which is a string, if the text is not JSON.
 function json.decode(s)
   local v, at = value(s, 1, 0)
   if skip(s, at) <= #s then fail(at, "something follows the value") end

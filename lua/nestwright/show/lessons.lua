@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 
 local WIDTH, COLUMN = 100, 40
 
--- Pairs in two columns. A first entry that is too wide gets its own line; the second is wrapped.
+-- Returns pairs as two columns. A first entry that is too wide has its own line; the second entry is wrapped.
 local function aligned(pairs_of, indent)
   local width, out = 0, {}
   for _, p in ipairs(pairs_of) do width = math.max(width, math.min(#p[1], COLUMN)) end
@@ -75,8 +75,8 @@ return function()
     "Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two "
     .. "iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; "
     .. "how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is "
-    .. "nothing to run, as for a step that is refused for its structure; refusal; and the method plot, which draws it like "
-    .. "refusal:plot().",
+    .. "nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws it "
+    .. "like refusal:plot().",
     function(s)
       local text, how, visible = core.explain(s)
       return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)

@@ -1,23 +1,23 @@
---- Explains a nil result of the last line of an input, since Lua reads a misspelt name as nil silently.
+--- Explains a nil result of the last line of an input, because the value of a misspelt name is nil in Lua, without an error.
 local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"
 
 local lost = {}
 
--- The expression in the last line, without a comment.
+-- Returns the expression in the last line, without a comment.
 local function last_line(code)
   local line = blanks.right(code):match "[^\n]*$"
   line = blanks.right(line:gsub("%-%-.*", ""))
   return blanks.right(line:gsub(";$", "")):match "^%s*=?%s*(.*)$"
 end
 
--- True if a name is set in the same input; then nil is its value.
+-- True if a name is set in the same input; then nil may be its value.
 local function is_set(code, name)
   return code:find("%f[%w_]" .. name .. "%f[^%w_]%s*=%f[^=]") or code:find("local[^\n=]-%f[%w_]" .. name .. "%f[^%w_]")
 end
 
-local SHORT = 3 -- letters: shorter names have too many similar ones
+local SHORT = 3 -- names with fewer letters are similar to too many other names
 
 local function near(name, value)
   if #name < SHORT then return nil end
@@ -27,7 +27,8 @@ local function near(name, value)
   return core.nearest(name, names)
 end
 
--- For "a.b.c": the first word without a value, the path before it, and that path's value; nil if it is not the last word.
+-- For a path such as "a.b.c", returns the first word without a value, the path before it, and the value of this path; nil if the
+-- word is not the last one.
 local function missing(path)
   local value, before = _G, ""
   for word, more in path:gmatch "([^.]+)(%.?)" do
@@ -53,7 +54,7 @@ local function without_inside(text)
   return (text:gsub("%b()", ""):gsub("%b[]", ""):gsub("%b{}", ""):gsub('%b""', ""):gsub("%b''", ""))
 end
 
---- Explains which name has no value, for an input whose result was nil; nil if the input itself or a call gives nil.
+--- Explains which name has no value, for an input whose result is nil. Returns nil if the input itself or a call returns nil.
 function lost.text(code)
   local line = last_line(code)
   if line:find "^[%a_][%w_]*[%w_.]*$" and line ~= "nil" then return of_path(code, line) end

@@ -1,10 +1,10 @@
---- The display forms of a value: texts by MIME type, always including text/plain.
+--- The display forms of a value: texts by MIME type, which always include text/plain.
 local errors = require "nestwright.language.errors"
 local html = require "nestwright.show.html"
 
 local mime = {}
 
---- Text as front ends need it: invalid UTF-8 is replaced by U+FFFD.
+--- Returns a text in the form that front ends need: invalid UTF-8 is replaced by U+FFFD.
 function mime.clean(text)
   if utf8.len(text) then return text end
   local out, at = {}, 1
@@ -22,7 +22,7 @@ end
 
 local function view_of(value) return {["text/html"] = value.render "html", ["text/plain"] = tostring(value)} end
 
--- A picture as one piece of HTML, or nil if it cannot be drawn.
+-- Returns a picture as one piece of HTML, or nil if it cannot be drawn.
 local function drawn(picture)
   local ok, svg = pcall(picture.svg, picture)
   if not ok then return nil end
@@ -30,13 +30,14 @@ local function drawn(picture)
   return html.image("svg+xml", require "nestwright.plots.svg".base64(svg), size, picture.caption)
 end
 
--- A refusal: its text, and a picture of the conflict if it can be drawn.
+-- Returns the forms of an error: its text, and a picture of the conflict if there is one and it can be drawn.
 local function error_of(err)
   local text, picture = tostring(err), mime.refusal(err)
   return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (picture and drawn(picture) or "")}
 end
 
--- By the name of the metatable. Values whose metatable has cells (html.table) need no row.
+-- The functions that return the forms of a value, by the name of its metatable. Values whose metatable has cells (html.table) need
+-- no entry.
 local KINDS = {
   ["nestwright.view"] = view_of,
   ["nestwright.schedule"] = function(s) return view_of(s:show()) end,
@@ -54,7 +55,8 @@ local function own(value)
   return t and {["text/html"] = html.table(t), ["text/plain"] = tostring(value)}
 end
 
---- {["text/plain"] = ..., ...} of a value, and its metadata; plain(value) gives the text of values without another form.
+--- Returns the forms of a value, {["text/plain"] = ..., ...}, and its metadata. plain(value) returns the text of values that have
+--- no other form.
 function mime.of(value, plain)
   local bundle, metadata = own(value)
   bundle = bundle or {["text/plain"] = plain(value)}
@@ -64,7 +66,7 @@ function mime.of(value, plain)
   return bundle, metadata or {}
 end
 
---- One piece of HTML for any value, and its text; then whether it is more than text.
+--- Returns one piece of HTML for any value, its text, and true if the HTML is more than text.
 function mime.piece(value, plain)
   local meta = debug.getmetatable(value)
   local picture = type(meta) == "table" and rawget(meta, "__name") == "nestwright.plot" and drawn(value)
@@ -74,7 +76,7 @@ function mime.piece(value, plain)
   return page or html.pre(bundle["text/plain"]), bundle["text/plain"], page ~= nil
 end
 
---- Several values in one: their texts and, if one of them is more than text, their HTML one below the other.
+--- Returns the forms of several values together: their texts and, if one of them is more than text, their HTML one below the other.
 function mime.several(plain, ...)
   local pieces, rich = {}, false
   for n = 1, select("#", ...) do
@@ -86,7 +88,7 @@ end
 
 -- ---- refusals
 
---- The picture of a refused step, or nil if nothing can be drawn.
+--- Returns the picture of a refused step, or nil if nothing can be drawn.
 function mime.refusal(err)
   local refusal = errors.is_error(err) and err.refusal
   if not refusal or not refusal.witness then return nil end

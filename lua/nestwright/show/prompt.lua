@@ -58,7 +58,7 @@ local function show_table(t, depth, seen)
   return "{\n" .. pad .. "  " .. table.concat(parts, ",\n" .. pad .. "  ") .. "\n" .. pad .. "}"
 end
 
--- A nested value is kept on one line.
+-- Returns the text of a nested value on one line.
 local function brief(text)
   local first = text:match "^[^\n]*"
   return #first < #text and first .. " ..." or text
@@ -93,14 +93,14 @@ local function show_result(value, style)
   return (show(value, 0, {}))
 end
 
---- True if a value is only the handle of a call made for its effect: an output that is already shown, or a stream that was written
---- to.
+--- True if a value is only the handle that a call returned which was made for its effect: an output that is already shown, or a
+--- stream that was written to.
 function prompt.is_quiet(value)
   local meta = debug.getmetatable(value)
   return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true
 end
 
---- The text of values.
+--- Returns the text of values.
 function prompt.text(colour, ...)
   local n = select("#", ...)
   local parts, lines = {}, false
@@ -111,13 +111,13 @@ function prompt.text(colour, ...)
   return table.concat(parts, lines and "\n" or "  ")
 end
 
---- A message about a nil result: the name without a value; or nil.
+--- Returns a message about a nil result, which names the variable or field without a value, or nil.
 function prompt.lost()
   local code = (package.loaded["nestwright.sources"] or {})[0]
   return code and require "nestwright.show.lost".text(code)
 end
 
---- The text of a chunk's results, or nil for none. The first result is assigned to the global `_`.
+--- Returns the text of a chunk's results, or nil if there are none. The first result is assigned to the global `_`.
 function prompt.display(colour, ...)
   local n, first = select("#", ...), ...
   if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
@@ -138,7 +138,8 @@ local function text_line(name, number)
   end
 end
 
--- An error of Lua itself, with its source line if known. Errors of the library show theirs themselves.
+-- Returns the text of an error of Lua itself, with its source line if this is known. Errors of the library contain their source
+-- line.
 local function plain(err)
   if errors.is_error(err) then return tostring(err) end
   local text = type(err) == "string" and err or type(err) == "table" and not (getmetatable(err) or {}).__tostring
@@ -154,7 +155,7 @@ local function paint(text)
   return text
 end
 
---- The text of an error; "" if it is already shown. traceback: the user's frames, if there is more than one.
+--- Returns the text of an error, or "" if it is already shown. traceback: the user's frames, if there is more than one.
 function prompt.error_text(err, traceback, colour)
   err = errors.of_lua(err)
   local shown = display.release()
@@ -176,7 +177,7 @@ end
 local pending = {}
 require "nestwright.inside".on_note(function(text) pending[#pending + 1] = text end)
 
---- The remarks since the last call, or nil. Called at the end of a line of the prompt or of a cell.
+--- Returns the remarks since the last call, or nil. This is called at the end of a line of the prompt or of a cell.
 function prompt.notes()
   display.settle()
   if #pending == 0 then return nil end

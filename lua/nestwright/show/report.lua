@@ -1,12 +1,12 @@
---- An answer with fields and a text: printing, concatenation and string methods work on the text.
+--- A report is a result with fields and a text. Printing, concatenation and string methods use the text.
 local report = {}
 
 local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
 local methods = setmetatable({}, {__mode = "k"})
 
---- `fields` becomes the answer; `text` is its text; `own` has its methods by name, and `cells`: the text as a table of html.lua, if
---- it is a table.
+--- Makes the table `fields` a report and returns it. `text` is its text. `own` has its methods by name, and, if the text is a
+--- table, `cells`, which is this table in the form of html.lua.
 function report.new(fields, text, own)
   texts[fields], methods[fields] = text:gsub("\n$", ""), own
   return setmetatable(fields, meta)
@@ -23,7 +23,7 @@ function meta.__index(self, key)
   return method and function(_, ...) return method(texts[self], ...) end
 end
 
---- A class of reports whose methods have rows: {methods, new(fields, text)}.
+--- Returns a class of reports whose methods have rows: {methods, new(fields, text)}.
 function report.class(name)
   local own = {}
   local class_meta = {__name = "nestwright." .. name, __methods = own, __fields = {}, __tostring = meta.__tostring,

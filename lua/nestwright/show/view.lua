@@ -1,13 +1,13 @@
---- A text in three styles, plain, coloured or HTML: the result of s:show() and s:diff(). Printing, concatenation and string methods
---- work as on a string.
+--- A view is a text in three styles: plain, coloured and HTML. It is the result of s:show() and s:diff(). Printing, concatenation
+--- and string methods work as for a string.
 local view = {}
 
 local meta = {__name = "nestwright.view"}
 
---- `render(style)` makes the text; style is "plain", "ansi" or "html".
+--- Returns a view. `render(style)` returns the text; style is "plain", "ansi" or "html".
 function view.new(render) return setmetatable({render = render}, meta) end
 
---- A view with the same text in every style.
+--- Returns a view with the same text in every style.
 function view.text(text)
   return view.new(function(style)
     if style ~= "html" then return text end

@@ -3,7 +3,7 @@ local written = {}
 
 local UNITS = {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}}
 
---- A number of bytes with three digits, in the largest unit that gives at least one.
+--- Returns a number of bytes with three digits, in the largest unit in which the number is at least 1.
 function written.bytes(n)
   for _, unit in ipairs(UNITS) do
     local of = n / unit[1]
@@ -12,10 +12,10 @@ function written.bytes(n)
   return n == 1 and "1 byte" or ("%d bytes"):format(n)
 end
 
--- Three digits, without an exponent unless the number is very large.
+-- Returns a number with three digits, without an exponent unless the number is very large.
 local function digits(v) return ((v < 999.5 or v >= 1e6) and "%.3g" or "%.0f"):format(v) end
 
---- Seconds with a suitable unit.
+--- Returns a time in seconds with a suitable unit.
 function written.seconds(t)
   if t ~= t then return "?" end
   if t >= 0.9995 then return digits(t) .. " s" end
@@ -24,7 +24,7 @@ function written.seconds(t)
   return digits(t * 1e9) .. " ns"
 end
 
---- A number with a suitable prefix: written.quantity(3.2e10, "flop/s") is "32 Gflop/s".
+--- Returns a number with a suitable prefix: written.quantity(3.2e10, "flop/s") is "32 Gflop/s".
 function written.quantity(v, unit)
   for _, prefix in ipairs {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
     if v >= 0.9995 * prefix[1] then return ("%s %s%s"):format(digits(v / prefix[1]), prefix[2], unit) end
@@ -32,7 +32,7 @@ function written.quantity(v, unit)
   return ("%s %s"):format(digits(v), unit)
 end
 
---- A factor: 0.953x, 2.31x, 41.2x, 1930x.
+--- Returns the text of a factor: 0.953x, 2.31x, 41.2x, 1930x.
 function written.times(ratio)
   local format = ratio < 0.1 and "%.2g" or ratio < 9.995 and "%.2f" or ratio < 99.95 and "%.1f" or ratio < 1e6 and "%.0f" or "%.3g"
   return (format .. "x"):format(ratio)
@@ -48,15 +48,15 @@ function written.shortened(text, most)
   return text:sub(1, utf8.offset(text, head + 1) - 1) .. "…" .. text:sub(utf8.offset(text, n - tail + 1))
 end
 
---- "1 access", "2 accesses"; by default the plural has an s.
+--- Returns a number with a noun: "1 access", "2 accesses". By default, the plural is the singular with an s.
 function written.plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many or one .. "s") end
 
---- A count to three digits: 1.5e6 as "1.5 M".
+--- Returns a count with three digits: 1.5e6 is "1.5 M".
 function written.count(n)
   return n < 1000 and ("%d"):format(n) or (written.quantity(n, ""))
 end
 
---- A number in the fewest digits, 15 to 17, that read back to it.
+--- Returns a number in the fewest digits, from 15 to 17, that are read as the same number.
 function written.number(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v then return "nan" end
@@ -67,7 +67,7 @@ function written.number(v)
   return ("%.17g"):format(v)
 end
 
---- A field of a CSV file; nil is an empty one.
+--- Returns a value as a field of a CSV file; nil is an empty field.
 function written.csv(value)
   local field = value == nil and "" or tostring(value)
   return field:find '[,"\n\r]' and '"' .. field:gsub('"', '""') .. '"' or field
