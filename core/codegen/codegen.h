@@ -1,12 +1,12 @@
 // Translates an executable program into an LLVM module or into C. Only codegen/llvm* and run/jit* include LLVM headers. Both are
-// in the module nestwright-jit, which is opened at the first compile, so nothing here names an LLVM type.
+// in the module nestwright-jit, which is opened at the first compile. So this header uses no LLVM type.
 #pragma once
 #include "interp/interp.h"
 #include "ir/program/choose.h"
 #include "ir/program/intrinsic.h"
 
-// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: symbolic sizes. work[i]: workspace of buffer i
-// (per-thread ones: thread t's block at work[i] + t*stride[i]); NULL for others.
+// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: value of symbolic size i. work[i]: workspace of buffer i,
+// or NULL if it has none; in a workspace with a block for each thread, thread t's block is at work[i] + t*stride[i].
 typedef struct nw_frame {
   void **params;
   const int64_t *sizes;
@@ -15,10 +15,11 @@ typedef struct nw_frame {
   int threads;
   void *runtime; // the guarded call in progress, or NULL
   const char *name; // of the kernel, for messages
-  struct nw_log *log; // where the threads log what they do (run/log.h), or NULL. Generated code does not use it.
+  struct nw_log *log; // the log of what the threads do (run/log.h), or NULL. Generated code does not use it.
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
-// A parallel loop becomes a call of a run-time function with an outlined body. chunk 0: thread t gets [n*t/T, n*(t+1)/T).
+// A parallel loop becomes a call of a run-time function with an outlined body. With chunk 0, thread t of T gets the iterations
+// [n*t/T, n*(t+1)/T).
 // Otherwise |chunk| iterations are handed out at a time: in turn if chunk is positive, to the next free thread if it is negative.
 // The body gets the frame, the captured values, its range and its thread number, and may be called more than once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
@@ -28,24 +29,24 @@ typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *capture
 typedef struct nw_callee {
   char name[400];
   void *address;
-  bool tiles_only; // made for these strides: takes pointers alone
-  bool jump_safe; // false: the runtime is notified, and only a crash jumps out of it
+  bool tiles_only; // it was generated for these strides, and takes only pointers
+  bool jump_safe; // false: the runtime is notified of its calls, and only a crash jumps out of it
   int nwords;
   int64_t word[NW_MAX_WORDS];
 } nw_callee;
 NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with a diagnostic
-#define NW_CALLEE_BEGIN "nw_callee_begin" // around a callee that is not jump-safe
+#define NW_CALLEE_BEGIN "nw_callee_begin" // called before and after a callee that is not jump-safe
 #define NW_CALLEE_END "nw_callee_end"
 
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
 // The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which makes the
-// frame and calls the entry; the parallel loop on OpenMP; and the header. With several versions, each has such a function, and
-// one more function chooses. Heap; NULL and a diagnostic on failure.
+// frame and calls the entry; the parallel loop on OpenMP; and the header. If there are several versions, each has such a
+// function, and one more function selects the version. Heap; NULL and a diagnostic on failure.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;
-bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: of more than one
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: NULL for a single version
 char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t); // as nw_program_c

@@ -33,7 +33,7 @@ void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_by
   }
   add(out, "memory read", 0, moved->read[memory], "byte", m->memory.read_pj);
   add(out, "memory written", 0, moved->written[memory], "byte", m->memory.write_pj);
-  add(out, "at rest", 0, seconds * cores, "second", m->energy.static_watts * 1e12);
+  add(out, "static power", 0, seconds * cores, "second", m->energy.static_watts * 1e12);
 }
 
 double nw_energy_joules(const nw_energy *e) {

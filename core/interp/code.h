@@ -4,7 +4,7 @@
 
 // Identifies a thread of a block of a launch; the components of a grid index are packed.
 typedef struct nwi_owner {
-  int64_t launch; // from 1; 0: none
+  int64_t launch; // number of the launch, from 1; 0: none
   uint64_t block, thread;
 } nwi_owner;
 
@@ -13,7 +13,7 @@ typedef struct nwi_buffer {
   nw_dtype dtype;
   char *data;
   uint8_t *written; // one byte per element; NULL for inputs, which are always written
-  int64_t count, cap; // number of elements in use, and allocated
+  int64_t count, cap; // number of elements in use, and number of allocated elements
   bool own;
   int n; // dimensions of the stored box, if accesses use logical indices
   int64_t *min, *extent;
@@ -40,13 +40,13 @@ struct nwi_code {
   const char *name;
   nwi_node *begin, *extent; // LOOP
   bool parallel; // LOOP of a lowered program: each iteration acts like a block of a launch
-  int dim; // LOOP: of the grid, 0..5; 0 when parallel; -1 when not bound
-  bool launch; // is outside every launch, and is one
+  int dim; // LOOP: its dimension of the grid, 0..5; 0 if it is parallel; -1 if it is not bound
+  bool launch; // LOOP: starts a launch (it is not inside another)
   nwi_code *up; // the enclosing statement
-  int nlone; // LOOP: number of blocks below whose inits run alone if it has no iterations
+  int nlone; // LOOP: number of inner blocks whose inits still run if it has no iterations
   nwi_code **lone;
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
-  nwi_node *init_cond; // BLOCK: the same for an init that runs in a loop without iterations
+  nwi_node *init_cond; // BLOCK: the condition of an init that runs although a loop has no iterations
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
   int nlayout; // ALLOC: layout of its buffer, as functions of the indices in these slots
@@ -56,7 +56,7 @@ struct nwi_code {
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  // divides by a size, as the loop of a reduction fused from two does; the size may be 0 if there are no iterations
+  // Divides by a size, for example because two reduce loops were fused. If there are no iterations, the size may be 0.
   bool *divides;
   bool has_init;
   bool lone_init; // the init can run without an update: no loop binds both the element and the contribution
@@ -64,7 +64,7 @@ struct nwi_code {
   nwi_target *target;
 };
 
-// race.c: a lowered program that runs on a grid, or has parallel loops.
+// The state of race.c, for a lowered program that runs on a grid or has parallel loops.
 typedef struct nwi_grid {
   int64_t launches, launch; // number of launches so far; number of the current one, or 0
   int64_t index[NW_GRID_DIMS];
@@ -91,8 +91,8 @@ typedef struct nwi_program {
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
   nwi_code *lone; // the block whose init runs in a loop without iterations
-  nwi_code *block; // the current block, and whether its init is running
-  bool init;
+  nwi_code *block; // the current block
+  bool init; // its init is running
 } nwi_program;
 
 bool nwi_compile(nwi_program *x);
@@ -100,19 +100,20 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Makes room for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
-void nwi_fold(nwi_program *x, const nwi_code *c); // the elements of an allocation that share storage
-// The position of a logical index in the stored box, or -1 and, unless the run is lenient, a failure.
+void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share storage
+// Returns the position of a logical index in the stored box. Outside the box, returns -1, which is a failure unless the run is
+// lenient.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
 void nwi_execute(nwi_program *x, nwi_code *c);
 void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 
-// ---- race.c. Nothing happens outside of launches and parallel loops.
-void nwi_private(nwi_program *x); // memory that each thread has for itself is undefined from here on
+// ---- race.c. Outside of launches and parallel loops, these functions do nothing.
+void nwi_private(nwi_program *x); // makes the private memory of all threads undefined
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);
 void nwi_barrier(nwi_program *x);
-void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // when the allocation is entered
+void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // called when execution enters the allocation
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);

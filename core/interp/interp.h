@@ -12,33 +12,36 @@ typedef struct nw_view {
 
 typedef struct nw_access {
   const char *buffer;
-  int64_t index; // linear; -1 outside the buffer
+  int64_t index; // linear; -1 if it is outside the buffer
   int lanes;
   bool write;
   // Scheduled programs only:
   const nw_stmt *block; // the block that makes the access
   bool init; // it initializes a reduction
   const int64_t *var; // values of the block's variables
-  int n; // the element as the program's indices
-  const int64_t *at;
-  int64_t room; // its storage location; elements that share storage have the same value
-  bool outside, unwritten; // outside the stored part; read before any write since the allocation
+  int n; // number of indices of the element
+  const int64_t *at; // its indices in the program
+  int64_t room; // its storage location; elements that share storage have the same location
+  bool outside; // the element is outside the stored part
+  bool unwritten; // it is read, but was not written since the allocation
   double value; // value that is read or written
 } nw_access;
 
 typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // NULL: none
   void *env;
-  const bool *enough; // NULL: never. The run ends, without a diagnostic, once it is true
-  int64_t max_steps; // 0: no limit; above, NW_ELIMIT
-  // Scheduled programs only. `enters`: true if some of the iterations lo..hi of a loop are needed; called for ever smaller
-  // ranges, finally for single iterations. `runs`: true if a block is needed for the current values of its loops. Everything else
-  // is skipped. `backwards`: true if a loop runs in reverse.
+  const bool *enough; // NULL, or a flag that ends the run, without a diagnostic, once it is true
+  int64_t max_steps; // 0: no limit; a run with more steps fails with NW_ELIMIT
+  // Scheduled programs only. `enters` returns true if some of the iterations lo..hi of a loop are needed; it is called for ever
+  // smaller ranges, finally for single iterations. `runs` returns true if a block is needed for the current values of its loops.
+  // Everything else is skipped. `backwards` returns true if a loop runs in reverse.
   bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a); // true if a store is discarded, as if it were overwritten at once
-  bool lenient; // an access outside is skipped, and an element never written reads as 0; otherwise both end the run
+  // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise both end the
+  // run.
+  bool lenient;
 } nw_interp_opts;
 
 // sizes: values of the program's symbolic sizes, in order. params: views in parameter order.
@@ -46,27 +49,29 @@ bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);
 // Evaluates the definition in its own order, without a program. inputs: placeholders in the order of
-// nw_te_order; out: whole arrays. Floats: the accumulation order of the reduce axes as written, no fma.
+// nw_te_order; out: whole arrays. Floats are accumulated in the order of the reduce axes as written, without fma.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
                    int nsizes, int ninputs, const nw_view *inputs, nw_view *out);
-// One output element, evaluated alone (producers on demand): for checks at full size.
+// Evaluates a single output element, and only those elements of producers that it needs: for checks at full size.
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
-// Math rows: one scalar function and its vector forms, used by the interpreter and, by name, by generated code, so
-// that both give the same bits. f32 forms of 4, 8, 16 lanes and f64 forms of 2, 4, 8 come from libmvec if it has them.
+// A math row is a scalar function or one of its vector forms. The interpreter and generated code (by name) call the same
+// functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2, 4 and 8
+// lanes; it does not have all functions.
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64
   int lanes; // 1: scalar
   const char *symbol; // the function that generated code calls
   void *address; // NULL: this build has no such function
-  double ulp; // documented bound
+  double ulp; // documented bound of the error
   nw_features needs; // features of the CPU that it requires
   void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
-// The widest row with at most `lanes` lanes that a CPU with these features can run (lanes 1 always exists).
+// Returns the widest row with at most `lanes` lanes that a CPU with these features can run (a scalar row always exists).
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
-// How a vector of `lanes` is computed: rows applied to consecutive pieces, widest first. Both engines use it.
+// Finds the rows that compute a vector of `lanes` lanes: each is applied to the next lanes, the widest row first. The
+// interpreter and the code generator both use it. Returns the number of rows.
 NW_API int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

@@ -1,8 +1,8 @@
 // Executable expressions: a graph of nodes, each with storage for its value.
 //
-// A value is `lanes` cells. Integers and bools are kept as sign- or zero-extended 64-bit integers already wrapped to
-// their dtype; f64 as double; f32, f16 and bf16 as float. A half is rounded when it is loaded, stored or cast to, and
-// nowhere else. Nodes are shared in the same way as subexpressions; a node is computed once per epoch.
+// A value has `lanes` cells. Integers and bools are wrapped to their dtype, and kept as sign- or zero-extended 64-bit
+// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. A half is rounded only when it is loaded, stored
+// or the result of a cast. A subexpression that occurs several times has one node. A node is computed once per epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
@@ -26,7 +26,7 @@ struct nwi_node {
   const nw_expr *expr;
   int slot; // VAR
   void *buffer; // LOAD: argument of the host's load function
-  const nw_math_row **row; // math functions: the plan
+  const nw_math_row **row; // math functions: the rows to apply, from nw_math_plan
   int nrows;
   nwi_node *arg[];
 };
@@ -42,7 +42,7 @@ struct nwi_run {
   void *host;
 };
 
-// The current value of a node.
+// Returns the current value of a node; computes it if it is out of date.
 static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
   if (n->epoch != r->epoch) {
     n->eval(r, n);
@@ -51,16 +51,16 @@ static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
   return n->v;
 }
 
-// After a store or a change of a variable.
+// Begins a new epoch; called after a store or a change of a variable.
 static inline void nwi_turn(nwi_run *r) { r->epoch = ++r->last_epoch; }
 
 static inline int64_t nwi_int(nwi_run *r, nwi_node *n) { return nwi_get(r, n)->i; }
 
 // A failure ends the run at the next statement; the first one is reported.
 void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) NW_PRINTF(3, 4);
-bool nwi_stop(nwi_run *r); // counts a step; true when the run must end
+bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 
-// ---- making nodes. Names are looked up among the variables in scope; reads are set up by the host.
+// ---- making nodes. Names refer to variables in scope. The host sets up the reads.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
@@ -73,7 +73,7 @@ typedef struct nwi_scope {
 } nwi_scope;
 void nwi_bind(nwi_scope *s, const char *name, int slot);
 void nwi_unbind(nwi_scope *s);
-void nwi_forget(nwi_scope *s); // nodes made after this share nothing with earlier ones
+void nwi_forget(nwi_scope *s); // later nodes do not reuse earlier ones
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 

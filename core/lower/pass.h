@@ -1,6 +1,6 @@
-// Inside lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns it, or
-// leaves a diagnostic and returns NULL. Surviving statements keep their id and step; a new statement gets
-// the step of the statement from which it was made, so that a view can name the step behind a guard.
+// Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns it. On
+// failure it leaves a diagnostic and returns NULL. Statements that a pass keeps retain their id and step. A new statement gets
+// the step of the statement from which it was made, so that a view can name the step that caused a guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -20,30 +20,32 @@ nw_program *nw_pass_simplify(nw_program *p);
 nw_program *nw_pass_halves(nw_program *p);
 nw_program *nw_pass_fma(nw_program *p);
 
-// ---- scope.c: what is known at a place in the tree
-void nw_scope_open(nw_ranges *r, const nw_program *p); // sizes and facts
-// pushes a loop's variable or a guard's condition; otherwise nothing
+// ---- scope.c: what is known at a position in the tree
+void nw_scope_open(nw_ranges *r, const nw_program *p); // adds the sizes and facts of p
+// Adds a loop's variable or a guard's condition; does nothing for other statements.
 void nw_scope_push(nw_ranges *r, const nw_stmt *s);
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
-void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // the operands of nested `and`s; cond NULL adds none
+void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // adds the operands of nested `and`s; none if cond is NULL
 const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
-// `cond` without the conjuncts that always hold here; NULL if nothing is left, the constant false if it never holds.
+// Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the constant
+// false if the condition never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
 nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // fresh id, the step of `from`
-nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s itself when cond is NULL
-nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // the kid itself when there is one
+nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s inside a guard; s itself if cond is NULL
+nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // if there is only one kid, the kid itself
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and those of its kids
 
-// ---- calls.c: the tiles of a call, by where the buffers of p lie; *where is a condition that goes around it, or NULL
+// ---- calls.c: computes the tiles of a call from the layouts `place` of the buffers of p. *where is set to a condition that
+// must guard the call, or to NULL.
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
 void nw_split_init(nw_program *p, int id); // init.c: moves the init of the block with that id into a separate block
 
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
-nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer
+nw_storage *nw_storage_table(const nw_program *p); // heap; one row for each buffer
 bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // every allocation has the kind in its row
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
@@ -51,7 +53,7 @@ void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // heap
 
 // ---- combine.c: the stores of a block
-// Appends the statements that carry out one execution of a block whose expressions were already bound and made linear.
+// Appends to `out` the statements of one execution of a block. Variables are already replaced, and indices are linear.
 typedef struct nw_bound_target {
   const char *buffer;
   nw_dtype dtype;
@@ -60,10 +62,10 @@ typedef struct nw_bound_target {
 } nw_bound_target;
 void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_target *t, nw_vec *out);
 
-// ---- prefetch.c: a box of elements as one prefetch a cache line
+// ---- prefetch.c: replaces the prefetch of a box of elements by one prefetch for each cache line
 nw_stmt *nw_lower_prefetch(nw_program *p, nw_ranges *r, const nw_physical *place, nw_stmt *s);
 
-// ---- stream.c: is every streaming store a whole aligned vector? Leaves a diagnostic if not.
+// ---- stream.c: checks that every streaming store is a whole aligned vector. Leaves a diagnostic if one is not.
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
 
 // ---- lanes.c: expressions of a vector loop
@@ -74,12 +76,12 @@ typedef struct nw_lanes {
   const char *var; // the loop's variable
   const nw_expr *ramp; // the ramp that replaces it
   int n;
-  const nw_expr *mask; // lanes that execute; NULL is all of them
+  const nw_expr *mask; // lanes that execute; NULL: all lanes
   bool some; // at least one lane executes whenever this code is reached
-  nw_vec inner; // buffers allocated inside the loop: one copy a lane
-  nw_vec memo; // triples: expression, mask it was made under, result
+  nw_vec inner; // buffers allocated inside the loop: each lane has its own copy
+  nw_vec memo; // triples: an expression, the mask when it was converted, and the result
 } nw_lanes;
-// with v->n lanes, or scalar if it is the same in all lanes
+// Converts e. The result has v->n lanes, or is a scalar if it is the same in all lanes.
 const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e);
 const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e); // the same, broadcast if scalar
 bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // true if it may differ between lanes
@@ -88,4 +90,4 @@ const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 
 // ---- size.c
 int64_t nw_code_size(const nw_stmt *s); // estimate, with unrolled loops counted as unrolled
-int64_t nw_expr_ops(const nw_expr *e); // distinct operations, wide ones counted by machine vectors
+int64_t nw_expr_ops(const nw_expr *e); // the number of distinct operations; a wide one counts once for each machine vector

@@ -1,9 +1,10 @@
-// Private to codegen/c*: a C text while it is built.
+// Private to codegen/c*: a C text under construction.
 #pragma once
 #include "codegen/codegen.h"
 #include "ir/program/choose.h"
 
-// Small functions that C lacks, one per dtype where that matters; only those used are written out (c_helpers.c).
+// Small functions that C lacks, some of them with a version for each dtype. The C text contains only those that it uses
+// (c_helpers.c).
 typedef enum nwt_helper {
   NWT_FLOORDIV,
   NWT_FLOORMOD,
@@ -11,7 +12,7 @@ typedef enum nwt_helper {
   NWT_MAX,
   NWT_ABS,
   NWT_TO_INT, // from a float, saturating
-  NWT_SIZE_ADD, // of sizes, in 64 bits; these report overflow
+  NWT_SIZE_ADD, // this and the following: 64-bit arithmetic of sizes that reports overflow
   NWT_SIZE_SUB,
   NWT_SIZE_MUL,
   NWT_SIZE_MIN,
@@ -31,7 +32,7 @@ typedef struct nwt {
   nw_str out;
   bool used[NWT_HELPERS][NW_DTYPE_COUNT];
   nw_ranges ranges; // of the sizes and the enclosing loops
-  nw_vec ir, c; // names in the program, and their names in C
+  nw_vec ir, c; // names in the program, and the corresponding names in C
   int depth;
   bool counts; // the variable nw_big is declared
   bool exported; // the code is machine code: its streaming stores need aligned tensors
@@ -40,29 +41,29 @@ typedef struct nwt {
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
 const char *nwt_name(nwt *g, const char *ir); // a C identifier, unique for each name
-const char *nwt_type(nw_dtype t); // in memory and in registers
-const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n); // its name; marks it as used
+const char *nwt_type(nw_dtype t); // the C type of a value in memory and in registers
+const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n); // the name of the helper, which is marked as used
 void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: pieces of the file
 extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp: also nw_has_threads()
 void nwt_begin(nwt *g, const nw_exec *e);
 void nwt_end(nwt *g);
-void nwt_describe(nwt *g, nw_str *out); // comments on its parameters and its result
+void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
 
-// c_versions.c: one of several functions. g is the function that chooses; the others exist already.
+// c_versions.c: a function that calls one of several versions. g is that function; the versions are already built.
 void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // its body
 void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of all versions
 
-void nwt_expr(nwt *g, const nw_expr *e); // in parentheses or between commas, where no operator is next to it
+void nwt_expr(nwt *g, const nw_expr *e); // for positions without an adjacent operator: in parentheses or between commas
 void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // as an operand of an operation
 // c_size.c: sizes that may be too large
-void nwt_size(nwt *g, const nw_expr *e); // its value, checked: sets the variable nw_big when it does not fit
-void nwt_check_sizes(nwt *g); // returns an error code for a bad size or fact
-void nwt_check_arguments(
-    nwt *g); // ... for a product of sizes that overflows, and for a pointer that is NULL or not aligned
-bool nwt_surely_fits(const nw_storage *s); // also with one piece per thread
+void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; the C code sets its variable nw_big if it overflows
+void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact
+// Writes code that returns an error code if a product of sizes overflows, or a pointer is NULL or not aligned.
+void nwt_check_arguments(nwt *g);
+bool nwt_surely_fits(const nw_storage *s); // true if its size cannot overflow, even with one piece for each thread
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);

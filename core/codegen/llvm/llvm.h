@@ -1,10 +1,10 @@
-// Private to codegen/llvm*: one module while it is built.
+// Private to codegen/llvm*: a module under construction.
 #pragma once
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>
 
-// Values of expressions that were already emitted, by expression. Code emitted in a scope dominates the rest of the scope.
-// Leaving a scope forgets its values.
+// The values of expressions for which code was already emitted. Code emitted in a scope dominates the rest of the scope. When
+// a scope is closed, its values are forgotten.
 typedef struct nwc_memo {
   int n, cap; // a power of two
   struct nwc_memo_entry {
@@ -26,16 +26,16 @@ typedef struct nwc_var {
   LLVMValueRef value;
 } nwc_var;
 
-// One LLVM function while it is built: the kernel, or the body of a parallel loop.
+// An LLVM function under construction: the kernel, or the body of a parallel loop.
 typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
   LLVMBasicBlockRef entry; // allocas are added at its end
   LLVMValueRef *buffer; // by buffer number; NULL: the buffer does not exist here
-  LLVMValueRef *array; // by buffer number: arrays in this function's frame, once they exist
+  LLVMValueRef *array; // by buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet
   int nvars, capvars;
   nwc_var *var; // loop variables in scope, innermost last; sizes first
   nwc_memo memo;
-  int pure, loads; // the scopes for new values: values without loads stay valid to the end of the loop body
+  int pure, loads; // the scopes for new values without loads, which stay valid to the end of the loop body, and with loads
 } nwc_function;
 
 typedef struct nwc {
@@ -46,7 +46,7 @@ typedef struct nwc {
   const nw_program *p;
   const char *name; // of the public entry
   nwc_function *f;
-  int nloads; // counts values that depend on memory, to find expressions that use them
+  int nloads; // number of values so far that depend on memory; it tells whether an expression uses such a value
   const char *cpu, *features;
   char *error;
   size_t error_size;
@@ -54,7 +54,7 @@ typedef struct nwc {
 } nwc;
 void nwc_fail(nwc *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
-// The whole module of an executable program, with one public function `name` of type nw_entry.
+// Builds the whole module of an executable program, with one public function `name` of type nw_entry.
 LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, const char *cpu, const char *features,
                          char *error, size_t n);
 
@@ -70,11 +70,11 @@ typedef struct nwc_isa {
 const nwc_isa *nwc_isa_of(const nw_target *t);
 char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
 int nwc_register_bytes(const nwc *g); // of the widest vector of floats
-bool nwc_masks_by_sign(const nwc *g); // vector masks are signs, which LLVM must not simplify
+bool nwc_masks_by_sign(const nwc *g); // true if vector masks are sign bits, which LLVM must not simplify
 LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // hides a value from LLVM's optimizer where needed
 
-// ---- types and small things
-LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 its bits in i16
+// ---- types and small helpers
+LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 is an i16 with its bits
 LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // in memory: bool is i8, f16 and bf16 are i16
 LLVMTypeRef nwc_int_type(nwc *g, int bits, int lanes);
 LLVMTypeRef nwc_ptr(nwc *g);
@@ -85,7 +85,7 @@ LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride); // 0
 LLVMValueRef nwc_splat(nwc *g, LLVMValueRef v, int lanes);
 LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n); // lanes from..from+n
 LLVMValueRef nwc_join(nwc *g, LLVMValueRef a, int na, LLVMValueRef b, int nb);
-// llvm.NAME overloaded on the types of `over`; returns the call.
+// Emits a call of llvm.NAME, overloaded on the types of `over`, and returns it.
 LLVMValueRef nwc_intrinsic(nwc *g, const char *name, int nover, LLVMTypeRef *over, int nargs, LLVMValueRef *args);
 LLVMValueRef nwc_intrinsic1(nwc *g, const char *name, LLVMValueRef a); // overloaded on the type of its operands
 LLVMValueRef nwc_intrinsic2(nwc *g, const char *name, LLVMValueRef a, LLVMValueRef b);
@@ -118,7 +118,7 @@ LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
 bool nwc_streams(const nw_stmt *s); // true if it contains a streaming store
 void nwc_stream_fence(nwc *g);
-// A branch of straight-line code inside a statement: values emitted in it are forgotten at its end.
+// A conditional piece of straight-line code inside a statement. The values emitted in it are forgotten at its end.
 typedef struct nwc_region {
   int scope, pure, loads;
 } nwc_region;

@@ -91,7 +91,7 @@ describe("cost", function()
       assert.near(row.count * row.pj * 1e-12, row.joules, 1e-18)
       joules = joules + row.joules
       if row.name == "fma, 32 bits" then fmas = row end
-      if row.name == "at rest" then assert.near(c.seconds, row.count, 1e-12) end
+      if row.name == "static power" then assert.near(c.seconds, row.count, 1e-12) end
       if row.name == "memory read" then assert.equal(c.traffic[#c.traffic].read, row.count) end
     end
     assert.near(joules, c.joules, 1e-15)
