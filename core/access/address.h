@@ -1,4 +1,4 @@
-// Index expressions as numbers: affine forms where possible, evaluation otherwise.
+// Computes index expressions: as affine forms if possible, otherwise by evaluation.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -6,11 +6,11 @@
 typedef struct nw_names {
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
-  int nsizes; // lower slots hold sizes, whose values are known when forms are built
-  const int64_t *size; // NULL: they are not known
+  int nsizes; // slots below this number hold sizes
+  const int64_t *size; // their values when forms are built; NULL: unknown
 } nw_names;
 
-// Lane l of e is rest + step*l + the sum of coef[i] * slot[i].
+// An affine expression. Its lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
 typedef struct nw_form {
   int64_t rest, step;
   int n, cap;
@@ -19,9 +19,9 @@ typedef struct nw_form {
 } nw_form;
 
 int nw_name_slot(const nw_names *names, const char *name); // -1: not there
-// False when e is not affine. Integer arithmetic in i64 only.
+// Finds the form of e, which may contain only i64 arithmetic. False if e is not affine.
 bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *out);
-int64_t nw_form_at(const nw_form *f, const int64_t *slot); // in lane 0
+int64_t nw_form_at(const nw_form *f, const int64_t *slot); // the value in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);
 
 // A compiled integer expression: no loads, no floats.

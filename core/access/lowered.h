@@ -4,25 +4,25 @@
 #include "access/address.h"
 #include "lower/lower.h"
 
-typedef struct nw_lowered_body { // a loop or a guard, in the order of the program; number 0 is the whole
+typedef struct nw_lowered_body { // a loop or a guard; they are in the order of the program, and number 0 is the whole program
   const nw_stmt *stmt;
   int up; // number of the enclosing body; -1: none
   int depth; // enclosing loops, including itself
-  int slot; // LOOP: of its variable in the forms
-  int conditions; // conditions of a guard, and selects in bounds and conditions
+  int slot; // LOOP: the slot of its variable in the forms
+  int conditions; // number of conditions of a guard, and of selects in bounds and conditions
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL: it is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane without the constant that is added to it; NULL: a constant alone
-  int64_t offset; // that constant
-  int body; // number of the body that holds it
+  const nw_expr *spread; // the index of the first lane is spread + offset; NULL: it is just offset
+  int64_t offset;
+  int body; // number of the body that contains it
   int buffer; // number in the program
   bool affine;
-  nw_form at; // affine: elements
-  int lanes, elem; // elem: bytes
+  nw_form at; // if affine: the index, in elements
+  int lanes, elem; // elem: bytes of an element
   bool write, masked;
   bool scattered; // its lanes are not adjacent
   bool steady; // its lanes are `step` elements apart
@@ -33,8 +33,8 @@ typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
   int first, n; // its accesses; the last of them is the store
-  int operations; // on values; each value is computed once; an fma counts twice
-  int selects; // selects
+  int operations; // number of operations on values; each value is computed once, and an fma counts twice
+  int selects;
   int conditions; // masks and selects, also in indices
   bool copies; // stores exactly what it loads
   bool fills; // loads nothing

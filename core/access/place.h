@@ -1,5 +1,6 @@
-// Addresses of buffers: in the order of the program, each starting at a page, so that the buffers that share cache sets are always
-// the same. A buffer with scope local that is on the stack and fits into the vector registers is in registers, not in memory.
+// Addresses of buffers. Buffers follow each other in the order of the program, and each starts at a page boundary. So
+// always the same buffers share cache sets. A buffer with scope local that is on the stack and fits into the vector
+// registers is in registers, not in memory.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -17,7 +18,7 @@ typedef struct nw_placed { // a buffer
 typedef struct nw_places {
   int n; // one for each buffer of the program, in its order
   nw_placed *at;
-  uint64_t from, to; // of all addresses
+  uint64_t from, to; // the range of all addresses
 } nw_places;
 
 // Names the sizes of a program, in slots 0, 1, ...; a walk adds more.

@@ -7,19 +7,19 @@ typedef struct nw_site_code {
   nw_ref_site site;
   uint32_t number; // index among the sites of the walk
   bool affine;
-  nw_form at; // affine: elements from the start of the buffer
-  nw_calc *index; // otherwise
+  nw_form at; // if affine: elements from the start of the buffer
+  nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL: all lanes
-  const nw_expr *where, *when; // the same as expressions
-  bool repeated; // occurs in the statement more than once: executed once, at the first occurrence
-  int64_t done; // repeated: the last execution of the statement that made it
-  int elem; // bytes
+  const nw_expr *where, *when; // the index and the mask as expressions
+  bool repeated; // occurs in the statement more than once; it is executed only once, at the first occurrence
+  int64_t done; // if repeated: the number of the last statement execution that made this access
+  int elem; // bytes of an element
   uint64_t base;
 } nw_site_code;
 
 typedef enum nw_act_kind { NW_ACT_TOUCH, NW_ACT_UNLESS, NW_ACT_JUMP } nw_act_kind;
 
-// What a statement does, in order. UNLESS: jumps to `to` if cond is false.
+// A step of a statement. TOUCH makes an access; UNLESS jumps to step `to` if cond is false; JUMP always jumps to `to`.
 typedef struct nw_act {
   nw_act_kind kind;
   uint32_t site;
@@ -40,8 +40,8 @@ struct nw_nest {
   int nacts; // STORE
   nw_act *act;
   bool plain; // STORE: only touches, each one access at an affine address
-  bool flat; // LOOP: contains only plain stores, and few enough
-  int nrefs; // flat: accesses of an iteration, with the step of each address
+  bool flat; // LOOP: contains only plain stores, and not too many
+  int nrefs; // flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
   uint64_t *step;
   const nw_site_code **from;

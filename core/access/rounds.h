@@ -4,14 +4,15 @@
 
 typedef struct nw_rounds {
   nw_arena *arena; // not owned
-  int64_t most; // limit for one loop: a loop with more iterations is left out; 0: no limit
+  int64_t most; // limit of iterations for one loop: a loop with more is left out; 0: no limit
   int depth; // number of open loops
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];
   nw_vec round; // nw_iteration *, in the order in which they end
-  nw_vec many; // nw_stmt *: loops with more than most
+  nw_vec many; // nw_stmt *: loops with more than `most` iterations
   nw_vec seen, count; // loops, and their numbers of iterations (intptr_t)
 } nw_rounds;
-void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time); // as nw_round_fn
+// Records the start of an iteration, or the end of the loop; see nw_round_fn.
+void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time);
 void nw_rounds_close(nw_rounds *r); // removes the iterations of loops with too many
 void nw_rounds_free(nw_rounds *r);

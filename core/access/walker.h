@@ -1,7 +1,7 @@
 // Lists the memory accesses of an executable program, in execution order, without running it.
 //
-// Accesses are those that the interpreter makes in the lowered program (interp.h): each load and store of a statement once,
-// adjacent lanes as one access, at the addresses of place.h.
+// The accesses are those of the interpreter in the lowered program (interp.h), at the addresses of place.h. A statement makes each
+// of its loads and stores once, and adjacent lanes are one access.
 #pragma once
 #include "access/place.h"
 
@@ -25,8 +25,9 @@ typedef struct nw_walker nw_walker;
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // True if the program allows these sizes; otherwise a diagnostic says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
-// Lowers a scheduled program, whose sizes must be allowed, and walks it. A thread does its share of each outermost parallel loop,
-// as the run-time hands it out (dynamic chunks are dealt in turn). Thread 0 also does what is outside of these loops.
+// Lowers a scheduled program and prepares it for a walk; its sizes must be allowed. A thread runs its share of each outermost
+// parallel loop as the run-time distributes it, except that dynamic chunks are handed out in turn. Thread 0 also runs everything
+// outside of these loops.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);
 int nw_walker_sites(const nw_walker *w);
@@ -36,9 +37,9 @@ const nw_places *nw_walker_places(const nw_walker *w);
 #define NW_BATCH 2048 // most accesses handed out at a time
 // Receives the accesses in batches, in order; returns false to end the walk.
 typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
-// A loop begins an iteration, or ends (index -1), before access number `time`.
+// Called when a loop begins an iteration, or ends (index -1), before access number `time`.
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
-// False when interrupted, or when f ended the walk. `round` may be NULL; calling it costs time.
+// Walks the program. False when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);
 // Sets the text of progress reports for long walks; NULL: the default text.
 void nw_walker_does(nw_walker *w, const char *what);

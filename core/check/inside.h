@@ -1,18 +1,18 @@
-// Private to check/: shapes to try, data for them, and how exactly the runs must agree.
+// Private to check/: the shapes that a check tries, data for them, and how exactly the results must agree.
 #pragma once
 #include "check/check.h"
 
 #define NW_CHECK_WORK 300000 // limit on the block executions of the naive program that a check interprets
 #define NW_CHECK_SHAPES 12
-#define NW_CHECK_POINTS 1000 // outputs evaluated singly if the shape is too large to interpret
+#define NW_CHECK_POINTS 1000 // number of outputs that are evaluated one by one if the shape is too large to interpret
 
 // ---- shapes.c
-// Finds values for the sizes of p, one row of p->nsizes each: small and awkward, within lower bounds and facts, and cheap enough.
-// Without symbolic sizes there is one empty row. Writes at most `max` heap rows and returns their number.
+// Finds values for the sizes of p: small and awkward ones that satisfy lower bounds and facts and are cheap enough. A row has one
+// value for each size; without symbolic sizes there is one empty row. Writes at most `max` heap rows, and returns their number.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
 int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
 double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions
-char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // M=7, N=1; "as it is" without sizes
+char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // for example M=7, N=1; "as it is" without sizes
 
 // ---- data.c
 typedef struct nw_check_data {
@@ -31,12 +31,13 @@ bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t 
 
 // ---- agree.c
 typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;
-// How closely a schedule must agree with the definition: exactly if no operation rounds on the integers of nw_check_data_make.
+// Returns how closely a schedule must agree with the definition: exactly, if no operation rounds for the integers of
+// nw_check_data_make.
 nw_check_bound nw_check_bound_of(const nw_program *naive);
-// The first element that differs, or -1.
+// Returns the flat index of the first element that differs, or -1.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_any_order(const nw_program *p); // true if threads share a sum of floats
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
 int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be inside
-void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // C[1, 2]
-char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]
+void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // writes C[1, 2]
+char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]; heap

@@ -1,4 +1,4 @@
-// A set of numbers: elements by their flat index, contributions by a hash of their values. Private to check/.
+// A set of numbers: flat indices of elements, or hashes of contributions. Private to check/.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@ typedef struct nw_numbers { // all zero: empty
   uint64_t *slot; // number + 1, or 0
 } nw_numbers;
 
-// UINT64_MAX and 0 count as one number.
-bool nw_numbers_add(nw_numbers *s, uint64_t number); // false: it was in the set
+// UINT64_MAX and 0 count as the same number.
+bool nw_numbers_add(nw_numbers *s, uint64_t number); // false: it was already in the set
 bool nw_numbers_has(const nw_numbers *s, uint64_t number);
 void nw_numbers_free(nw_numbers *s); // empty afterwards

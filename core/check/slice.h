@@ -1,13 +1,13 @@
-// A slice of a run: some executions, and all writes of some elements. The rest of the program is skipped, so that one conflict in
-// a large nest is replayed quickly. The order of the remaining executions does not change.
+// A slice of a run: some executions, and all writes to some elements. Everything else is skipped, so that one conflict in a large
+// nest can be replayed quickly. The order of the executions in the slice does not change.
 #pragma once
 #include "check/check.h"
 #include "check/numbers.h"
 
 typedef struct nw_wanted { // executions of one block
-  const nw_execution *by_loops; // the values of its loops; if NULL:
-  const char *origin; // blocks of this origin,
-  int n; // whose variables have these values
+  const nw_execution *by_loops; // selects the execution by the values of its loops; or NULL
+  const char *origin; // without by_loops: selects blocks of this origin
+  int n; // and the executions whose variables have these values
   const char *const *var;
   const int64_t *at;
 } nw_wanted;
@@ -29,8 +29,8 @@ typedef struct nw_slice {
   nw_slice_site *site;
   nw_elements *focus; // one per buffer
   nw_vec wanted; // nw_wanted *
-  bool whole; // everything runs
-  const char *inits_of; // of this buffer, only separate init blocks are run; or NULL
+  bool whole; // the slice is the whole program
+  const char *inits_of; // a buffer: of the blocks that write it, only separate init blocks run; or NULL
 } nw_slice;
 
 void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes);

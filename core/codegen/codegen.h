@@ -48,5 +48,5 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // fal
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;
-bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: NULL for a single version
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: used if n > 1
 char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t); // as nw_program_c

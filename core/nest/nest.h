@@ -1,12 +1,12 @@
-// A loop nest on its own, from a text or from a program. Later rooms read it, too.
+// A loop nest on its own, made from a text or from a program.
 #pragma once
 #include "nest/nest_text.h"
 
 struct nw_loopnest {
   nw_ctx *ctx;
   nw_arena *arena;
-  nw_text *text; // NULL: from a program; the text is made when it is needed
-  bool given[NW_TEXT_PARAMS]; // parameters that do not have the value in the text
+  nw_text *text; // NULL: the nest is from a program, and its text is not made yet
+  bool given[NW_TEXT_PARAMS]; // parameters whose values differ from those in the text
   int64_t value[NW_TEXT_PARAMS];
   nw_affine_nest *nest;
 };

@@ -5,14 +5,14 @@
 
 typedef struct nw_nest_shape {
   int64_t dim[NW_TEXT_DIMS], stride[NW_TEXT_DIMS]; // stride: in elements
-  int first; // number of its first index, among all arrays'
+  int first; // number of its first index among the indices of all arrays
 } nw_nest_shape;
 
 typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // by array of the text
-  bool indices; // builds a nest that touches each index of a reference separately, to check that it is inside
+  bool indices; // builds a nest that accesses each index of a reference separately, to check that each is inside its dimension
 } nw_nest_maker;
 
 // Adds a position in the text to the current failure. Returns false.

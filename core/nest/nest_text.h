@@ -1,4 +1,4 @@
-// Loop nests as text: the parsed text, before parameters have values. docs/cost.md has the grammar.
+// Loop nests as text, parsed but without values of parameters. docs/cost.md has the grammar.
 #pragma once
 #include "access/affine/affine.h"
 #include "hw/machine.h" // nw_class
@@ -10,7 +10,7 @@ enum {
   NW_TEXT_ARRAYS = 256,
   NW_TEXT_DIMS = 16,
   NW_TEXT_DEPTH = 64, // nested loops and ifs
-  NW_TEXT_REFS = 512, // of a statement
+  NW_TEXT_REFS = 512, // references of a statement
   NW_TEXT_LINES = 20000, // statements
 };
 
@@ -28,11 +28,11 @@ typedef struct nw_text_set { // values of some parameters under a name: `sizes S
 
 typedef struct nw_text_array {
   const char *name;
-  const char *dtype; // NULL: bytes(elem)
+  const char *dtype; // NULL: the text has bytes(elem) instead
   int elem;
   int ndim;
   const nw_expr **dim;
-  const nw_expr *pad, *align, *address; // elements after each row; bytes; NULL: not given
+  const nw_expr *pad, *align, *address; // pad: elements after each row; the others: bytes; NULL: not in the text
   int line, column;
 } nw_text_array;
 
@@ -43,7 +43,7 @@ typedef struct nw_text_ref {
   int line, column;
 } nw_text_ref;
 
-typedef struct nw_text_ops { // of a value, as written; f64 classes are counted as f32 classes here
+typedef struct nw_text_ops { // the operations of a value, as written; f64 classes are counted as f32 classes here
   int of[NW_CLASS_COUNT];
   int calls; // of functions without a class
 } nw_text_ops;
@@ -62,9 +62,9 @@ struct nw_text_node {
   int64_t chunk; // LOOP
   const nw_expr *cond; // IF
   nw_text_node *other; // IF: a SEQ, or NULL
-  // STMT: target op value; without an op only the value, which reads
+  // STMT: target op value; without an op there is only the value, whose references are read
   int ntargets; // 0: a scalar, or none; 1
-  const char *scalar, *op; // op "=", "+=", ...: all but the first read the target, before the value
+  const char *scalar, *op; // op: "=", "+=", ...; all but "=" read the target before the value
   const char *value; // text; a byte 1 marks the place of the next reference
   int nrefs; // the target first, if any; then those of the value, in source order
   nw_text_ref *ref;
@@ -89,10 +89,10 @@ void nw_text_free(nw_text *t);
 nw_text *nw_text_new(nw_ctx *c);
 nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
-// The nest of the text, in the arena; value: of the parameters, by number.
+// Builds the nest of the text, in the arena. value: the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the values of parameters: those given by name, then those of the set (NULL: none), then those in the text. False: a name
-// is unknown, or a value cannot be computed.
+// Finds the value of each parameter: the value given by name or, failing that, the value in the set (NULL: no set) or in the text.
+// False if a name is unknown, or a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.

@@ -2,6 +2,6 @@
 #pragma once
 #include "run/run.h"
 
-// Runs `$CC` (default cc), or the linker's command, with these arguments, NULL-terminated, without argv[0]. Fails with NW_EIO if
-// the program is missing, and with its output if it fails. l: NULL: the system's linker.
+// Runs the command of the linker l or, if l is NULL, `$CC` (default cc). args: its arguments without argv[0],
+// NULL-terminated. Fails with NW_EIO if the program is missing. If it fails, the diagnostic contains its output.
 bool nw_cc(nw_ctx *c, const nw_linker *l, const char *const *args);

@@ -1,4 +1,4 @@
-// Native code under guard: how the threads of one call enter it, and how they are told to leave.
+// Native code under guard: how the threads of a call enter it, and how they are made to leave it.
 #pragma once
 #include "run/run.h"
 #include <setjmp.h>
@@ -10,13 +10,13 @@
 // One guarded call in progress. The memory is static, since a signal handler may read it at any moment.
 typedef struct nw_call {
   atomic_bool used;
-  atomic_bool stop; // every thread in native code must jump to its point
+  atomic_bool stop; // every thread in native code must jump back to where it entered
   atomic_int signal; // the signal of a crash, or 0
   _Atomic(void *) address; // the address of a bad access
   atomic_int member[NW_MAX_TEAM]; // kernel thread ids of the call's threads; [0] is the caller
 } nw_call;
 
-// Prepares a thread for native code; `worker` threads also block the user's signals.
+// Prepares the calling thread for native code. With `worker`, it also blocks the user's signals.
 void nw_guard_seat(bool worker);
 void nw_guard_block_user(sigset_t *old);
 // Runs fn(arg) as native code of this call, as its member number m. False if it was made to jump out.

@@ -1,4 +1,4 @@
-// Inside run/: a compiled program with everything a call needs.
+// Private to run/: a compiled program with everything that a call needs.
 #pragma once
 #include "ir/program/choose.h"
 #include "run/formals.h"
@@ -18,7 +18,7 @@ struct nw_kernel {
   int threads;
   double compile_ms;
   bool cached;
-  int64_t *sizes; // of the call in progress
+  int64_t *sizes; // this and the rest: for the call in progress
   nw_frame frame;
   void **params, **work; // by buffer of the lowered program
   int64_t *stride;
@@ -31,12 +31,12 @@ struct nw_kernel {
 
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
-int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the case
-char *nw_kernel_condition(const nw_kernel *k, int i); // when case i runs, heap
+int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the version for these sizes
+char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
 
 // Returns the JIT of the session, opened at the first compile, for code of this many instructions. NULL and a diagnostic if it
 // cannot be opened or has no room.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
-// Between these two calls k->frame can be run. begin checks the arrays and makes the workspaces.
+// Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);
 void nw_kernel_end(nw_kernel *k);

@@ -13,19 +13,19 @@ struct nw_array {
   size_t bytes;
 };
 
-// The functions of the LLVM module. nw_jit_entry in nestwright-jit fills them in; it is found by dlsym after dlopen(RTLD_LOCAL).
+// The functions of the module nestwright-jit, which contains LLVM. Its function nw_jit_entry returns this table; dlsym finds that
+// function after dlopen(RTLD_LOCAL).
 typedef struct nw_jit nw_jit;
 typedef struct nw_machine_code nw_machine_code;
 typedef struct nw_jit_api {
   nw_jit *(*open)(char *error, size_t n);
   void (*close)(nw_jit *j);
-  // *cached: in: the cache may be used; out: it was used.
-  // Code of this host, loaded.
+  // Compiles and loads code for this host. Before the call, *cached is true if the cache may be used; after it, if it was used.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
-  // The text for any target that LLVM knows, from the program: "llvm", "llvm-plain", "asm"; NULL: there is no such view.
+  // Returns the code as text, for any target that LLVM supports. what: "llvm", "llvm-plain" or "asm"; for others, returns NULL.
   char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
-  // The object file, for a linker, with this name as its public entry; heap.
+  // Returns an object file for a linker, with `entry` as the name of its public function; heap.
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
   size_t (*bytes)(const nw_machine_code *m); // of instructions
   void (*free)(nw_machine_code *m);
@@ -33,14 +33,14 @@ typedef struct nw_jit_api {
 } nw_jit_api;
 typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 
-// Runs native code guarded: an interrupt or a crash ends the call and leaves a diagnostic, and the session continues.
+// Runs native code under guard: an interrupt or a crash ends the call and leaves a diagnostic, but the session continues.
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
 bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT if it takes longer
 void nw_guard_install(nw_ctx *c); // installs signal handlers; every call checks that they are still installed
-// SIGINT's handler should call this first. True if native code was running and was told to stop.
+// The handler of SIGINT should call this first. If native code is running, requests it to stop and returns true.
 NW_API bool nw_guard_interrupt(void);
 
-// Called by generated code around a function that must not be jumped out of.
+// Generated code calls these before and after a function that must not be left by a jump.
 NW_API void nw_callee_begin(void);
 NW_API void nw_callee_end(void);
 

@@ -2,16 +2,16 @@
 #pragma once
 #include "run/run.h"
 
-// Freed blocks are kept for the next request of a similar size. So a temporary is not paged in at every call, and page faults are
-// not mistaken for effects of a schedule.
+// Freed blocks are kept for later requests of a similar size. So the pages of a temporary are not faulted in at every call, and
+// these faults do not appear as effects of a schedule.
 typedef struct nw_block_list nw_block_list;
 typedef struct nw_fenced nw_fenced; // fence.c
 typedef struct nw_mem {
   nw_block_list *free_block;
   size_t kept; // bytes in free blocks
-  unsigned colour; // large blocks start at different offsets within a page
+  unsigned colour; // selects the offset within a page at which the next large block starts
   nw_fence fence; // where new blocks are placed
-  size_t align; // alignment of tensors that end at a page; 0: as their size allows
+  size_t align; // alignment of tensors that end at a page boundary; 0: the largest that their size allows
   nw_fenced *fenced; // blocks at the edge of a page
 } nw_mem;
 void *nw_mem_get(nw_mem *m, size_t bytes, bool zero); // 64-byte aligned; NULL if the system has no memory

@@ -1,6 +1,6 @@
 // A loop nest with affine bounds, guards and references: what the cache model reads.
 //
-// It comes from a lowered program or from a text (nest files). The caller owns the arena that holds it.
+// A nest is made from a lowered program or from a text (nest files). The caller owns the arena that contains it.
 // Time is the order of execution: children in order, and the references of a statement in order.
 #pragma once
 #include "access/address.h"
@@ -14,7 +14,7 @@ typedef struct nw_affine_array {
   int64_t bytes;
 } nw_affine_array;
 
-typedef struct nw_affine_bound { // form / div, div > 0: rounded up for a lower bound, down for an upper bound
+typedef struct nw_affine_bound { // form / div with div > 0, rounded up for a lower bound and down for an upper bound
   nw_form form;
   int64_t div;
 } nw_affine_bound;
@@ -22,23 +22,23 @@ typedef struct nw_affine_bound { // form / div, div > 0: rounded up for a lower 
 typedef struct nw_affine_ref {
   int array; // number in the nest
   nw_form at; // byte offset from the start of the array
-  int bytes; // contiguous bytes touched from there
+  int bytes; // contiguous bytes accessed from that offset on
   bool write;
-  int site; // number of the load or store it counts for; a gather has several references of one site
+  int site; // number of the load or store to which it belongs; a gather has several references with one site
 } nw_affine_ref;
 
 typedef struct nw_affine_node nw_affine_node;
 struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
-  nw_affine_node **kid; // of all but STMT
+  nw_affine_node **kid; // for all kinds but STMT
   // LOOP: slot = first, first + step, ... up to last inclusive; first is the maximum of `begin`, last the minimum of `end`
   const char *name;
   int slot;
   int64_t step; // > 0
   int nbegin, nend;
   nw_affine_bound *begin, *end;
-  bool parallel; // an outermost parallel loop, shared out among threads
+  bool parallel; // an outermost parallel loop, whose iterations are distributed among threads
   int chunk; // as nw_chunk_of
   // GUARD: kids run where all conditions are >= 0
   int nconds;
@@ -57,7 +57,7 @@ typedef struct nw_affine_site {
 typedef struct nw_affine_nest {
   int narrays;
   nw_affine_array *array; // disjoint, sorted by address
-  int nslots; // of loops
+  int nslots; // number of slots, which hold the values of loops
   int nsites;
   nw_affine_site *site;
   nw_affine_node *root;

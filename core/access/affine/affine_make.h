@@ -10,7 +10,7 @@ typedef struct nw_maker {
   int *array; // by buffer: its number in the nest
   bool inside; // of a parallel loop
   int nodes;
-  nw_conds path; // of a statement: conditions that hold where an access is made
+  nw_conds path; // for the current statement: the conditions under which the current access is made
   nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement so far, each with its path condition
 } nw_maker;
 
@@ -21,7 +21,7 @@ bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
 // Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
-// Puts the quotients from number n on around a node, as loops.
+// Wraps a node in the loops of the quotients from number n on.
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 
 // ---- bounds of loops: affine_bounds.c
@@ -34,12 +34,12 @@ typedef struct nw_bounds { // the maximum of ceil(form / div), or the minimum of
 } nw_bounds;
 
 bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: too many
-// e + plus as such a maximum (lower bound of a loop) or minimum. False, without a diagnostic: e has another shape.
+// Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has another form.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
 // The range of a loop's values; INT64_MIN, INT64_MAX: unknown.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
 nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
-// The single form of e. False, without a diagnostic: e has several cases.
+// Finds the form of e if it has only one case. Otherwise returns false, without a diagnostic.
 bool nw_one_form(nw_affine_scope *s, const nw_expr *e, nw_form *out);
 
 // ---- parts of programs

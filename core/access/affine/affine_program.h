@@ -3,6 +3,7 @@
 #include "access/affine/affine.h"
 #include "access/walker.h"
 
-// The nest has the same accesses, sites and addresses as the walker, in the same order, also for each thread's share. It is
-// allocated in the arena. NULL, with NW_ELIMIT and the reason: the program is not an affine nest, or the nest is too large.
+// Converts the program of w to a nest, in the arena. The nest has the same accesses, sites and addresses as the walker,
+// in the same order, also for the share of each thread. Fails (NULL, NW_ELIMIT and the reason) if the program is not an
+// affine nest, or the nest is too large.
 nw_affine_nest *nw_affine_of(nw_arena *a, const nw_walker *w);

@@ -1,7 +1,7 @@
 // Integer expressions and conditions as affine forms, split into cases.
 //
-// min, max and select become cases that exclude each other. A floor division by a number becomes a quotient: a slot that a loop of
-// one iteration sets, unless ranges or the surrounding expression make it unnecessary.
+// min, max and select become cases that exclude each other. A floor division by a number becomes a quotient: a new slot, which a
+// loop of one iteration sets. If the ranges of slots or the surrounding expression make the quotient unnecessary, there is no loop.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -31,14 +31,14 @@ typedef struct nw_quotient { // slot = floor(of / by)
   int slot;
   nw_form of;
   int64_t by;
-  bool used; // by an expression that was built
+  bool used; // some expression that was built contains it
 } nw_quotient;
 
 typedef struct nw_affine_scope { // the context in which expressions are converted
   nw_ctx *ctx;
   nw_arena *arena;
   nw_vec name, value; // const char *, nw_form *: innermost last
-  int lanes, lane; // lane -1: all lanes at once, by the step of forms
+  int lanes, lane; // lane -1: all lanes at once; forms then have a step
   int nslots, cap;
   int64_t *lo, *hi; // range of each slot
   nw_vec quotient; // nw_quotient *, in order of creation
@@ -55,7 +55,7 @@ nw_form nw_form_scaled(nw_arena *a, const nw_form *f, int64_t by);
 nw_form nw_form_slot(nw_arena *a, int slot);
 nw_form nw_form_in_lane(const nw_form *f, int lane);
 bool nw_form_same(const nw_form *x, const nw_form *y);
-bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi); // false: beyond 2^60
+bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi); // false if the range exceeds 2^60
 
 // False, with a diagnostic: e is not an integer expression, or has too many cases.
 bool nw_cases_of(nw_affine_scope *s, const nw_expr *e, nw_cases *out);
@@ -64,11 +64,12 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *
 // Adds f >= 0. False: the conjunction is then unsatisfiable.
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
 bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false: unsatisfiable
-bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out); // where both hold
+bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out); // the cases in which both hold
 void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 
 bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out); // floor(f / by), by > 0
-// The same condition without quotients where possible: q + ... >= 0 is rewritten for the dividend. Marks the others as used.
+// Returns an equivalent condition without quotients where possible: q + ... >= 0 becomes a condition on the dividend. Marks the
+// quotients that remain as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
 void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used

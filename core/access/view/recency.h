@@ -1,9 +1,9 @@
 // Stack distances: the number of different lines accessed since the last access to a line.
 //
-// Accessed lines are in slots, ordered by their last access. The number of lines after a slot is a sum over a Fenwick tree of
-// 64-bit words of slots. When the slots are used up, the lines are compacted. Olken, "Efficient Methods for Calculating the
-// Success Function of Fixed Space Replacement Policies", 1981; Fenwick, "A New Data Structure for Cumulative Frequency Tables",
-// 1994.
+// Each accessed line has a slot; slots are in the order of the last accesses. A Fenwick tree over 64-bit words, with a bit for each
+// slot, gives the number of lines after a slot. When all slots are used, the lines are compacted.
+// Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981;
+// Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.
 #pragma once
 #include "base/base.h"
 
@@ -17,4 +17,5 @@ typedef struct nw_recency {
 } nw_recency;
 void nw_recency_init(nw_recency *r, uint32_t lines); // lines are numbered 1..lines
 void nw_recency_free(nw_recency *r);
-int64_t nw_recency_ask(nw_recency *r, uint32_t line); // its distance; -1: the first time
+// Records an access to the line, and returns its stack distance; -1 if it is the first access to the line.
+int64_t nw_recency_ask(nw_recency *r, uint32_t line);

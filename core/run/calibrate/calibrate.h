@@ -1,13 +1,14 @@
 // Micro-benchmarks of this machine: their form and their timing. Private to run/.
 //
-// A loop and a chain of dependent additions, one cycle each, are timed in short turns. The number of cycles is the minimum time of
-// the loop over the minimum time of the chain. So neither a changing clock frequency nor other processes affect the result.
+// A loop is timed alternately with a chain of dependent additions of one cycle each, in short runs. The minimum time of the loop,
+// divided by the minimum time of an addition, is the number of cycles. So neither a changing clock frequency nor other processes
+// affect the result.
 #pragma once
 #include "run/session.h"
 
 typedef void (*nw_bench_loop)(int64_t rounds, void *data);
 
-// Cycles of one iteration.
+// Returns the cycles of one iteration.
 double nw_cycles_of(nw_bench_loop loop, void *data);
 // A loop in machine code for the calibration. It runs the text `rounds` times; data is %1.
 #define NW_BENCH_LOOP(name, before, text, after)                                                                       \
@@ -33,16 +34,16 @@ typedef struct nw_calibration {
 
 #define NW_BENCH_BYTES (64 << 10)
 
-// Reports progress; false: interrupted.
+// Reports progress. Returns false when interrupted.
 bool nw_calibration_goes_on(nw_calibration *k);
 void nw_found(nw_calibration *k, double value, const char *path, ...) NW_PRINTF(3, 4);
 
-// One pass of a loop of STREAM over the bytes, a multiple of 4096.
+// Runs a loop of the STREAM benchmark once over the data; `bytes` is a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 
 void nw_flush(char *base, int64_t bytes); // flushes these bytes from every cache
 
-// Each measures its part. False when interrupted or on failure.
+// Each function measures one part. They return false when interrupted or on failure.
 bool nw_calibrate_ops(nw_calibration *k);
 bool nw_calibrate_math(nw_calibration *k);
 bool nw_calibrate_core(nw_calibration *k);

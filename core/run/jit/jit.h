@@ -1,4 +1,5 @@
-// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, objects kept by content.
+// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, and a cache of objects by the content of their
+// programs.
 #pragma once
 #include "run/run.h"
 #include <llvm-c/LLJIT.h>
@@ -10,7 +11,8 @@ typedef struct nwo_key {
   uint64_t a, b;
 } nwo_key;
 
-// Object code by content. Newest first in memory, and on disk when NESTWRIGHT_CACHE names a directory.
+// Object code in the cache, under a hash of its program. In memory, the newest is first. It is also on disk if NESTWRIGHT_CACHE
+// names a directory.
 typedef struct nwo_object {
   struct nwo_object *next;
   nwo_key key;
@@ -18,9 +20,9 @@ typedef struct nwo_object {
   char *data;
 } nwo_object;
 typedef struct nwo_disk {
-  size_t bytes; // of the objects in the directory: an estimate
+  size_t bytes; // estimated bytes of the objects in the directory
   bool counted, refused;
-  int told; // lines
+  int told; // number of lines of messages printed
 } nwo_disk;
 typedef struct nwo_cache {
   nwo_object *first;
@@ -65,11 +67,11 @@ struct nw_machine_code {
 
 nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t);
 LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt);
-// The optimised module of a program, or the plain one; NULL and a message.
+// Builds the module of a program, optimised or not. NULL and a message on failure.
 LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
                          char *error, size_t n);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps an earlier message
+void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // sets the message, unless there is one already
 // Consumes the error; copies its message to `error` unless there is a message already.
 bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

@@ -1,24 +1,24 @@
 // The worker: a separate process that runs untrusted native code.
 //
 // It is an executable (nestwright-worker) that is spawned, never forked from the session. It loads neither LLVM nor this library.
-// Data is in shared memory. The session sends one job at a time: "load this library, call this function with these words". A job
-// that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a diagnostic. The next job gets a new
-// worker. The worker ends when the session ends, however that happens.
+// Data is in shared memory. The session sends one job at a time: to load a library, and to call one of its functions with some
+// words as arguments. A job that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a diagnostic.
+// The next job gets a new worker. The worker always ends when the session ends, even if the session crashes.
 //
-// Memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages, and maps segments
-// that are not writable as read-only. An access outside a segment is a crash whose message names the segment.
+// The memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages. It maps
+// segments that are not writable as read-only. An access outside the segments is a crash, whose message names the nearest segment.
 #pragma once
 #include "ir/program/intrinsic.h"
 #include "run/run.h"
 
-typedef struct nw_shared { // memory shared by both sides; the pages are zero at first
+typedef struct nw_shared { // memory that the session and the worker share; at first, it is zero
   int fd;
   char *data;
   size_t bytes;
 } nw_shared;
 nw_shared *nw_shared_new(nw_ctx *c, size_t bytes);
 void nw_shared_free(nw_shared *m);
-size_t nw_page(size_t bytes); // rounded up to whole pages
+size_t nw_page(size_t bytes); // rounds up to whole pages
 
 typedef struct nw_segment {
   const char *name; // for messages
@@ -41,8 +41,9 @@ typedef struct nw_job {
   double timeout; // seconds, after which the job is killed
 } nw_job;
 
-// False with a diagnostic: NW_ECRASH if the job crashed, exited or did not end in time; NW_EINTERRUPT; NW_EIO if the worker did
-// not start or was killed; NW_EINVAL if there is no such library or function. Data written until then stays in memory.
+// Runs a job and waits for its end. Returns false with a diagnostic on failure: NW_ECRASH if the job crashed, exited or did not end
+// in time; NW_EINTERRUPT; NW_EIO if the worker did not start or was killed; NW_EINVAL if there is no such library or function. Data
+// that the job wrote before it failed stays in memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
 int nw_worker_pid(nw_ctx *c); // 0 if there is none
 void nw_worker_close(nw_ctx *c); // ends it and waits for it
@@ -51,10 +52,10 @@ void nw_worker_close(nw_ctx *c); // ends it and waits for it
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// ---- the protocol between worker.c and worker/main.c: a message is its length and that many bytes; the worker first sends
-// NW_WIRE_READY
-typedef struct nw_wire_job { // followed by the names, then segments, then words; the memory comes as a file descriptor
-  uint32_t nlibrary, nsymbol; // bytes, with their NUL
+// ---- the protocol between worker.c and worker/main.c: a message is its length, and that many bytes. The worker first sends
+// NW_WIRE_READY.
+typedef struct nw_wire_job { // followed by the names, the segments and the words; the memory is sent as a file descriptor
+  uint32_t nlibrary, nsymbol; // bytes of the names, with their NUL
   uint32_t nsegments, nwords;
 } nw_wire_job;
 typedef struct nw_wire_segment {
@@ -73,12 +74,12 @@ typedef enum nw_wire_outcome {
 } nw_wire_outcome;
 typedef struct nw_wire_reply {
   int32_t outcome; // nw_wire_outcome
-  int32_t signal; // CRASHED
+  int32_t signal; // if CRASHED
   int32_t segment; // the segment nearest to the bad address, or -1
   int32_t reserved;
   int64_t at; // bytes from the start of that segment
-  char text[232]; // the message of the loader
+  char text[232]; // the message of the dynamic loader
 } nw_wire_reply;
-#define NW_WIRE_READY 0x6e770001u // a worker's first word; to be changed with the protocol
-#define NW_WORKER_FD 3 // the socket, in the worker
-#define NW_WIRE_MOST (1u << 20) // bytes of a message
+#define NW_WIRE_READY 0x6e770001u // the first word that a worker sends; must be changed whenever the protocol changes
+#define NW_WORKER_FD 3 // the file descriptor of the socket in the worker
+#define NW_WIRE_MOST (1u << 20) // most bytes of a message
