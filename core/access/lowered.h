@@ -4,7 +4,8 @@
 #include "access/address.h"
 #include "lower/lower.h"
 
-typedef struct nw_lowered_body { // a loop or a guard; they are in the order of the program, and number 0 is the whole program
+// A loop or a guard; they are in the order of the program, and number 0 is the whole program.
+typedef struct nw_lowered_body {
   const nw_stmt *stmt;
   int up; // number of the enclosing body; -1: none
   int depth; // enclosing loops, including itself

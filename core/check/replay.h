@@ -52,7 +52,7 @@ typedef struct nw_watch {
   nw_numbers contributed; // hashes of the contributions that were added to the element
   int contributions; // their number when the sink read the element, or at the end
   double expected; // the number of all contributions
-  bool grown; // the slice got more executions during this run
+  bool grown; // elements were added to the slice during this run
 } nw_watch;
 
 const char *nw_element_name(nw_arena *a, const char *buffer, int n, const int64_t *at); // C[0, 1]

@@ -16,7 +16,8 @@ typedef struct nw_storage {
   const char *buffer;
   nw_dtype dtype;
   nw_storage_kind kind;
-  const nw_expr *elements; // number of elements, an expression of symbolic sizes; the maximum over the loops around the allocation
+  // Number of elements, an expression of symbolic sizes; the maximum over the loops around the allocation.
+  const nw_expr *elements;
   bool streamed; // its stores are non-temporal, so it must begin at a multiple of NW_STREAM_ALIGN bytes
 } nw_storage;
 

@@ -12,7 +12,8 @@ typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // by array of the text
-  bool indices; // builds a nest that accesses each index of a reference separately, to check that each is inside its dimension
+  // Builds a nest that accesses each index of a reference separately, to check that each is inside its dimension.
+  bool indices;
 } nw_nest_maker;
 
 // Adds a position in the text to the current failure. Returns false.

@@ -21,11 +21,13 @@ void nw_guard_seat(bool worker);
 void nw_guard_block_user(sigset_t *old);
 // Runs fn(arg) as native code of this call, as its member number m. False if it was made to jump out.
 bool nw_guard_run(nw_call *call, int m, void (*fn)(void *arg), void *arg);
-// Between these two calls a thread is in the runtime and does not jump. nw_guard_back jumps if a stop was requested.
+// Between nw_guard_out and nw_guard_back, a thread is in the runtime and does not jump. If a stop was requested,
+// nw_guard_back jumps.
 void nw_guard_out(nw_call *call);
 void nw_guard_back(nw_call *call);
 
-// Runs fn(arg, t) for t in 0..threads, each on its own thread and 0 on the caller's, and waits for all.
+// Runs fn(arg, t) for each t in 0..threads-1, and waits for all calls. t = 0 runs on the caller's thread, each other t on
+// its own thread.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg);
 // Creates the threads, with signals blocked, before native code needs them. False: the system cannot create more.
 bool nw_team_prepare(int threads);

@@ -31,11 +31,12 @@ struct nw_kernel {
 
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
-int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the version for these sizes
+// The number of the version for these sizes.
+int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
 
-// Returns the JIT of the session, opened at the first compile, for code of this many instructions. NULL and a diagnostic if it
-// cannot be opened or has no room.
+// Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened, or
+// has no room for code of this many instructions.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
 // Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);

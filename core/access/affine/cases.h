@@ -55,7 +55,8 @@ nw_form nw_form_scaled(nw_arena *a, const nw_form *f, int64_t by);
 nw_form nw_form_slot(nw_arena *a, int slot);
 nw_form nw_form_in_lane(const nw_form *f, int lane);
 bool nw_form_same(const nw_form *x, const nw_form *y);
-bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi); // false if the range exceeds 2^60
+// False if the range exceeds 2^60.
+bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi);
 
 // False, with a diagnostic: e is not an integer expression, or has too many cases.
 bool nw_cases_of(nw_affine_scope *s, const nw_expr *e, nw_cases *out);
@@ -64,7 +65,8 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *
 // Adds f >= 0. False: the conjunction is then unsatisfiable.
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
 bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false: unsatisfiable
-bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out); // the cases in which both hold
+// The cases in which both hold.
+bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out);
 void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 

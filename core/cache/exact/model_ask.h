@@ -1,4 +1,4 @@
-// A query to the cache model while it is answered. Private to the model.
+// The state of a query to the cache model. Private to the model.
 #pragma once
 #include "cache/exact/model.h"
 #include "cache/exact/model_first.h"
@@ -12,18 +12,18 @@ struct nw_cached {
   int64_t accesses, touched;
 };
 
-typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // the last without a diagnostic
+typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // TOO_MANY leaves no diagnostic
 
 typedef struct nw_asking {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   const nw_cache_opts *o;
-  int64_t most; // touches
+  int64_t most; // limit of touches
   nw_arena *arena;
   nw_shaped shape;
   nw_spares *spares;
   struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
-  // Lines touched, and their first accesses: one of these two.
+  // The touched lines and their first accesses: one of these two is set.
   const nw_fold_run *lines;
   const nw_firsts *firsts;
   nw_cached *m;
@@ -31,22 +31,23 @@ typedef struct nw_asking {
 
 nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
-// model_plain.c: simulates at most `most` accesses one by one, for all levels, or for one level that sees every access
+// model_plain.c: simulates the accesses one by one, at most `most`, for all levels, or for one level that sees every access
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
-// Estimates from a sample of the sets, over all accesses, at most `most`: for one level, or for all if the lines are unknown.
+// Estimates the counts from a sample of the sets, over all accesses, which may be at most `most`: for one level, or for all levels
+// if the touched lines are unknown.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
-// The relative difference of misses between mode FULL and mode MISSES, over the first accesses.
+// Finds the relative difference between the misses in mode FULL and in mode MISSES, over the first `first` accesses.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // model_count.c
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
-bool nw_count_cold(nw_asking *q); // lines requested by each site, and those that it requested first
-bool nw_holds_all(const nw_asking *q,
-                  const nw_level_of *l); // true if no set of the level gets more lines than it holds
+bool nw_count_cold(nw_asking *q); // counts the lines that each site requested, and those that it requested first
+// True if no set of the level gets more lines than it can hold.
+bool nw_holds_all(const nw_asking *q, const nw_level_of *l);
 nw_level_of nw_level_asked(nw_asking *q, int level);
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);
-// Sets counts from an estimate, limited by the known requests and cold misses of the site.
+// Sets the counts of a site from an estimate, within the limits of its known requests and cold misses.
 void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
                         int64_t conflicts);

@@ -1,6 +1,6 @@
-// The summary of a part of a run: a fold. Folds can be concatenated, moved with their regions, and repeated; a folder builds a
-// fold. There are two kinds: for the lines that a level holds (model_level.c), and for all lines ever touched (model_lines.c).
-// Private to the model.
+// A fold is the summary of a part of a run. Folds can be concatenated, moved with their regions, and repeated. A folder builds a
+// fold. There are two kinds: one for the lines in a level (model_level.c), one for all lines ever touched (model_lines.c). Private
+// to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
@@ -10,10 +10,10 @@ typedef struct nw_fold {
   nw_tally *tally; // its counts
   int64_t weight; // the cost of appending it to others
   int64_t lines; // for the kind of all lines touched: their number
-  int64_t peak,
-      peak_sets; // for a level with one set: the most lines that any of the real sets could get, for any positions of regions
+  // For a level with one set: the most lines that a real set could get, for any positions of regions, and the number of real sets.
+  int64_t peak, peak_sets;
   nw_profile *profile; // for such a level; NULL: not built
-  bool kept; // by a memo
+  bool kept; // a memo contains it
 } nw_fold;
 
 typedef struct nw_folder {
@@ -28,13 +28,13 @@ typedef struct nw_fold_kind {
   void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // origin: by region, in lines
   // Builds the fold of everything so far, relative to origins; the caller sets its tally. The folder does not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // f began with x at `origin`, and more was appended. True if the latter only moved the final state of x by `by`.
+  // f began with x at `origin`, and then more was appended. True if the final state is that of x, moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
   int64_t (*size)(nw_folder *f); // the weight of the fold that it would build
-  int64_t (*most)(const nw_folder *f); // limit of the size of any fold
-  int64_t (*overhead)(const nw_folder *f); // of apply, besides the weight of the applied fold
+  int64_t (*most)(const nw_folder *f); // limit of the weight of any fold
+  int64_t (*overhead)(const nw_folder *f); // cost of apply, in addition to the weight of the applied fold
 } nw_fold_kind;
 
 typedef struct nw_level_of { // a level of a cache
@@ -48,19 +48,19 @@ enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CEL
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
-void nw_level_miss_first(nw_folder *f, int64_t from,
-                         int64_t times); // counts first lines from number `from` on as misses
-int64_t nw_level_lines(const nw_folder *f); // different lines, at most the number that the level holds
+// Counts the first lines from number `from` on as misses, `times` times.
+void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times);
+int64_t nw_level_lines(const nw_folder *f); // number of different lines, at most the number that the level can hold
 
 typedef struct nw_lines_of { // everything touched
-  int nsites; // one cell each for requested lines; one more cell for accesses
+  int nsites; // each site has a cell for requested lines; one more cell counts accesses
   int nregions, ngrounds;
   const int *ground; // by region; grounds are ordered by number
   const int64_t *from, *to; // by region: the lines it may touch
   bool *astray; // set if anything else was touched
   nw_patterns *patterns;
 } nw_lines_of;
-typedef struct nw_run_of_lines { // adjacent
+typedef struct nw_run_of_lines { // adjacent lines
   int64_t from, to;
   const nw_pattern *pattern; // of the sites that touched them first
   int phase; // position of line `from` in the pattern

@@ -1,16 +1,16 @@
-// The lines that the sets of a stack hold, in the order of their last requests. Private to the model.
+// The lines in the sets of a stack, in the order of their last requests. Private to the model.
 //
-// Sets of a few ways are rows of places. The LRU order is a permutation in one word, and a byte of each line, its mark, tells which
-// places may hold it. Larger sets are lists, whose lines are in a hash table.
+// A set of a few ways is a row of places. Its LRU order is a permutation of the places, packed into one word. To find a line, its
+// mark, a hash of one byte, is compared with the marks of all places. A larger set is a list, whose lines are in a hash table.
 #pragma once
 #include "cache/exact/model_spare.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-enum { NW_HELD_ROW = 16 }; // ways of a row, at most
+enum { NW_HELD_ROW = 16 }; // most ways of a row
 
-typedef struct nw_held_line { // in a place; place 0 is none
+typedef struct nw_held_line { // the line in a place; place 0 means none
   int64_t line;
   int writer, first;
   uint32_t born;
@@ -19,7 +19,7 @@ typedef struct nw_held_line { // in a place; place 0 is none
 } nw_held_line;
 
 typedef struct nw_held_row {
-  uint64_t order; // places of four bits each, the most recent lowest
+  uint64_t order; // numbers of places, four bits each; the most recent is in the lowest bits
   uint8_t mark[NW_HELD_ROW]; // of the line at each place
   uint32_t era, held;
 } nw_held_row;
@@ -28,14 +28,14 @@ typedef struct nw_held_list {
   uint32_t head, tail, held, era;
 } nw_held_list;
 
-typedef struct nw_held_link { // neighbours in its set: more, and less recent
+typedef struct nw_held_link { // the neighbours of a line in its set: the next more recent, and the next less recent
   uint32_t prev, next;
 } nw_held_link;
 
-enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // adjacent lines share a slot
+enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // this many adjacent lines share a slot
 
 typedef struct nw_held_slot { // of the hash table
-  int64_t block; // of lines
+  int64_t block; // number of the block of adjacent lines
   uint32_t era;
   uint32_t at[NW_HELD_NEAR];
 } nw_held_slot;
@@ -43,20 +43,20 @@ typedef struct nw_held_slot { // of the hash table
 typedef struct nw_held {
   nw_spares *spares;
   int64_t sets, mask; // mask: sets - 1 if sets is a power of two
-  bool odd; // it is not a power of two
-  uint32_t ways, last; // last: position of the least recent place in the order of a full row
+  bool odd; // sets is not a power of two
+  uint32_t ways, last; // last: bit position of the least recent place in the order of a full row
   uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
   uint32_t era; // rows, lists and slots of another era are empty
-  uint32_t live; // lines
+  uint32_t live; // number of lines in all sets
   nw_held_line *at;
   uint32_t *used; // sets
   int nused;
   nw_held_row *row; // NULL: lists
   nw_held_list *list;
   nw_held_link *link;
-  uint32_t n, cap; // of places in lists
+  uint32_t n, cap; // number of used and allocated places of lists
   nw_held_slot *slot;
-  uint32_t slots, taken; // mask; of this era
+  uint32_t slots, taken; // slots: number of slots - 1, a mask; taken: slots used in this era
   int shift;
 } nw_held;
 
@@ -64,7 +64,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
 void nw_held_close(nw_held *h);
 void nw_held_clear(nw_held *h);
 
-// For lists: see below.
+// The operations below, for sets that are lists.
 uint32_t nw_held_list_find(const nw_held *h, int64_t line);
 void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
 void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
@@ -80,7 +80,7 @@ static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned pl
   return 1 + set * h->ways + place;
 }
 
-// The places with this mark, one bit each.
+// Returns the set of places with this mark, one bit for each.
 static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
 #ifdef __SSE2__
   __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);
@@ -102,7 +102,7 @@ static inline uint32_t nw_held_row_find(const nw_held *h, uint32_t set, int64_t 
   return 0;
 }
 
-// The bits below the position of `place` in the order.
+// Returns the bit position of `place` in the order.
 static inline unsigned nw_held_below(uint64_t order, uint64_t place) {
   uint64_t v = order ^ place * UINT64_C(0x1111111111111111);
   return (unsigned)__builtin_ctzll((v - UINT64_C(0x1111111111111111)) & ~v & UINT64_C(0x8888888888888888)) & ~3u;
@@ -128,14 +128,15 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
   if (r->era != h->era) *r = (nw_held_row){.era = h->era}, nw_held_use(h, set);
   uint64_t place = full ? r->order >> h->last & 15 : r->held++;
   h->live += !full;
-  r->order = (r->order & ((UINT64_C(1) << h->last) - 1)) << 4 | place; // a row that is not full ends before
+  // In a row that is not full, the higher bits are unused.
+  r->order = (r->order & ((UINT64_C(1) << h->last) - 1)) << 4 | place;
   r->mark[place] = (uint8_t)nw_held_mark(line);
   return nw_held_place(h, set, (unsigned)place);
 }
 
-// ---- operations of a stack: `rows`, a compile-time constant, selects the kind
+// ---- operations of a stack. `rows` is a compile-time constant: true for rows, false for lists.
 
-// The place of a line in its set; 0: none.
+// Returns the place of a line in its set; 0: the line is not there.
 static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {
   return rows ? nw_held_row_find(h, set, line) : nw_held_list_find(h, line);
 }
@@ -147,7 +148,7 @@ static inline uint32_t nw_held_in(const nw_held *h, bool rows, uint32_t set) {
 
 static inline uint64_t nw_held_row_place(const nw_held *h, uint32_t set, uint32_t e) { return e - 1 - set * h->ways; }
 
-// Makes it the most recent.
+// Makes place e the most recent of its set.
 static inline void nw_held_refresh(nw_held *h, bool rows, uint32_t set, uint32_t e) {
   if (rows)
     nw_held_row_refresh(&h->row[set], nw_held_row_place(h, set, e));
@@ -155,7 +156,7 @@ static inline void nw_held_refresh(nw_held *h, bool rows, uint32_t set, uint32_t
     nw_held_list_refresh(h, set, e);
 }
 
-// Makes it the least recent.
+// Makes place e the least recent of its set.
 static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) {
   if (rows)
     nw_held_row_age(&h->row[set], nw_held_row_place(h, set, e));
@@ -163,18 +164,19 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
     nw_held_list_age(h, set, e);
 }
 
-// Gives a new line a place; in a full set that of the oldest line, whose data stays in it.
+// Allocates a place for a new line. In a full set, this is the place of the least recent line; its data is not cleared.
 static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
   return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
 }
 
-// Orders a full set so that its places begin with the least recent.
+// Sets the order of a full set so that place 0 is the least recent, then place 1, and so on.
 static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
 static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
   h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
-// Iterates from the least recent line to more recent ones; 0 ends. `step` counts from 0.
+// Iterates over a set from the least recent line to the most recent. Returns the next place after e; 0: there is none.
+// `step` counts the calls from 0.
 static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
   if (!h->row) return step ? h->link[e].prev : h->list[set].tail;
   const nw_held_row *r = &h->row[set];

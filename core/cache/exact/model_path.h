@@ -4,23 +4,24 @@
 
 enum { NW_AROUND_DEEP = 64 };
 
-typedef struct nw_around { // from the root
+typedef struct nw_around { // the path from the root to the statement
   const nw_affine_node *node[NW_AROUND_DEEP];
   int n;
   bool free[NW_AROUND_DEEP]; // a loop on which nothing inside depends
-  int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // of a loop: the time of one iteration; its least value
+  int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // for a loop: the time of one iteration, and the loop's least value
 } nw_around;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n); // counts n more ticks; true if it must stop
 
-// What changes in a loop or guard when a slot grows: new iterations may be after its old end, or elsewhere.
+// What changes in a loop or guard when the value of a slot grows: new iterations may be after the old last one, or elsewhere.
 typedef struct nw_change {
   bool any, at_end, elsewhere;
 } nw_change;
 nw_change nw_change_of(const nw_affine_node *x, int slot);
 void nw_path_find_free(nw_around *p);
 
-// Gives every access a time that increases in execution order. Sets the ranges of the slots inside; stops f if there are too many.
+// Assigns to every access a time that increases in execution order, and returns the time of the whole. Sets the ranges of the slots
+// inside. Stops f if the time would be too large.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
 int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // of one iteration
 void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts its accesses

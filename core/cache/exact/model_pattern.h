@@ -1,12 +1,12 @@
-// The sites that first touch adjacent lines, as a repeating pattern. A loop unrolled four times gives a pattern of four. Private to
-// the model.
+// The sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is unrolled four times
+// gives a pattern of four sites. Private to the model.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_pattern {
   int n;
   uint64_t hash;
-  int label[]; // 2 * site, and 1 for a write
+  int label[]; // 2 * site, plus 1 for a write
 } nw_pattern;
 
 typedef struct nw_patterns { // without duplicates
@@ -18,5 +18,5 @@ typedef struct nw_patterns { // without duplicates
 void nw_patterns_open(nw_patterns *p);
 void nw_patterns_close(nw_patterns *p);
 const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n);
-// The shortest pattern that gives these labels, and the start position in it.
+// Returns the shortest pattern that gives these labels, and sets *phase to the start position in it.
 const nw_pattern *nw_pattern_in(nw_patterns *p, const int *label, int n, int *phase);

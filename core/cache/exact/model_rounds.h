@@ -11,32 +11,32 @@ typedef struct nw_known { // a loop, or some of its iterations, that was folded
 } nw_known;
 
 typedef struct nw_record { // of a loop
-  int64_t made, used; // number of folds, and how often they were reused
-  int64_t no_room; // how often in a row sets had no room for it
-  int still; // iterations may become stationary (model_still.c): 0: unknown, 1: no, 2: yes
+  int64_t made, used; // number of folds made, and how often folds were reused
+  int64_t no_room; // number of successive times that the sets had no room for it
+  int still; // whether its iterations may become stationary (model_still.c): 0: unknown, 1: no, 2: yes
 } nw_record;
 
 typedef struct nw_run nw_run;
 struct nw_run {
   nw_fold_run *job;
   const nw_fold_kind *kind;
-  int shift; // of a line
-  int64_t val[64]; // values of enclosing loops
-  int64_t *origin, *by; // by region
+  int shift; // log2 of the bytes of a line
+  int64_t val[64]; // values of the enclosing loops
+  int64_t *origin, *by; // by region: its first line, and how far it moves
   int64_t *key;
   uint8_t *fact[2];
   nw_vec folders, folds; // unused, kept for reuse
   nw_known *memo;
   int nknown, memo_room;
   int accesses; // the cell that counts accesses, or -1
-  bool inside, stop; // inside: of a parallel loop; stop: the run must end
+  bool inside, stop; // inside: in a parallel loop; stop: the run must end
   int64_t polled;
   double times; // estimated number of times that the current part still has to run
-  nw_run *roomy; // a run that folds as if one set had the room of all; NULL: not needed, or this is that run
-  int64_t room; // of such a run: it stops when it has this many lines
+  nw_run *roomy; // a run that folds as if one set had the room of all sets; NULL: not needed, or this is that run
+  int64_t room; // for the roomy run: it stops when it has this many lines
   uint32_t *held; // lines by set
   nw_record *record; // by loop
-  int8_t *fitted; // by loop: > 0: a step has fitted before; < 0: how often it has not
+  int8_t *fitted; // by loop: > 0: a step has fitted before; -n: no step fitted, n times
 };
 
 enum { NW_RUN_POLL = 1 << 16 }; // touches between checks for an interrupt
@@ -51,8 +51,8 @@ void nw_run_give(nw_run *e, nw_folder *f);
 int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int depth);
 // Computes the lines of the regions of a loop in one iteration, into e->origin.
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round);
-nw_fold *nw_run_end(nw_run *e, nw_folder *f, const nw_shape *l,
-                    int64_t round); // f as a fold; round: the iteration that gives the positions of its regions
+// Builds a fold from f. The regions have their positions of iteration `round`.
+nw_fold *nw_run_end(nw_run *e, nw_folder *f, const nw_shape *l, int64_t round);
 nw_fold *nw_run_fold_nothing(nw_run *e, const nw_shape *l);
 void nw_run_put_behind(nw_run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round);
 void nw_run_drop(nw_run *e, nw_fold *x);
@@ -60,71 +60,70 @@ void nw_run_drop(nw_run *e, nw_fold *x);
 // model_repeat.c
 int64_t nw_run_sets(const nw_run *e); // the number of sets that are distinguished
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
-void nw_run_move(nw_run *e, const nw_shape *l,
-                 __int128 rounds); // the moves of regions in this many iterations, into e->by
-// `once`, which is p iterations, repeated `times` times, starting at iteration `from`.
+// Computes how far the regions move in this many iterations, into e->by.
+void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);
+// Repeats `once`, a fold of p iterations, `times` times, from iteration `from` on.
 nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p);
 
-// model_nodes.c; `first` is the value of a loop in iteration 0
+// model_nodes.c. `first` is the value of a loop in iteration 0. Iterations from..to exclude `to`.
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f);
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
-void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to,
-                       nw_folder *f); // all run the same inner iterations
+// For iterations that all run the same inner iterations.
+void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
-// The end of the iterations from `from` on in which drifting regions are apart. If they are not apart there, the end of those that
-// must be run singly.
+// Returns the end of the iterations from `from` on in which drifting regions are apart. If they are not apart at `from`,
+// returns the end of the iterations that must be run one by one.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
 
 // model_still.c
-int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from,
-                     int64_t to); // the number of equal iterations from `from` on
-// Multiplies what was counted since `before` by `times`.
+// Returns the number of equal iterations from `from` on.
+int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
+// Multiplies the counts since `before` by `times`.
 void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times);
 
 // model_pace.c
-typedef struct nw_pace { // progress of a loop at the last check: iterations done, and touches until then
+typedef struct nw_pace { // progress of a loop at the last check: the iterations and the touches so far
   int64_t rounds, touched;
 } nw_pace;
-// Sets e->times for the iterations from..to-1, taken as one, and returns its old value.
+// Sets e->times for the iterations from..to-1, of `all` iterations, as one part. Returns its old value.
 double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all);
 // Gives up (stop, hopeless) if the remaining iterations would take too long.
 void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all);
 
 // model_steps.c
-// Runs iterations from..to, which all run the same inner iterations, singly or several at once.
+// Runs iterations from..to-1, which all run the same inner iterations: one by one, or several at once.
 void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
 // model_drift.c
-enum { NW_DRIFT_STEPS = 16 }; // most steps that pay off
-// NULL: the iterations are not of this kind.
+enum { NW_DRIFT_STEPS = 16 }; // most steps for which the method pays off
+// NULL: the method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 
 // model_memo.c
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // all iterations
 enum { NW_RUN_KEY = 4 }; // room in e->key after the key of a loop
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key);
-nw_known *nw_run_recall(const nw_run *e, const int64_t *key,
-                        int n); // its fold may be NULL. Returns NULL if it was never seen
-nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n,
-                     nw_fold *x); // under a key, which is copied; x == NULL: only marks it as seen
+// Finds the entry of a key; its fold may be NULL. Returns NULL if the key was never seen.
+nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n);
+// Keeps x under a key, which is copied. x == NULL: only marks the key as seen.
+nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n, nw_fold *x);
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
 bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // true if a new fold would hardly be reused
 // Folds the loop. If its fold would hardly be reused, appends its iterations to f instead and returns NULL.
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 
-// model_profile.c: sets that would get more lines than they hold, for a kept fold; the positions of regions are in e->origin
-bool nw_run_has_profile(nw_run *e, const nw_fold *x,
-                        const nw_shape *l); // true if the profile is not larger than the fold
+// model_profile.c: checks, for a kept fold, whether a set would get more lines than it can hold. The positions of regions are in
+// e->origin.
+bool nw_run_has_profile(nw_run *e, const nw_fold *x, const nw_shape *l); // true if it is not larger than the fold
 bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways);
 
 // model_room.c
-void nw_run_join(nw_run *other, const nw_run *e,
-                 const nw_shape *l); // moves another run to the same position in the nest
-// True if no set gets more lines than it holds, for any positions of regions, or for those of an iteration.
+void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // moves `other` to the same position in the nest
+// True if no set gets more lines than it can hold: wherever the regions are, or where they are in iteration `round`.
 bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
 bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);

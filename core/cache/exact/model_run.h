@@ -8,28 +8,28 @@ typedef struct nw_fold_run {
   nw_ctx *ctx;
   const nw_shaped *nest;
   const nw_fold_kind *kind;
-  const void *of; // the kind's
+  const void *of; // parameter of the functions of the kind
   int line; // bytes
-  int64_t sets; // regions may move together by multiples of this many lines without changing anything; 1: any number
+  int64_t sets; // if all regions move by a multiple of this many lines, nothing changes; 1: by any number of lines
   nw_affine_share share;
-  int64_t most; // touches
-  int64_t plain; // accesses, if they can be simulated instead; 0: they cannot
-  // An estimate: a loop does the same wherever its regions are within the sets, and some iterations stand for others; 2: a second
-  // estimate, with other iterations, that counts unknown outcomes as hits, not misses.
+  int64_t most; // limit of touches
+  int64_t plain; // number of accesses, if they can be simulated instead; 0: they cannot
+  // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and uses some
+  // iterations in place of others. 2: a second estimate, from other iterations, that counts unknown outcomes as hits, not misses.
   int rough;
-  struct nw_run *roomy; // for a level with sets; NULL: not used
+  struct nw_run *roomy; // for a level with sets, see nw_run_open_roomy; NULL: not used
   const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL: unknown
-  // out
+  // results
   int64_t touched;
-  bool hopeless; // it gave up before it reached the limit
+  bool hopeless; // the run gave up before it reached the limit
   nw_tallies tallies;
-  nw_fold *fold; // of everything, its lines counted from 0
-  struct nw_run *run; // that made the fold, for queries by others
+  nw_fold *fold; // of the whole nest; its lines are relative to 0
+  struct nw_run *run; // the run that made the fold, for queries by other runs
 } nw_fold_run;
 
-// A run that serves those of levels with sets.
+// Opens a run that folds as if one set had the room of all sets. The runs of levels with sets use it.
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 
-bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; afterwards, in any case:
-void nw_fold_run_free(nw_fold_run *r);
+bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches
+void nw_fold_run_free(nw_fold_run *r); // must be called after nw_fold_nest, also if that failed

@@ -1,11 +1,11 @@
-// Counts of a part of a run, as a graph. A tally has counts of its own, and other tallies with multiplicities. A loop of 10^18
-// iterations is a few dozen tallies; they are summed up once, at the end. Private to the model.
+// The counts of a part of a run, as a graph. A tally consists of its own counts, and of other tallies with multiplicities.
+// So a loop of 10^18 iterations needs only a few dozen tallies. They are summed up once, at the end. Private to the model.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_tally nw_tally;
 
-typedef struct nw_tallies { // those of one run, in order of creation: each after its parts
+typedef struct nw_tallies { // the tallies of a run, in order of creation; each is after its parts
   nw_arena *arena;
   nw_vec made;
 } nw_tallies;
@@ -17,7 +17,7 @@ typedef struct nw_tally_part {
   int64_t times;
 } nw_tally_part;
 
-typedef struct nw_counting { // a tally while it is built
+typedef struct nw_counting { // a tally under construction
   int64_t *cell;
   int *used; // cells that are not 0
   int nused;
@@ -28,8 +28,8 @@ void nw_counting_open(nw_counting *n, int ncells);
 void nw_counting_close(nw_counting *n);
 void nw_counting_clear(nw_counting *n);
 void nw_counting_part(nw_counting *n, nw_tally *of, int64_t times);
-nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all); // and starts a new tally
-bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // false: more than 2^62
+nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all); // returns the finished tally, and starts a new one
+bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // false: a sum exceeds 2^62
 
 static inline void nw_counting_add(nw_counting *n, int cell, int64_t by) {
   if (!n->cell[cell]) n->used[n->nused++] = cell;

@@ -1,4 +1,4 @@
-// LRU replacement: the lines that a level holds. Lines are numbered from 1.
+// LRU replacement: the lines that are in a level. Lines are numbered from 1.
 #pragma once
 #include "base/base.h"
 
@@ -14,11 +14,11 @@ typedef struct nw_sets {
   uint32_t *way;
   int ways;
   uint32_t sets, mask; // mask: sets - 1 if sets is a power of two, else 0
-  uint64_t before; // address of line 0, in lines, from which the set of a line follows
+  uint64_t before; // address of line 0, in lines; it determines the set of each line
 } nw_sets;
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before);
 void nw_sets_free(nw_sets *s);
-bool nw_sets_soil(nw_sets *s, uint32_t line); // marks a line as dirty; false: it is not there
+bool nw_sets_soil(nw_sets *s, uint32_t line); // marks a line as dirty; false if it is not in its set
 
 static inline uint32_t nw_sets_row(const nw_sets *s, uint32_t line) {
   uint64_t at = s->before + line;
@@ -42,8 +42,8 @@ static inline nw_lru_answer nw_sets_ask(nw_sets *s, uint32_t line, bool write) {
 
 // One set of any size: a linked list over all lines.
 typedef struct nw_list {
-  uint32_t *next, *prev; // by line; 0 ends. next[0] is the most recent, prev[0] the least
-  uint8_t *state; // by line: 1 held, 2 dirty
+  uint32_t *next, *prev; // by line; 0: the end of the list. next[0] is the most recent line, prev[0] the least recent
+  uint8_t *state; // by line: bit 1: in the list; bit 2: dirty
   int64_t held, room;
 } nw_list;
 void nw_list_init(nw_list *l, int64_t room, uint32_t lines);

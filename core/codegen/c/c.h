@@ -42,7 +42,8 @@ bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
 const char *nwt_name(nwt *g, const char *ir); // a C identifier, unique for each name
 const char *nwt_type(nw_dtype t); // the C type of a value in memory and in registers
-const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n); // the name of the helper, which is marked as used
+// The name of the helper, which is marked as used.
+const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n);
 void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: pieces of the file
 extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp: also nw_has_threads()

@@ -31,11 +31,13 @@ typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
   LLVMBasicBlockRef entry; // allocas are added at its end
   LLVMValueRef *buffer; // by buffer number; NULL: the buffer does not exist here
-  LLVMValueRef *array; // by buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet
+  // By buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet.
+  LLVMValueRef *array;
   int nvars, capvars;
   nwc_var *var; // loop variables in scope, innermost last; sizes first
   nwc_memo memo;
-  int pure, loads; // the scopes for new values without loads, which stay valid to the end of the loop body, and with loads
+  // The scopes for new values without loads, which stay valid to the end of the loop body, and with loads.
+  int pure, loads;
 } nwc_function;
 
 typedef struct nwc {

@@ -72,6 +72,7 @@ LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
                          char *error, size_t n);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // sets the message, unless there is one already
+// Sets the message, unless there is one already.
+void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4);
 // Consumes the error; copies its message to `error` unless there is a message already.
 bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

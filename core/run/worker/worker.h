@@ -54,7 +54,8 @@ typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t
 
 // ---- the protocol between worker.c and worker/main.c: a message is its length, and that many bytes. The worker first sends
 // NW_WIRE_READY.
-typedef struct nw_wire_job { // followed by the names, the segments and the words; the memory is sent as a file descriptor
+// Followed by the names, the segments and the words; the memory is sent as a file descriptor.
+typedef struct nw_wire_job {
   uint32_t nlibrary, nsymbol; // bytes of the names, with their NUL
   uint32_t nsegments, nwords;
 } nw_wire_job;
