@@ -1,12 +1,12 @@
 // The Jupyter kernel: what its threads share.
 //
-//   main      Lua; the shell socket, and stdin while a cell asks
-//   control   interrupt and shutdown, also while a cell runs; checks that the front end still exists
+//   main      runs Lua; serves the shell socket, and the stdin socket while a cell waits for input
+//   control   handles interrupt and shutdown, also while a cell runs; checks that the front end still exists
 //   iopub     collects the text written to stdout and stderr
 //   heartbeat echoes messages
-//   watch     reports that a request takes longer, and flushes the buffer of stdout meanwhile
+//   watch     reports that a request takes long, and meanwhile flushes the buffer of stdout
 //
-// Each socket belongs to one thread, except iopub, on which all threads send, under its lock.
+// Each socket belongs to one thread, except iopub: all threads send on it, under a lock.
 #pragma once
 #include "wire.h"
 #include "seen.h"
@@ -17,8 +17,8 @@
 
 #define NWJ_PROTOCOL "5.4"
 
-typedef struct nwj_connection { // the file that the front end wrote
-  bool ipc; // else tcp
+typedef struct nwj_connection { // the contents of the connection file, which the front end wrote
+  bool ipc; // false: tcp
   char ip[256]; // ipc: the prefix of the paths
   int shell, control, iopub, input, heartbeat; // ports
   nwj_key key;
@@ -28,7 +28,7 @@ typedef struct nwj_connection { // the file that the front end wrote
 typedef struct nwj nwj;
 struct nwj {
   nwj_connection at;
-  nwj_seen *seen; // received messages; NULL: without a key they cannot be distinguished
+  nwj_seen *seen; // received messages; NULL without a key, because messages then have no signatures to compare
   void *zmq; // context
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
@@ -36,15 +36,15 @@ struct nwj {
   atomic_bool busy; // a cell runs
   atomic_bool hurry; // output is not delayed: no cell runs, or the cell was stopped
   pthread_t main;
-  // main only
+  // used only by the thread main
   nwh *host;
-  int count; // executions
-  const char *asks; // NULL: the running code may ask the user; else the reason why not
+  int count; // number of executions
+  const char *asks; // NULL: the running code may request input; else the reason why not
   nwj_message *request; // the request being answered
 };
 
 // ---- connection.c
-// False for invalid values: `why` names the field, its value and the allowed values.
+// Reads the connection file. For invalid values, returns false, and `why` names the field, its value and the allowed values.
 bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size);
 
 // ---- sockets.c
@@ -64,20 +64,20 @@ size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 
 // ---- text.c
-// Replaces invalid UTF-8 by U+FFFD. Leaves an incomplete character at the end, unless `last`. Heap; *used: bytes of text used;
-// *size: bytes of the result.
+// Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left out, unless `last`. *used:
+// bytes of `text` that were processed; *size: bytes of the result.
 char *nwj_repaired(const char *text, size_t n, bool last, size_t *used, size_t *size);
-json_t *nwj_text(const char *text); // NULL: empty text
+json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empty text
 
 // ---- iopub.c: for all threads
 bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
 void nwj_iopub_stop(pthread_t thread); // after the other threads have stopped publishing; closes the socket
 // Takes ownership of content. parent: text of the header of the request, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// The same, but sent before the next message or at nwj_publish_held, so that a quick reply need not wait. type must stay valid.
+// Publishes later: before the next message, or in nwj_publish_held. So a quick reply need not wait. type must stay valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
-// As nwj_publish, after all text written so far, and before later text.
+// Publishes a message after all text written so far, and before later text.
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
 void nwj_status(const char *parent, const char *state);
 // Sends the text written so far with its old parent; later text gets this parent.
@@ -90,14 +90,14 @@ bool nwj_control_start(nwj *k, pthread_t *control, pthread_t *heartbeat);
 json_t *nwj_kernel_info(const nwj *k);
 
 // ---- shell.c
-void nwj_shell_run(nwj *k); // until the kernel must exit
-void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // for the running cell
+void nwj_shell_run(nwj *k); // answers requests until the kernel must exit
+void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // publishes for the running cell
 void nwj_shell_hold(nwj *k); // collects waiting requests, whose executions will be aborted
 
 void nwj_busy(nwj *k, bool busy); // while busy, Lua code may be interrupted, and its output is rate-limited
 
 // ---- requests.c
-char *nwj_request_problem(const nwj_message *m); // why it cannot be answered; heap, NULL: no problem
+char *nwj_request_problem(const nwj_message *m); // why the request is invalid; heap, NULL: no problem
 json_t *nwj_failure(const char *text); // the content of an error reply with this text
 
 // ---- execute.c
@@ -105,7 +105,7 @@ void nwj_execute(nwj *k, nwj_message *m);
 
 // ---- watch.c
 bool nwj_watch_start(nwj *k);
-void nwj_watch(bool on); // while main answers a request
+void nwj_watch(bool on); // on: main begins to answer a request; off: it has finished
 
 // ---- input.c: input requests of a cell
 #define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
@@ -114,8 +114,8 @@ char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); 
 
 // ---- history.c
 void nwj_history_open(void);
-void nwj_history_add(int line,
-                     const char *source); // written to the file by nwj_history_write, so that a reply need not wait
+// Adds a cell. Only nwj_history_write writes it to the file, so that a reply need not wait.
+void nwj_history_add(int line, const char *source);
 void nwj_history_write(void); // may be called by any thread
 json_t *nwj_history_answer(const json_t *request);
 
@@ -125,10 +125,10 @@ void nwj_library(nwj *k);
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // The same, with the value on top of the stack, which is popped, as second argument.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// Pops n values from the stack and makes their display; LUA_REFNIL: nothing to show. If a value cannot be shown, the error is left
-// on top of the stack.
+// Pops n values from the stack and makes their display. *shown: a reference to it; LUA_REFNIL: there is nothing to show. If a value
+// cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
-// The display as {data, metadata}; NULL: nothing to show. May be called once.
+// Returns the display as {data, metadata}; NULL: nothing to show. May be called only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);
 
 // ---- install.c

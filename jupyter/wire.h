@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define NWJ_MAX_IDS 8
-#define NWJ_MAX_DEPTH 256 // of JSON
+#define NWJ_MAX_DEPTH 256 // nesting of JSON
 #define NWJ_MAX_HEADER (1 << 20) // bytes; every answer repeats the header
 #define NWJ_MAX_BYTES (64 << 20) // of one message
 
@@ -30,14 +30,15 @@ typedef struct nwj_message {
   json_t *header, *parent, *metadata, *content; // objects
   const char *type; // of the header
   char *header_text; // as received: answers repeat it
-  size_t bytes; // total bytes of its four parts
+  size_t bytes; // total size of its four parts
   uint64_t mark; // the first bytes of its signature; 0 without a key
-  char *
-      problem; // NULL, or why the parts after the header cannot be read; it is signed, so it is answered. Objects are empty
+  // NULL, or the reason why the parts after the header cannot be read. Since the message is signed, it is answered; its
+  // objects are empty.
+  char *problem;
 } nwj_message;
 
 nwj_key nwj_key_of(const char *text);
-// False if it is not a message or not signed with the key; nothing is allocated then.
+// Parses a message. Returns false, without allocating anything, if it is not a message, or is not signed with the key.
 bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *out);
 void nwj_message_free(nwj_message *m);
 // Writes 64 hexadecimal characters and a NUL; without a key, the empty string.

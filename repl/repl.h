@@ -6,12 +6,12 @@
 
 int nwr_interactive(nwh *h); // runs the prompt until Ctrl-D; returns the exit status
 
-// ---- history.c: entries may have several lines; the file has one entry per line
+// ---- history.c: an entry may have several lines of code; in the file, each entry is one line
 void nwr_history_open(void);
 void nwr_history_add(const char *entry);
 
 // ---- script.c
-int nwr_file(nwh *h, const char *path, int narg); // "-": standard input; the narg arguments on the stack are passed
+int nwr_file(nwh *h, const char *path, int narg); // path "-": standard input; passes the narg arguments on the stack
 int nwr_string(nwh *h, const char *code); // -e
 bool nwr_report(nwh *h, nwh_status status); // shows an error on stderr; true if there was none
 bool nwr_colour(int fd);

@@ -1,10 +1,10 @@
-// Cache misses for each load and store of a program. The model counts them. If the program is not an affine nest, the simulator
-// counts them: in all sets or, if that takes too long, in some sets.
+// Cache misses of each load and store of a program. The cache model counts them. If the program is not an affine nest, the simulator
+// counts them: in all sets or, if that takes too long, in some of the sets.
 #pragma once
 #include "cost/cpu/core.h"
 #include "access/walker.h"
 
-typedef struct nw_traffic_row { // of one load or store and one level
+typedef struct nw_traffic_row { // the counts of one load or store in one level
   int level; // from 0
   const nw_ref_site *site;
   nw_sim_counts count;
@@ -13,9 +13,9 @@ typedef struct nw_traffic_row { // of one load or store and one level
 typedef struct nw_traffic {
   nw_walker *walker; // owns the sites
   int n;
-  nw_traffic_row *row; // by level, then site
-  bool exact[NW_MAX_LEVELS];
-  double error[NW_MAX_LEVELS]; // of an estimate: as a fraction of the misses
+  nw_traffic_row *row; // ordered by level, then by site
+  bool exact[NW_MAX_LEVELS]; // by level
+  double error[NW_MAX_LEVELS]; // by level: error of an estimate, as a fraction of the misses
 } nw_traffic;
 
 // Counts the misses of one thread out of `threads` (0 threads: of the whole program). NULL: failure.

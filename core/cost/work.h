@@ -2,5 +2,5 @@
 #pragma once
 #include "nest/nest_text.h"
 
-// False: failure, or interrupted.
+// Counts the operations of each statement. False: failure, or interrupted.
 bool nw_text_work(nw_ctx *c, const nw_text *t, const int64_t *value, nw_nest_work *out);

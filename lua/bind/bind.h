@@ -3,9 +3,9 @@
 // Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
 //
-// lua_error never crosses the core: a function here reads its arguments (may raise), calls the core (never raises),
-// and pushes results (may raise only for memory). A userdata gets its metatable while its pointer is still NULL, so
-// that on any later error, __gc frees exactly what is there.
+// lua_error never jumps across the core. A function here reads its arguments, which may raise an error; calls the core, which
+// never raises; and pushes results, which raises only if memory runs out. A userdata gets its metatable while its pointer is
+// still NULL. So if an error is raised later, __gc frees exactly what the userdata then owns.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -27,8 +27,8 @@ typedef struct nwl_class {
   const luaL_Reg *meta;
 } nwl_class;
 
-// Every object is a pointer and the release function for its reference (NULL: none). User values: 1 the object
-// that must outlive it, 2 for use by the class.
+// Every object is a pointer, and the function that releases its reference (NULL: it has none). User value 1 is an object that
+// must outlive it; user value 2 is for use by the class.
 typedef struct nwl_box {
   void *p;
   void (*release)(void *p);
@@ -49,7 +49,7 @@ nw_pool *nwl_pool(lua_State *L); // the current pool for user expressions
 void nwl_session_open(lua_State *L);
 void nwl_class_open(lua_State *L, const nwl_class *c);
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an empty object
-void *nwl_hold(nwl_box *b, void *p); // sets the pointer of the object to p, made in this call; returns p
+void *nwl_hold(nwl_box *b, void *p); // sets the pointer of the object to p, which it then owns; returns p
 void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it has another class
 bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already represents p
 void nwl_remember(lua_State *L, const void *p); // the value on top represents p from now on
@@ -59,24 +59,24 @@ void nwl_push_array(lua_State *L, nw_array *a); // takes the reference; raises i
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
 
 // ---- call.c
-// Like lua_pushcfunction, for a function that calls the core: an abandoned call of the core becomes an error there. It has no
-// upvalues.
+// Like lua_pushcfunction, for a function without upvalues that calls the core. If its call of the core is abandoned, the function
+// raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a list, as fields of the table on top
-// like lua_pcall, in a function that continues to call the core
+// Like lua_pcall, for use in a function that afterwards continues to call the core.
 int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- memory.c
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // a record
-void nwl_push_misses(lua_State *L, nw_misses *m); // takes it; a list of records
+void nwl_push_misses(lua_State *L, nw_misses *m); // a list of records; takes ownership of m
 typedef struct nwl_walk { // argument 2: {sizes, version?, thread?, threads?}
   const nw_program *program;
   int64_t size[NWL_MAX_DIMS];
   nw_walk_opts walk;
 } nwl_walk;
 void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1: the schedule
-void nwl_set_count(lua_State *L, const char *name, int64_t value); // a field of the table on top
+void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name);
 
 // ---- trace.c
@@ -95,14 +95,15 @@ void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: a file name; not empty, without NUL
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
-// Index of the word in a list that ends with NULL. fallback: the default index; below 0: required.
+// Returns the index of the argument's word in a NULL-terminated list. fallback: the index if there is no argument; below 0: the
+// argument is required.
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
-// Fails unless a whole number is a value of the type; the hint has the range, and `or`.
+// Fails if a whole number is not a value of the type. The hint consists of the range and the text `or`.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
-// A number in least..most; the fallback may be outside.
+// Reads a whole number in least..most. The fallback may be outside of this range.
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
@@ -112,8 +113,8 @@ int nwl_shape(lua_State *L, int arg, int64_t *shape); // {m, n} or m, whole numb
 const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 
 // ---- ir.c
-// The value at arg as an expression: an expression, an axis, a number or a boolean. Numbers become `like`, if that
-// is a type they fit; see nwl_literal. Raises with the argument's name otherwise.
+// Returns the value at arg as an expression. It may be an expression, an axis, a number or a boolean; for others, raises an error
+// with the argument's name. See nwl_literal for the types of numbers.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
@@ -129,14 +130,14 @@ int nwl_random_step(lua_State *L); // random_step(schedule, seed): a legal step,
 int nwl_primitives(lua_State *L); // the table of primitives as data
 
 // ---- visits.c
-// the programs of the last refused step, for its refusal
+// Keeps the programs of the last refused step for the refusal at this index of the stack.
 void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 
 // ---- error.c
 // Raises the core's failure in the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a step: its refusal can be drawn
+int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a failed step; its refusal can then be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

@@ -22,12 +22,13 @@ lua_State *nwh_lua(nwh *h);
 char *nwh_error_text(nwh *h, bool colour);
 
 // ---- eval.c
-// Runs a chunk, first as an expression. Leaves *results results on the stack; sets *quiet if it ended in ";".
+// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the stack. Sets *quiet if the
+// chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
-bool nwh_incomplete(nwh *h, const char *code);
+bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
 // Calls the function below `nargs` arguments, with traceback and interrupts enabled.
 nwh_status nwh_call(nwh *h, int nargs, int nresults);
-// Pushes a function of a module of the library; false, and a message instead, if that cannot be loaded.
+// Pushes a function of a module of the library. If the module cannot be loaded, pushes a message and returns false.
 bool nwh_push_function(nwh *h, const char *module, const char *name);
 // Pops values from the stack and formats them as the prompt does; heap, NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
@@ -39,9 +40,9 @@ char *nwh_notes(nwh *h); // notes of steps since the last call; heap, NULL: none
 bool nwh_is_question(const char *code); // true for ?name or name?, which request help
 
 // ---- interrupt.c
-// Installs a SIGINT handler that stops the code running in h, or calls idle() (in the signal handler) if none is running.
+// Installs a SIGINT handler. It stops the code that runs in h; if none runs, it calls idle(), inside the signal handler.
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
-bool nwh_run_end(nwh *h); // true if it was interrupted
-bool nwh_interrupted(const nwh *h); // true if the running code was asked to stop
+bool nwh_run_end(nwh *h); // true if the code was interrupted
+bool nwh_interrupted(const nwh *h); // true if the running code was requested to stop
 void nwh_open_coroutines(nwh *h); // versions of resume, wrap and close that allow interrupts inside coroutines

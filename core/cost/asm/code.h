@@ -1,13 +1,13 @@
-// Compiled code, simulated instruction by instruction: what a core would do with it.
+// Simulates compiled code, instruction by instruction, as a core would run it.
 //
-// The assembly that the compiler prints (x86-64, AT&T syntax) is read back. Integers, branches, addresses, integer vectors and
-// masks are computed as the CPU computes them. Floating-point numbers are not computed, and values that depend on them are
-// unknown. The only memory used is copies of the stack, of constants, and of the frame with the kernel's pointers.
+// It reads the assembly that the compiler prints (x86-64, AT&T syntax). It computes integers, branches, addresses, integer vectors
+// and masks as the CPU does. It does not compute floating-point numbers, so values that depend on them are unknown. Its only memory
+// is copies of the stack, of constants, and of the frame with the kernel's pointers.
 #pragma once
 #include "base/base.h"
 #include "hw/machine.h"
 
-// One number for each register, to track dependences.
+// Each register has a number, to track dependences.
 enum {
   NW_CODE_VECTOR = 16,
   NW_CODE_MASK = 48,
@@ -22,7 +22,7 @@ typedef enum nw_code_op {
   NW_CODE_NOTHING,
   // integers
   NW_CODE_MOVE,
-  NW_CODE_MOVE_ZERO, // zero-extended
+  NW_CODE_MOVE_ZERO, // with zero extension
   NW_CODE_MOVE_SIGN,
   NW_CODE_LEA,
   NW_CODE_ADD,
@@ -62,11 +62,11 @@ typedef enum nw_code_op {
   NW_CODE_CALL,
   NW_CODE_RETURN,
   NW_CODE_PREFETCH,
-  // vectors whose lanes are followed
+  // vectors whose lanes are computed
   NW_CODE_V_MOVE,
   NW_CODE_V_FROM, // one element into or out of a vector
   NW_CODE_V_BROADCAST,
-  NW_CODE_V_LANES, // a lane-wise operation: nw_code_lane
+  NW_CODE_V_LANES, // an operation on each lane: see nw_code_lane
   NW_CODE_V_SHIFT,
   NW_CODE_V_COMPARE,
   NW_CODE_V_SIGNS, // into a mask
@@ -79,7 +79,7 @@ typedef enum nw_code_op {
   NW_CODE_SCATTER,
   // masks
   NW_CODE_K_MOVE,
-  NW_CODE_K_BITS, // and, or, ...: nw_code_lane
+  NW_CODE_K_BITS, // and, or, ...: see nw_code_lane
   NW_CODE_K_UNPACK,
   NW_CODE_K_SHIFT,
   NW_CODE_K_TEST,
@@ -122,15 +122,15 @@ typedef struct nw_code_ins {
   uint8_t elem; // bytes of a lane
   bool is_signed;
   uint8_t condition;
-  uint8_t mask; // {%k}, a register
+  uint8_t mask; // {%k}: the number of the mask register
   bool zeroing, broadcast; // {z} {1to16}
   uint8_t width; // bytes of its widest vector
-  int target; // of a jump
+  int target; // of a jump: the number of an instruction
   // the resources that it needs in a core: code_needs.c
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
   uint8_t parts; // micro-operations that are dispatched
   uint8_t more; // parts after the first that need a port
-  uint8_t busy; // cycles that it occupies its port
+  uint8_t busy; // number of cycles for which it occupies its port
   uint16_t ports, more_ports;
   double latency;
   bool load, store, fused; // fused: fused with the preceding comparison
@@ -149,10 +149,10 @@ typedef struct nw_compiled {
   nw_arena *arena;
 } nw_compiled;
 
-// NULL: the assembly has no entry, or is for another CPU.
+// Reads assembly. NULL if it has no entry, or is for another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // by its name; false: unknown instruction
+bool nw_code_name(nw_code_ins *x); // sets the fields that follow from its name; false: unknown instruction
 void nw_code_needs(nw_compiled *k, const nw_machine *m);
 
 // ---- running it
@@ -162,11 +162,11 @@ void nw_code_needs(nw_compiled *k, const nw_machine *m);
 #define NW_CODE_CONSTANTS INT64_C(0x200000000000)
 #define NW_CODE_FRAME INT64_C(0x300000000000)
 #define NW_CODE_PARALLEL INT64_C(0x400000000000) // the parallel loop of the run-time
-#define NW_CODE_STACK INT64_C(0x700000000000) // its end
+#define NW_CODE_STACK INT64_C(0x700000000000) // the end of the stack
 
 enum { NW_CODE_STACK_BYTES = 1 << 20, NW_CODE_FRAME_BYTES = 8192, NW_CODE_CALLS = 64, NW_CODE_LANES = 16 };
 
-typedef struct nw_code_value { // of a vector register
+typedef struct nw_code_value { // the value of a vector register
   bool known;
   union {
     uint64_t q[8];
@@ -186,23 +186,23 @@ typedef struct nw_code_state {
     uint64_t bits;
   } mask[8];
   uint8_t *stack;
-  bool *known; // of the stack, one for each 4 bytes
+  bool *known; // for each 4 bytes of the stack
   uint8_t frame[NW_CODE_FRAME_BYTES];
   int back[NW_CODE_CALLS], ncalls;
-  // of the last step
-  uint64_t address[NW_CODE_LANES]; // of its accesses
+  // the last step
+  uint64_t address[NW_CODE_LANES]; // addresses of its accesses
   int naddress;
   bool taken;
-  bool partial; // a masked access where some lanes are, or may be, off
+  bool partial; // it was a masked access with lanes that are off or unknown
 } nw_code_state;
 
 nw_code_state *nw_code_begin(const nw_compiled *k);
 void nw_code_end(nw_code_state *s);
-bool nw_code_step(nw_code_state *s); // false: this was the last instruction
+bool nw_code_step(nw_code_state *s); // executes an instruction; false: it was the last one
 
-// Between code_step.c and code_vectors.c.
+// Shared by code_step.c and code_vectors.c.
 uint64_t nw_code_address(const nw_code_state *s, const nw_code_operand *o);
-uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: this memory is not copied
+uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: there is no copy of this memory
 bool nw_code_on_stack(uint64_t address, int bytes);
 void nw_code_touch(nw_code_state *s, uint64_t address);
 void nw_code_know(nw_code_state *s, uint64_t address, int bytes, bool known);

@@ -1,5 +1,5 @@
-// Simulates a core. It takes instructions in order, with their addresses, and computes when each is fetched, dispatched, issued
-// to a port, completed and retired. All data are in the first level of cache.
+// Simulates a core. The input is the executed instructions, in order, with their addresses. For each, it computes when it is
+// fetched, dispatched, issued to a port, completed and retired. All data is assumed to be in the first level of cache.
 #pragma once
 #include "cost/asm/code.h"
 
@@ -20,10 +20,11 @@ typedef struct nw_code_core nw_code_core;
 
 nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
 void nw_code_core_free(nw_code_core *c);
-// The instruction at `at` was just executed. run simulates its timing; skip only updates what later instructions depend on.
+// Called after the instruction at `at` was executed. nw_code_core_run simulates its timing. nw_code_core_skip only updates the state
+// on which the timing of later instructions depends.
 void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
-double nw_code_core_now(const nw_code_core *c); // when the last one was retired, in cycles
+double nw_code_core_now(const nw_code_core *c); // the cycle in which the last instruction was retired
 
 typedef struct nw_code_events { // of the instructions that were simulated
   double missed; // mispredicted branches
@@ -36,6 +37,6 @@ nw_code_events nw_code_core_events(const nw_code_core *c);
 typedef struct nw_code_guesses nw_code_guesses;
 nw_code_guesses *nw_code_guesses_new(int instructions);
 void nw_code_guesses_free(nw_code_guesses *g);
-bool nw_code_foretold(nw_code_guesses *g, int at,
-                      bool taken); // true if the prediction was right; updates the predictor
+// Predicts the branch at `at`, and updates the predictor. True if the prediction was right.
+bool nw_code_foretold(nw_code_guesses *g, int at, bool taken);
 void nw_code_path(nw_code_guesses *g, int from, int to); // records a taken branch

@@ -1,5 +1,5 @@
-// The core model: the instructions of a lowered program, how often each part runs, and the cycles that this takes on a core whose
-// data is all in the first level of cache.
+// The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes on a core
+// if all data is in the first level of cache.
 //
 // The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the schedule.
 // LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant indices by
@@ -13,20 +13,20 @@
 typedef enum nw_core_unit {
   NW_CORE_LOAD_CROSSING, // loads that reach into a second line
   NW_CORE_STORE_CROSSING,
-  NW_CORE_STORE_LINE, // stores that go to another line than the one before
+  NW_CORE_STORE_LINE, // stores that go to another line than the store before
   NW_CORE_GATHER, // lanes that are loaded one by one
   NW_CORE_SCATTER, // lanes that are stored one by one
-  NW_CORE_BRANCH, // taken branches: of loops, of guards and of selects
+  NW_CORE_BRANCH, // taken branches of loops, guards and selects
   NW_CORE_SPILL, // register spills: stores and reloads
   NW_CORE_FOLDED, // loads that are folded into the instruction that uses them
   NW_CORE_UNITS
 } nw_core_unit;
 
-typedef struct nw_core_ops { // of one execution of a body, on average
-  double op[NW_CLASS_COUNT][NW_WIDTHS]; // instructions, by width
-  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // elements that they operate on, by size
+typedef struct nw_core_ops { // averages for one execution of a body
+  double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions, by width
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements that they operate on, by size
   double unit[NW_CORE_UNITS];
-  double waiting; // instructions that wait for an earlier store: links of chains
+  double waiting; // number of instructions that wait for an earlier store: the links of chains
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
@@ -35,16 +35,17 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   int buffer; // number in the program
   const nw_expr *index;
   bool affine;
-  nw_form at; // affine: elements
+  nw_form at; // if affine: the index, in elements
   int lanes, elem;
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
   int64_t span; // adjacent bytes that similar accesses of its body touch: line_walk.c
   struct nw_core_access *lead; // the first of these similar accesses, including distant ones
-  bool issued; // a load that is executed in its body, alone or folded
-  double crossings; // of a lead: loads of similar accesses that cross into a second line, per run of the body
-  double came[NW_MACHINE_LEVELS]; // of a lead: total lines fetched for these from the second level, ...
-  int held; // depth of the outermost loop through which it stays in a register; 0: none
+  bool issued; // a load that is executed in its body, as an instruction of its own or folded into another
+  // For a lead: number of loads of similar accesses that cross into a second line, per run of the body.
+  double crossings;
+  double came[NW_MACHINE_LEVELS]; // for a lead: total number of lines fetched for these from the second level, ...
+  int held; // depth of the outermost loop during which its element stays in a register; 0: none
 } nw_core_access;
 
 typedef struct nw_core_chain { // a store whose value depends on what it overwrites
@@ -54,7 +55,7 @@ typedef struct nw_core_chain { // a store whose value depends on what it overwri
 } nw_core_chain;
 
 typedef struct nw_core_node nw_core_node;
-struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
+struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the root
   const nw_stmt *stmt;
   nw_core_node *up;
   int depth; // enclosing loops, including itself
@@ -65,16 +66,16 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   nw_calc *cond; // GUARD
   bool depends; // bounds or conditions inside depend on the loop's variable
   int64_t entered, times; // how often control reaches it, and how often its body runs
-  nw_core_ops ops; // of one run of the body without kids
-  int blocked; // per run: changes from stores to loads that wait until these are in the cache: core_blocked.c
-  double streams; // interleaved runs of adjacent lines in an iteration: line_walk.c
-  int strides; // different address steps, each with an induction register
-  int live, held; // floating-point and vector registers: live-in values, and elements it keeps
+  nw_core_ops ops; // for one run of the body without kids
+  int blocked; // number of times per run that loads wait until preceding stores are in the cache: core_blocked.c
+  double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c
+  int strides; // number of different address steps, each of which needs an induction register
+  int live, held; // numbers of floating-point and vector registers: for live-in values, and for elements that it keeps
   const nw_core_access *first_store, *last_store; // to memory
-  nw_vec chain; // nw_core_chain *: of its own stores
+  nw_vec chain; // nw_core_chain *: the chains of its own stores
   double transfer[NW_MACHINE_LEVELS]; // total cycles of lines from and to the second level, the third, ..., memory
-  double under_way
-      [3]; // total cycles of lines that are not prefetched: loaded, stored, loads across two lines; these overlap
+  // Total cycles of lines that are not prefetched: for loads, for stores, and for loads across two lines. These overlap.
+  double under_way[3];
   // total time: core_time.c
   double cycles; // including everything inside
   int bound; // nw_core_bound
@@ -92,8 +93,8 @@ typedef struct nw_core {
   nw_places places;
   nw_core_node *root;
   nw_vec access; // nw_core_access *
-  bool *apart; // by buffer: a local array that is kept in registers
-  int *widest; // by buffer: lanes of its widest access
+  bool *apart; // by buffer: it is a local array that is kept in registers
+  int *widest; // by buffer: number of lanes of its widest access
   bool exact; // all counts of executions are exact
 } nw_core;
 
@@ -105,7 +106,7 @@ bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// What may limit a body. From NW_BOUND_LEVEL on: bytes that come from the second level, the third, ..., memory.
+// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third, ..., memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,

@@ -5,7 +5,7 @@
 typedef void nw_core_store_fn(void *env, nw_core_node *body, const nw_stmt *s);
 typedef void nw_core_body_fn(void *env, nw_core_node *body, bool opens);
 
-// Visits the stores of a body and the bodies inside, in order, with loop variables in scope.
+// Visits the stores of a body and the bodies inside it, in order, with their loop variables in scope.
 void nw_core_go(nw_core *k, nw_core_node *body, nw_core_store_fn *store, nw_core_body_fn *enter, void *env);
 void nw_core_collect(nw_core *k); // fills k->access with every load and store
 // Adds the instructions of a load or a store, in pieces as wide as the machine's vectors.

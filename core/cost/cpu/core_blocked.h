@@ -1,4 +1,4 @@
-// Loads that the store buffer cannot forward to.
+// Loads to which the store buffer cannot forward data.
 #pragma once
 #include "cost/cpu/core.h"
 

@@ -6,13 +6,13 @@ typedef struct nw_core_cost { // of one execution of a loop, guard or program, w
   double busy[NW_CORE_BOUNDS]; // cycles that each resource is busy
   double instructions; // dispatched instructions
   double waiting; // instructions that wait in a dependence chain
-  double cycles; // if only resources limit it
-  double wait; // of its longest chain, in which each result needs the previous one
+  double cycles; // if only resources limit the time
+  double wait; // cycles of the longest chain, in which each result needs the previous one
 } nw_core_cost;
 
 // Computes the time of every body, stores it in its node, and returns the time of the whole program.
 nw_core_cost nw_core_time(nw_core *k);
-// Adds the operations of all bodies, times their executions.
+// Adds the operations of all bodies, each multiplied by the number of its executions.
 void nw_core_add_all(const nw_core *k, nw_core_ops *to);
 double nw_core_instructions(const nw_core_ops *ops);
 const char *nw_core_bound_name(const nw_machine *m, int bound);
