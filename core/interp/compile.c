@@ -1,4 +1,4 @@
-// From statements to code: names become slots, expressions become nodes, reductions become combining expressions.
+// Turns statements into code: names become slots, expressions become nodes, and reductions become combining expressions.
 #include "interp/code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the init of the block runs alone if the loop has no iterations. Not if it is inside a guard or an allocation
-// inside the loop, nor if the loop belongs to another reduction (ir/program/lift.c).
+// True if the init of the block must run even if the loop has no iterations. This is false if the block is inside a guard or
+// an allocation in the loop, or if the loop belongs to another reduction (ir/program/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)
@@ -171,8 +171,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init can run without an update. If that is needed, the whole reduction is empty: a piece without iterations
-// leaves the init to the piece that has the first iteration.
+// True if the init can run without an update. That is needed only if the whole reduction is empty: if only one piece of a cut
+// loop is empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;
@@ -203,7 +203,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   c->stmt = s;
   bool parallel = x->exec && s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
   c->launch = !x->grid.launch && (parallel || (x->gridded && nw_is_launch(x->p, s)));
-  if (c->launch) x->grid.launch = 1; // statements inside are part of it
+  if (c->launch) x->grid.launch = 1; // statements inside are part of the launch
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ:
@@ -223,7 +223,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   return ok ? c : NULL;
 }
 
-// The program's own allocations, in one sequence with what uses them.
+// Compiles the allocations of the program, and the statements that use them, into one sequence.
 static nwi_code *compile_allocs(nwi_program *x) {
   nwi_code *c = NW_NEW(x->arena, nwi_code);
   c->kind = NW_SEQ;

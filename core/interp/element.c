@@ -1,4 +1,4 @@
-// One element of an operation: its body, or its reduction accumulated in the order of the axes.
+// Evaluates an element of an operation: its body, or its reduction, which is accumulated in the order of the axes.
 #include "interp/naive.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static nwi_cell product(nw_dtype t, nwi_cell a, nwi_cell b) {
 
 static double as_double(nw_dtype t, nwi_cell v) { return t == NW_F64 ? v.d : v.f; }
 
-// -1, 0, 1: is a less than, equal to or greater than b. Floats: -0 is less than +0 when `zeros`.
+// Returns -1, 0 or 1 if a is less than, equal to or greater than b. For floats, with `zeros`, -0 is less than +0.
 static int compare(nw_dtype t, nwi_cell a, nwi_cell b, bool zeros) {
   if (!nw_dtype_is_float(t)) return (a.i > b.i) - (a.i < b.i);
   double x = as_double(t, a), y = as_double(t, b);
@@ -39,7 +39,8 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
   return compare(t, b, a, true) == sign ? b : a;
 }
 
-// True if value b at position j replaces value a at position i. NaN beats numbers; ties go to the lower position.
+// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, that with the lower
+// position is kept.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;
   bool na = is_nan(t, a), nb = is_nan(t, b);
@@ -85,7 +86,7 @@ static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *t
   }
 }
 
-// Also called during another element's evaluation: restores its epoch.
+// It may be called while another element is evaluated, so it restores the epoch.
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_run *r = &x->run;
   const nw_teop *op = o->op;

@@ -1,4 +1,4 @@
-// Running code.
+// Runs code.
 #include "interp/code.h"
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Iterations lo..hi; halved until a part has no needed iterations, or is a single one.
+// Runs the needed iterations in lo..hi. The range is halved until a part has no needed iterations, or is a single iteration.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
   if (lo == hi) return run_iteration(x, c, lo, kids);
@@ -64,7 +64,7 @@ static void run_guard(nwi_program *x, nwi_code *c) {
   if (nwi_int(&x->run, c->cond)) run_kids(x, c);
 }
 
-// Everything in the buffer is undefined from here on.
+// Enters an allocation: all elements of the buffer become undefined.
 static void run_alloc(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_buffer *b = c->buffer;
@@ -122,8 +122,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false if it does not run. nothing: its reduction is empty, and its loop is at the
-// beginning of an empty range.
+// Binds the block's variables; false if it does not run. nothing: its reduction is empty, so the variable of its loop is at
+// the beginning of an empty range.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
@@ -147,7 +147,7 @@ static void run_block(nwi_program *x, nwi_code *c) {
   if (!r->failed) store_targets(x, c, false);
 }
 
-// ---- a reduction over nothing is its init: below a reduce loop without iterations, the inits are still done
+// ---- the value of an empty reduction is its init: if a reduce loop has no iterations, the inits inside it still run
 
 static bool lone_along(const nwi_code *loop, const nwi_code *block) {
   for (int i = 0; i < loop->nlone; i++)
@@ -171,7 +171,7 @@ static void init_block(nwi_program *x, nwi_code *c) {
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 
-// Blocks on the way from c to the block.
+// Runs the init of x->lone, which is inside c.
 static void init_inside(nwi_program *x, nwi_code *c) {
   nwi_code *kid = x->lone;
   while (kid->up != c) kid = kid->up;

@@ -1,4 +1,5 @@
-// Locations of the elements of a scheduled program's buffer with a layout: elements at the same position share one.
+// Finds the locations of the elements of a buffer with a layout, in a scheduled program. Elements at the same position of
+// the layout share a location.
 #include "interp/code.h"
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@ enum {
   LOOK_UP = 1 << 16, // elements between two checks for an interrupt
 };
 
-// The position of the element in the layout, as one number; -1 if it is outside.
+// Returns the position of the element in the layout, as one number; -1 if it is outside.
 static int64_t position(nwi_program *x, const nwi_code *c, const int64_t *index) {
   nwi_run *r = &x->run;
   int64_t at = 0;

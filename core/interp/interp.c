@@ -1,4 +1,4 @@
-// Entry points: a program and its arguments in, results in the output views.
+// Entry points: run a program on its arguments. The results are in the output views.
 #include "interp/code.h"
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
   return !x->run.failed;
 }
 
-// The whole logical box of a buffer.
+// Sets the stored box of a buffer to its whole logical box.
 static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
   b->n = from->ndim;
   b->min = NW_NEW_N(x->arena, int64_t, b->n + 1);
@@ -40,7 +40,7 @@ static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const n
 
 static bool is_allocated(const nw_storage *s) { return s->kind == NW_STORE_STACK || s->kind == NW_STORE_GRID; }
 
-// Lowered temporaries without an allocation of their own live for the whole run.
+// Makes a temporary of a lowered program that has no allocation; it exists for the whole run.
 static bool make_temp(nwi_program *x, nwi_buffer *b, int i) {
   int64_t count;
   b->own = true;

@@ -1,5 +1,5 @@
-// Math functions: libm one value at a time, libmvec for vectors. The interpreter calls `apply`, generated code calls
-// `address`: the same function either way, so the same bits.
+// Math functions: libm for single values, libmvec for vectors. The interpreter calls `apply`, and generated code calls
+// `address`. Both are the same function, so they give the same bits.
 #include "interp/interp.h"
 #include <math.h>
 
@@ -73,12 +73,12 @@ typedef double d8 __attribute__((vector_size(64)));
   NW_SCALARS_##vector(function)
 #include "ir/ops.def"
 
-// Bounds: those of scalar functions on x86-64 are from glibc's manual, see ops.def; that of libmvec is 4 ulp.
+// Error bounds: for scalar functions on x86-64 they are from glibc's manual, see ops.def; for libmvec the bound is 4 ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
       {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, 0, apply_##name##d},
 
-// The rows are the same in every build, so that the cost of a program for another machine does not depend on this host.
+// Every build has the same rows, so that the cost of a program for another machine does not depend on this host.
 #ifdef NW_HAVE_MVEC
 #define NW_VECTOR_ROW(id, type, lanes, symbol, needs)                                                                  \
   {NW_OP_##id, type, lanes, #symbol, (void *)(uintptr_t)symbol, 4, needs, apply##symbol},
@@ -118,7 +118,7 @@ const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) 
   return best;
 }
 
-// `out` has room for `lanes` rows. A remainder that no vector form fits is computed one value at a time.
+// `out` must have room for `lanes` rows. Remaining lanes that are fewer than those of any vector form are computed one by one.
 int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;
   while (lanes > 0) {

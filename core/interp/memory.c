@@ -1,4 +1,4 @@
-// Buffers: every access checked, every read of an element never written trapped.
+// Accesses to buffers: checks each one, and traps reads of elements that were never written.
 #include "interp/code.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
@@ -22,7 +22,7 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
   return true;
 }
 
-// ---- what went wrong, and where
+// ---- messages: the error and its position
 
 void nwi_where(const nwi_program *x, nw_str *out) {
   for (int i = 0; i < x->depth; i++)
@@ -51,7 +51,7 @@ static void trap_unwritten(nwi_program *x, const nwi_buffer *b, int64_t at) {
   nw_str_free(&s);
 }
 
-// ---- whoever watches
+// ---- observers of accesses
 
 static bool lenient(const nwi_program *x) { return x->run.opts && x->run.opts->lenient; }
 
@@ -76,7 +76,7 @@ static double as_double(nw_dtype t, const nwi_cell *v) {
 
 static int64_t home(const nwi_buffer *b, int64_t at) { return b->home && at >= 0 && at < b->count ? b->home[at] : at; }
 
-// An element of a scheduled program, as in the program text.
+// Describes the access to an element in a scheduled program, with indices as in the program's text.
 static nw_access element_access(const nwi_buffer *b, int64_t at, bool write, int64_t *logical) {
   int64_t rest = at;
   for (int d = b->n - 1; d >= 0; d--) {
@@ -152,7 +152,7 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
-// Adjacent lanes count as one access.
+// True if the lanes are adjacent; they then count as one access.
 static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   for (int l = 0; l < lanes; l++)
     if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;
@@ -193,7 +193,7 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
 
 // ---- writes
 
-// index NULL: one element at t->at.
+// Stores a value; if index is NULL, to the single element at t->at.
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index) {
   nwi_buffer *b = t->buffer;

@@ -1,11 +1,11 @@
-// Whole operations: arrays, scans, and the reads between them.
+// Evaluates whole operations into arrays: elementwise operations, scans, and the reads of other operations.
 #include "interp/naive.h"
 #include "te/internal.h"
 #include <stdlib.h>
 
 // ---- reads
 
-// The position of the element of a read, or -1 and a failure.
+// Returns the position of the element that a read accesses, or -1 and a failure.
 static int64_t position(nwi_run *r, const nwi_node *n, const nwi_op *o) {
   int64_t at = 0;
   for (int d = 0; d < n->nargs; d++) {
@@ -79,7 +79,7 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
   nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
-  // reads make the nodes of other operations: not while ours are being made
+  // Reads make the nodes of other operations. These must not be mixed with the nodes of this operation.
   nw_vec made_expr = s->expr, made_node = s->node;
   s->expr = s->node = (nw_vec){0};
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;

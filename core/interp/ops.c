@@ -2,7 +2,7 @@
 #include "interp/node.h"
 #include "ir/expr/whole.h"
 
-// Each function evaluates one operation on cells of one kind; the value is the column of ops.def.
+// Each function evaluates an operation on cells of one kind; the expression for its value is a column of ops.def.
 #define NW_EVAL(name, type, member, column, arity)                                                                     \
   static void name(nwi_run *r, nwi_node *n) {                                                                          \
     const nwi_cell *x = nwi_get(r, n->arg[0]), *y = (arity) > 1 ? nwi_get(r, n->arg[1]) : x;                           \
@@ -71,7 +71,7 @@ nwi_eval nwi_float_op(nw_op op, nw_dtype t) {
   return t == NW_F64 ? evals[op].wide : evals[op].single;
 }
 
-// The plan's rows, each on its piece of the lanes. Halves are computed in f32.
+// Applies each row of the plan to its piece of the lanes. Halves are computed in f32.
 void nwi_eval_math(nwi_run *r, nwi_node *n) {
   const nwi_cell *a = nwi_get(r, n->arg[0]), *b = n->nargs > 1 ? nwi_get(r, n->arg[1]) : NULL;
   int at = 0;

@@ -1,4 +1,4 @@
-// Entry points of the naive evaluation, and elements on demand.
+// Entry points of the naive evaluation, and the evaluation of elements on demand.
 #include "interp/naive.h"
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ static slot *find(nw_vec *table, int64_t at) {
   }
 }
 
-// The vector's `at` holds cap slots here.
+// Doubles the table if it is half full. The vector is used as a hash table: its `at` has `cap` slots.
 static void make_room(nw_vec *table) {
   if (table->n * 2 < table->cap) return;
   nw_vec old = *table;
@@ -133,7 +133,7 @@ static bool attach_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   return true;
 }
 
-// An output asked for twice is computed once and copied.
+// If the same output is requested twice, it is computed once and copied. True if it was copied.
 static bool copy_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   nwi_op *o = nwi_op_of(x, t->op);
   if (!nwi_whole(x, o)) return false;

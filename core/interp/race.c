@@ -1,8 +1,8 @@
-// Races. A lowered program is run one block after another and one thread after another; here every access in a launch is
-// compared with earlier ones of the same element: two threads of one block without a barrier in between, or two
-// blocks, of which one writes, are a race, whatever the values are. A parallel loop is like a launch with a block for each
-// iteration. Its buffers with one piece per thread are undefined at the start of an iteration, since another iteration may have
-// used the piece.
+// Detects races. The interpreter runs the blocks and threads of a launch one after another. Here every access in a launch is
+// compared with earlier accesses to the same element. Two accesses, at least one of which is a write, are a race if they are
+// from different blocks, or from different threads of a block without a barrier in between; the values do not matter. A
+// parallel loop is like a launch with a block for each iteration. Its buffers that have a piece for each thread are undefined at
+// the start of an iteration, since another iteration may have used the piece.
 //
 // This is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -10,19 +10,19 @@
 
 typedef struct touch {
   nwi_owner by;
-  int64_t tick; // number of barriers before it
-  bool atomic; // by an atomic update
+  int64_t tick; // number of barriers before the access
+  bool atomic; // it is part of an atomic update
 } touch;
 
-#define SEVERAL UINT64_MAX // the block of atomic writes by more than one
+#define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// Reads since the last write: the last one; the last by another thread of its block; the last by another block. If
-// any read is a race with a write to come, one of these is.
+// Three reads since the last write are kept: the last one; the last by another thread of its block; and the last by another
+// block. If any read is a race with a later write, one of these is.
 struct nwi_shadow {
   touch write, read, other, far;
 };
 
-// The last barrier of a block. A barrier outside a block loop counts for all blocks.
+// The last barrier of a block. A barrier outside of block loops applies to all blocks.
 struct nwi_wait {
   bool used, all[3];
   uint64_t block;
@@ -110,7 +110,7 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// True if this block has passed a barrier since.
+// True if this block has passed a barrier since tick `since`.
 static bool waited(const nwi_grid *g, int64_t since) {
   for (int mask = 0; mask < 8 && g->nwaits; mask++) {
     struct nwi_wait key = {.launch = g->launch};
@@ -176,8 +176,8 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// The memory of a block is the same each time its allocation is entered; another block, or a thread that allocates
-// inside its loop, has different memory.
+// A block gets the same memory each time it enters the allocation. Another block has different memory, and so has each thread if
+// the allocation is inside a thread loop.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;

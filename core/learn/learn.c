@@ -1,8 +1,9 @@
-// Ranking models: gradient-boosted trees (XGBoost; rank:pairwise, or reg:squarederror) over rows of numbers in groups.
+// Ranking models: gradient-boosted trees over rows of numbers, which belong to groups. XGBoost trains them with the
+// objective rank:pairwise or reg:squarederror.
 //
-// XGBoost checks little: rows without groups become one group, misspelt parameters are ignored, infinite numbers give an unclear
-// error, and results are valid only until the next call. So everything is checked and copied here. XGBoost runs on one thread,
-// since the number of threads changes the model.
+// XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite numbers with
+// an unclear error. Its results are valid only until the next call. So everything is checked and copied here. XGBoost runs on one
+// thread, since the number of threads changes the model.
 #include "learn/xgboost.h"
 #include <stdio.h>
 #include <math.h>
@@ -38,7 +39,8 @@ static bool are_groups(nw_ctx *c, const nw_learn_rows *r) {
     most = r->group[i] > most ? r->group[i] : most;
   }
   if (sum != r->rows)
-    return nw_fail(c, NW_ERANGE, NULL, "groups: they have %lld rows in all, but there are %d", (long long)sum, r->rows);
+    return nw_fail(c, NW_ERANGE, NULL, "groups: all groups together have %lld rows, but there are %d rows",
+                   (long long)sum, r->rows);
   return most > 1 || nw_fail(c, NW_ERANGE, NULL, "groups: no group has two rows, so there is nothing to rank");
 }
 
@@ -47,7 +49,7 @@ static int weights_of(const nw_learn_rows *r, const nw_learn_opts *o) { return o
 static bool are_weights(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) {
   for (int i = 0; r->weight && i < weights_of(r, o); i++)
     if (!(r->weight[i] > 0 && isfinite(r->weight[i])))
-      return nw_fail(c, NW_ERANGE, NULL, "weights: %g, number %d, must be above 0", (double)r->weight[i], i + 1);
+      return nw_fail(c, NW_ERANGE, NULL, "weights: %g, weight number %d, must be above 0", (double)r->weight[i], i + 1);
   return true;
 }
 
@@ -61,7 +63,7 @@ static bool are_rows(nw_ctx *c, const nw_learn_rows *r) {
 
 static bool is_share(nw_ctx *c, const char *name, double v) {
   return (v > 0 && v <= 1) ||
-         nw_fail(c, NW_ERANGE, NULL, "%s: %g is out of range: give more than 0, at most 1", name, v);
+         nw_fail(c, NW_ERANGE, NULL, "%s: %g is out of range: give a number above 0, at most 1", name, v);
 }
 
 static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
@@ -109,7 +111,7 @@ static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
   return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
 }
 
-// The rows in XGBoost's format, or NULL. o: for training.
+// Returns the rows in XGBoost's format, or NULL. o: the options of training; NULL: the rows are not for training.
 static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
   uint64_t n = (uint64_t)r->rows, width = (uint64_t)r->features;
@@ -132,7 +134,7 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// A new booster takes its number of features from these rows. NULL: from a text.
+// Makes a booster. Its number of features is that of `rows`; NULL: that of the text that will be loaded.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }
@@ -181,7 +183,7 @@ nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) 
 bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out) {
   if (!are_rows(m->ctx, r)) return false;
   if (r->features != m->features)
-    return nw_fail(m->ctx, NW_ERANGE, NULL, "the model takes %d features, not %d", m->features, r->features);
+    return nw_fail(m->ctx, NW_ERANGE, NULL, "the model needs rows of %d features, not %d", m->features, r->features);
   void *d = matrix(m, r, NULL);
   if (!d) return false;
   const uint64_t *shape = NULL;
@@ -189,7 +191,7 @@ bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out)
   const float *score = NULL;
   bool good = done(m, m->lib.XGBoosterPredictFromDMatrix(m->booster, d, PREDICT, &shape, &dims, &score));
   if (good && !(dims >= 1 && shape[0] == (uint64_t)r->rows))
-    good = nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost did not return one score a row");
+    good = nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost did not return one score for each row");
   if (good) memcpy(out, score, sizeof *out * (size_t)r->rows);
   m->lib.XGDMatrixFree(d);
   return good;

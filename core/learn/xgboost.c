@@ -4,14 +4,15 @@
 #include <dlfcn.h>
 #include <xgboost/c_api.h>
 
-// Checks that the types in the table are those of XGBoost's header.
+// Checks that the types in the table are equal to those in XGBoost's header.
 #define NW_ROW(type, name, params) _Static_assert(_Generic(name, type(*) params : 1, default : 0), #name);
 _Static_assert(sizeof(bst_ulong) == sizeof(uint64_t), "bst_ulong");
 
 static bool find(nw_ctx *c, const nw_xgboost *x, const char *name, void *to) {
   void *at = dlsym(x->library, name);
   memcpy(to, &at, sizeof at); // C has no cast from an object pointer to a function pointer
-  return at || nw_fail(c, NW_ELIMIT, "version 1.6 and later have it", "XGBoost: this version has no %s", name);
+  return at ||
+         nw_fail(c, NW_ELIMIT, "install version 1.6 or later", "this version of XGBoost has no function %s", name);
 }
 #undef NW_ROW
 

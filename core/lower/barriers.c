@@ -1,17 +1,18 @@
-// Pass: inserts as few barriers as necessary; every launch gets a loop over its blocks.
+// Pass: inserts as few barriers as necessary, and gives every launch a loop over its blocks.
 //
-// The judge determines which blocks must finish in all threads before which others. Each such requirement is met by one barrier: in
-// the statement list that contains both, anywhere between them; if the second is in a later iteration, anywhere after
-// the first to the end of the loop or from its start to the second. A barrier of an inner list is also sufficient if it
-// is after the first there, or before the second. So requirements are handled from the innermost list outwards; one that is
-// not met yet gets its barrier before the second block, or at the start of the loop.
+// The judge determines which blocks must finish in all threads before another block begins. One barrier meets such a
+// requirement: in the statement list that contains both blocks, a barrier anywhere between them. If the second block is in
+// a later iteration of a loop, the barrier may be between the first block and the end of the loop, or between the start of
+// the loop and the second block. A barrier in an inner list also meets it, if it is after the first block there, or before
+// the second. So requirements are handled from the innermost list outwards. A requirement that no barrier meets yet gets a
+// barrier before the second block, or at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
 
 typedef struct need {
-  nw_path a, b; // to the two blocks
-  int list; // position on both paths of the statement in whose list the barrier goes
+  nw_path a, b; // paths to the two blocks
+  int list; // position, on both paths, of the statement whose list gets the barrier
   bool round; // b is in a later iteration of this loop
 } need;
 
@@ -60,7 +61,7 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  int list, round, last; // in this order: inner lists first, requirements within an iteration first, early ones first
+  int list, round, last; // the sort order: inner lists first, then requirements within an iteration, then early ones
 } rank;
 
 static int by_rank(const void *a, const void *b) {
@@ -81,7 +82,7 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
   return true;
 }
 
-// ---- a launch without blocks is one block, and stays one launch whatever becomes of its loops
+// ---- a launch without block loops is one block; its new loop keeps it one launch, even if its other loops are removed
 
 static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
   nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));

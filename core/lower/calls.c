@@ -1,5 +1,5 @@
-// A call of an intrinsic: its nest is unified with the description once more, now that the layout of buffers is known, and
-// the call gets its tiles. The nest stays inside, for the interpreter.
+// Lowers a call of an intrinsic. Now that the layout of buffers is known, its nest is unified with the description again, and
+// the call gets its tiles. The nest stays inside the call, for the interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 
@@ -13,7 +13,7 @@ static int buffer_at(const nw_program *p, const char *name) {
   return i;
 }
 
-// There is no movement along a dimension of extent 1: any stride is correct, and this one looks like a tile's.
+// Along a dimension of extent 1 any stride is correct; this one is the usual stride of a tile.
 static int64_t natural(const nw_intrinsic_arg *a, int d) {
   int64_t n = 1;
   for (int k = d + 1; k < a->ndim; k++) n *= a->dim[k].extent;
@@ -54,7 +54,7 @@ bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical
       return false;
   nw_stmt *block = (nw_stmt *)m.block;
   *where = m.where;
-  block->block.where = NULL; // conditions that are not proven go around the call
+  block->block.where = NULL; // conditions that are not proven become a guard of the call
   if (block->block.has_init) nw_split_init(p, block->id);
   return true;
 }

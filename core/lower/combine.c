@@ -1,4 +1,4 @@
-// The stores of one block execution.
+// Makes the stores of one execution of a block.
 #include "lower/pass.h"
 
 static nw_stmt *store(nw_program *p, const nw_stmt *block, const char *buffer, const nw_expr *index,
@@ -20,7 +20,7 @@ static bool arg_reduction(const nw_stmt *block) {
   return block->block.combiner == NW_ARGMIN || block->block.combiner == NW_ARGMAX;
 }
 
-// Both targets depend on both old values, so the new index waits in a temporary until the value is stored.
+// Both new values depend on both old values, so the new index is kept in a temporary until the value is stored.
 static void emit_arg(nw_program *p, const nw_stmt *block, const nw_bound_target *t, const nw_expr *const *old,
                      const nw_expr *const *term, nw_vec *out) {
   const nw_expr *one = nw_index(p->pool, 1), *zero = nw_index(p->pool, 0);

@@ -1,9 +1,9 @@
-// The products of sizes in a lowered program. An expression of sizes alone that multiplies them, in a bound, a condition or an
-// index, has the same value throughout a call, and is evaluated with overflow checks before it.
+// Finds the products of sizes in a lowered program: subexpressions of bounds, conditions and indices that contain only sizes and
+// multiply them. Their values do not change during a call, so they are evaluated before it, with overflow checks.
 #include "lower/pass.h"
 #include <stdlib.h>
 
-enum { SMALL = 1 << 20 }; // a size times less than this fits easily
+enum { SMALL = 1 << 20 }; // a size times a smaller number cannot overflow
 
 typedef struct search {
   const nw_program *p;
@@ -51,7 +51,7 @@ static bool inside(const nw_expr *e, const nw_expr *whole) {
   return false;
 }
 
-// Without those that are part of another.
+// Removes products that are part of another product. Returns the number of the others.
 static int whole_ones(nw_vec *found) {
   int n = 0;
   for (int i = 0; i < found->n; i++) {

@@ -1,4 +1,5 @@
-// Pass: products that are only added become fma (ir/fma.c). Visible in the text, so that every engine rounds alike.
+// Pass: turns products that are only added into fma (ir/fma.c). The fma are in the program, so that every way to run it rounds
+// in the same way.
 #include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "lower/pass.h"

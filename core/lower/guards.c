@@ -1,7 +1,8 @@
-// Pass: moves guards as far out as their conditions allow; adjacent statements under one condition share a guard.
+// Pass: moves guards as far out as their conditions allow. Adjacent statements with the same condition get a common guard.
 //
 // A condition uses only loop variables and sizes. If the whole body of a loop is guarded by a condition that does
-// not use the loop's variable, the guard goes around the loop. A lane-dependent condition stays inside its vector loop.
+// not use the loop's variable, the guard is moved around the loop. A condition that depends on lanes stays inside its vector
+// loop.
 #include "lower/pass.h"
 
 static nw_stmt *hoist(nw_program *p, nw_stmt *s);
@@ -35,7 +36,7 @@ static int shared_with(const nw_vec *common, const nw_stmt *guard) {
   return n;
 }
 
-// Puts into `out` what remains of a guard once the conditions in `gone` hold.
+// Adds to `out` what remains of a guard if the conditions in `gone` hold.
 static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *out) {
   nw_vec mine = conditions(guard);
   for (int i = mine.n - 1; i >= 0; i--) {
@@ -49,7 +50,7 @@ static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *o
   nw_vec_free(&mine);
 }
 
-// The run of guards from `from` on that share a condition with it; `common` is what they share.
+// Returns the end of the sequence of guards, beginning at `from`, that have a condition in common; `common`: these conditions.
 static int run_of(const nw_vec *kids, int from, nw_vec *common) {
   *common = conditions(kids->at[from]);
   int end = from + 1;
@@ -82,7 +83,7 @@ static void group(nw_program *p, nw_vec *kids) {
   }
 }
 
-// What a hoisted statement adds to its parent's kids; a sequence adds its own.
+// Adds a hoisted statement to the kids of its parent; of a sequence, adds its kids instead.
 static void add_flat(nw_vec *kids, nw_stmt *s) {
   if (s->kind != NW_SEQ)
     nw_vec_push(kids, s);

@@ -1,5 +1,5 @@
-// Pass: f16 and bf16 compute in f32. Only loads, stores and explicit casts of halves remain: arithmetic on halves
-// becomes arithmetic on f32 between widening loads and rounding stores.
+// Pass: computes f16 and bf16 in f32. Arithmetic on halves becomes arithmetic on f32: loads are followed by widening casts, and
+// values are rounded before stores. Only loads, stores and explicit casts of halves remain.
 #include "lower/pass.h"
 
 static bool half(const nw_expr *e) { return e->type.dtype == NW_F16 || e->type.dtype == NW_BF16; }
@@ -10,7 +10,7 @@ static const nw_expr *cast_to(nw_pool *p, nw_dtype t, const nw_expr *e) {
 
 static const nw_expr *single(nw_pool *p, const nw_expr *e);
 
-// The same expression without arithmetic on halves inside; its own type stays.
+// Returns an equal expression of the same type, without arithmetic on halves.
 static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
   if (!e->n || e->op == NW_OP_RAMP) return e;
   const nw_expr *arg[4];
@@ -26,7 +26,7 @@ static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
   return nw_make(p, e->op, e->type, e->n, arg);
 }
 
-// The value of a half as f32. Loads and explicit casts are already rounded to a half.
+// Returns the value of a half as f32. The values of loads and explicit casts are already rounded to a half.
 static const nw_expr *single(nw_pool *p, const nw_expr *e) {
   const nw_expr *arg[4];
   if (e->op == NW_OP_FLOAT) return nw_float(p, NW_F32, e->f);

@@ -1,9 +1,9 @@
 // Pass: moves the init of a reduction block into a separate block.
 //
 // The init becomes a block of its own in a nest of copies of the spatial loops, right before the outermost loop that
-// binds a reduce variable. That is correct if the first iterations of the reduce loops are the first reduce instance,
-// for every spatial instance below; for any other nest the init stays beside the update, guarded by "all reduce
-// variables at their first value". A copy of the block (the tail of a cut loop) that never executes the first reduce
+// binds a reduce variable. That is correct if, for every spatial instance in these loops, the first iterations of the reduce
+// loops are the first reduce instance. In any other nest, the init stays next to the update, with the guard "all reduce
+// variables have their first values". A copy of the block (the tail of a cut loop) that never executes the first reduce
 // instance gets no init.
 #include "ir/program/lift.h"
 #include "lower/pass.h"
@@ -24,7 +24,7 @@ static void init_targets(nw_program *p, const nw_stmt *from, nw_stmt *to) {
   }
 }
 
-// The block that sets the elements, executed where `where` holds; its bindings are those of the update.
+// Returns the block that initializes the elements if `where` holds; its bindings are those of the update.
 static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where) {
   nw_stmt *init = nw_new_like(p, NW_BLOCK, b);
   nw_str name = {0};
@@ -43,7 +43,7 @@ static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where
   return init;
 }
 
-// A copy of a loop under a fresh name; the copy's variable replaces the original's below.
+// Puts the body into a copy of a loop with a fresh name, and replaces the variable of the original by the new one.
 static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, nw_stmt *body) {
   const char *name = nw_unique_loop_name(p, loop->loop.var->name);
   nw_stmt *copy = nw_new_loop(p, name, nw_lift_begin(l, loop->loop.begin), nw_lift_begin(l, loop->loop.extent));
@@ -56,7 +56,7 @@ static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, 
   return copy;
 }
 
-// The condition of a lifted init: that of the block in the first iterations of the reduce loops.
+// The condition of a lifted init is the condition of the block in the first iterations of the reduce loops.
 static const nw_expr *lifted_where(const nw_lift *l) { return nw_lift_begin(l, nw_where_of_init(l->p, l->block)); }
 
 static void lift(nw_program *p, const nw_lift *l) {
@@ -91,7 +91,7 @@ void nw_split_init(nw_program *p, int id) {
   nw_lift_free(&l);
 }
 
-// A call's nest is matched as it was scheduled: see calls.c.
+// Collects the reduction blocks, except those in calls, whose nests must stay as they were scheduled (see calls.c).
 static void collect(const nw_stmt *s, nw_vec *out) {
   if (s->kind == NW_CALL) return;
   if (s->kind == NW_BLOCK && s->block.has_init) nw_vec_push(out, (void *)s);

@@ -1,19 +1,19 @@
 // Pass: interleaves virtual threads statement by statement, and splits a thread loop at every barrier.
 //
-// A loop bound to vthread becomes loops around the single statements inside: the loops, allocations and barriers inside it
-// are then around them, and its allocations have a copy for each virtual thread. The judge has checked that virtual threads
-// are independent, so any order is correct. A thread loop with a barrier inside is split in the same way,
-// but only at its barriers: after each barrier a new thread loop begins.
+// A loop bound to vthread is moved inwards: each single statement inside gets a copy of the loop. The loops, allocations and
+// barriers that were inside it are then outside, and its allocations have a copy for each virtual thread. The judge has
+// checked that virtual threads are independent, so any order is correct. A thread loop with a barrier inside is split in the
+// same way, but only at its barriers: after each barrier a new thread loop begins.
 #include "lower/pass.h"
 
-enum { UNROLL_BELOW = 16 }; // virtual threads: as many copies of a statement, or a loop
+enum { UNROLL_BELOW = 16 }; // with fewer virtual threads, a statement is copied for each; otherwise it gets a loop
 
 typedef struct spread {
   nw_program *p;
   nw_stmt *loop;
-  bool all; // as far in as possible; otherwise only around barriers
-  bool used; // the loop itself is already used: from now on copies
-  nw_vec *copies; // get their own names when the tree is complete
+  bool all; // the loop is moved as far in as possible; otherwise only past barriers
+  bool used; // the loop itself is already in its place, so copies of it are used from now on
+  nw_vec *copies; // these copies; they get names of their own when the tree is complete
   bool failed;
 } spread;
 
@@ -94,7 +94,7 @@ static void wrap(spread *x, nw_vec *run, nw_vec *out) {
   run->n = 0;
 }
 
-// The statements, with the loop around each or inside it.
+// Adds the statements to `out`, each with the loop around it or inside it.
 static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec run = {0};
   for (int i = 0; i < n; i++) {
@@ -126,7 +126,7 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *ou
                               "not every thread of %s would reach a barrier", loop->loop.var->name);
 }
 
-// Innermost first.
+// Handles inner loops first.
 static bool spread_kids(nw_program *p, nw_stmt *s, nw_vec *copies) {
   nw_vec out = {0};
   bool ok = true;

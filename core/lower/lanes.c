@@ -1,15 +1,15 @@
 // Expressions of a vector loop: what one lane computes, for all lanes at once.
 //
-// A result of one lane only is equal in all lanes; it stays scalar until it is combined with a vector. Index arithmetic
+// A scalar result has the same value in all lanes. It stays scalar until it is combined with a vector. Index arithmetic
 // keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
 //
-// A mask says which lanes execute. A select whose condition differs between lanes evaluates both branches,
-// each under its own mask; one whose condition is equal in all lanes stays lazy. In a lane that is off
-// * the loop's variable has a value of its range, and facts from outside the lanes hold;
-// * no condition of the mask need hold;
+// A mask determines which lanes execute. A select whose condition differs between lanes evaluates both branches,
+// each under its own mask. A select whose condition is equal in all lanes stays lazy. In a lane that is off,
+// * the loop's variable has a value in its range, and facts from outside the vector loop hold;
+// * the conditions of the mask may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
-// So a load keeps its mask, unless it reads an input at an index that was proven inside from the first of these facts alone and that
-// has the same value in a lane that is off: nothing in it is replaced.
+// So a load keeps its mask, with one exception: it reads an input, the first of these facts alone proves that its index is
+// inside, and the index contains nothing that is replaced in a lane that is off.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
@@ -28,7 +28,7 @@ static const nw_expr *widen(nw_lanes *v, const nw_expr *e) {
 
 const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e) { return widen(v, nw_lanes_expr(v, e)); }
 
-// An operation whose operands may be scalar.
+// Makes an operation; operands that are scalar are broadcast if another is a vector.
 static const nw_expr *make(nw_lanes *v, nw_op op, nw_dtype t, int n, const nw_expr *const *arg) {
   const nw_expr *wide[4];
   int lanes = 1;
@@ -70,7 +70,7 @@ static const nw_expr *of_ramp(nw_lanes *v, const nw_expr *base, const nw_expr *s
   return nw_is_const(stride, 0) ? base : nw_ramp(v->pool, base, stride, v->n);
 }
 
-// Sums, differences and products with a scalar stay ramps; NULL when they do not.
+// Returns a sum, difference or product as a ramp; NULL if it is not one.
 static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
   nw_pool *p = v->pool;
   ramp a, b;
@@ -83,8 +83,8 @@ static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, c
   return NULL;
 }
 
-// A ramp that never crosses a multiple of the constant c, because its base is a multiple of m, m divides c, and the
-// lanes stay below m: then // c is the same in all lanes, and % c is a ramp.
+// True if a ramp never crosses a multiple of the constant c, because its base is a multiple of some m that divides c, and the
+// offsets of all lanes are below m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
 static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
   if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
   for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {
@@ -153,7 +153,7 @@ static bool no_hazard(void *env, const nw_expr *e) {
   return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
 }
 
-// An input is defined everywhere, so a lane that is off may read it where the index is inside.
+// True if lanes that are off may read the element: inputs have values everywhere, and the index is inside.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;
@@ -175,7 +175,7 @@ static const nw_expr *load_lanes(nw_lanes *v, const nw_expr *e) {
 
 // ---- everything else
 
-// e does not vary and may be evaluated once even if no lane executes it.
+// True if e is the same in all lanes, and may be evaluated even if no lane executes it.
 static bool stays_scalar(nw_lanes *v, const nw_expr *e) {
   if (nw_lanes_vary(v, e)) return false;
   return !v->mask || v->some || nw_visit(e, no_hazard, v);

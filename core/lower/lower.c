@@ -1,4 +1,4 @@
-// The pipeline: the table of passes, and the executable program they end in.
+// The pipeline: the table of passes, and the executable program that results.
 #include "ir/text/lines.h"
 #include "lower/pass.h"
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Which loops stay loops: all that passes could replace, or, if their copies would be too long to be compiled, those that are
-// unrolled.
+// Selects the loops that stay loops: none; all that passes could replace; or unrolled loops, if their copies would be too long to
+// be compiled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
@@ -55,7 +55,7 @@ static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
   return !too_long && pass->applies(&l);
 }
 
-// Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
+// Runs the passes up to `last` on a copy of p. NULL and a diagnostic if a pass fails.
 static nw_program *run_passes(const nw_program *p, int last, kept loops) {
   nw_program *q = nw_program_clone(p);
   q->step = 0;
@@ -77,7 +77,7 @@ static bool any_parallel(const nw_stmt *s) {
   return any;
 }
 
-// Takes q.
+// Makes the executable program; takes ownership of q.
 static nw_exec *new_exec(nw_program *q) {
   nw_exec *e = nw_xcalloc(1, sizeof *e);
   e->refs = 1;
@@ -97,7 +97,7 @@ static nw_exec *frozen(nw_exec *e) {
   return NULL;
 }
 
-// Up to the pass named `until`: a program to look at, which cannot be run unless all passes have run.
+// Lowers up to the pass named `until`. The result can be shown; it can be run only if all passes have run.
 static nw_exec *lower_until(const nw_program *p, const char *until, kept loops) {
   int last = pass_index(p->ctx, until);
   nw_program *q = last >= 0 ? run_passes(p, last, loops) : NULL;
@@ -116,7 +116,7 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// A program is lowered once: the result stays with it. It survives if the call is abandoned later.
+// Keeps the result with the program, which is lowered only once. The result stays there even if the current call is abandoned.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -127,7 +127,7 @@ static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   return e;
 }
 
-// Lowers a scheduled program. With `until`, stops after that pass. The caller gets a count.
+// The caller must release the result.
 nw_exec *nw_lower(const nw_program *p, const char *until) {
   if (!p) return NULL;
   if (until) return lower_until(p, until, NONE);
@@ -158,7 +158,7 @@ void nw_exec_release(nw_exec *e) {
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
 
-// The program shown after a pass (NULL: the last one): the lowered program, unless it is too long.
+// Returns the program that is shown for a pass (NULL: the last pass): the lowered program, unless it is too long.
 static nw_exec *shown_after(const nw_program *p, const char *pass) {
   if (!p) return NULL;
   nw_exec *known = p->lowered;
@@ -166,8 +166,8 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
-// The text of a scheduled program after `pass` (NULL: the last one), for users: workspaces are shown where they are used, and
-// a program that is too long to be compiled is shown with its loops.
+// Returns the text of a scheduled program after `pass` (NULL: the last pass), for users: workspaces are allocated where they are
+// used, and a program that is too long to be compiled keeps its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
   nw_exec *e = shown_after(p, pass);
@@ -183,7 +183,7 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   return nw_str_take(&out);
 }
 
-// By line of that text, after the last pass: the id of its statement, or 0. Heap.
+// Returns, for each line of that text after the last pass, the id of its statement, or 0. Heap.
 int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
   (void)c;
   nw_exec *e = shown_after(p, NULL);

@@ -1,16 +1,16 @@
-// Pass: splits loops so that a condition that only the first or the last iterations need is not tested in the others.
+// Pass: splits loops so that a condition that matters only in the first or the last iterations is not tested in the others.
 //
-// For a condition affine in the loop's variable, the least value over the inner lanes and unrolled iterations gives
-// the iterations in which it always holds: those become a loop without the condition, the rest a copy with it.
-// The innermost serial loop whose variable is in a condition is cut, so that its body is free of the condition.
-// Parallel, unrolled and vectorized loops are never cut. A loop that divides evenly has no condition and stays whole.
+// The condition must be affine in the loop's variable. Its least value over the inner lanes and unrolled iterations determines
+// the iterations in which it always holds. They become a loop without the condition, and the remaining iterations become a copy
+// with it. The innermost serial loop whose variable is in a condition is cut, so that its body no longer tests the condition.
+// Parallel, unrolled and vectorized loops are never cut. A loop that was split evenly has no condition and stays whole.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
 enum {
-  ONE_LIMIT = 4000, // estimated instructions of a loop worth a copy
-  ALL_LIMIT = 16000, // ... and of all copies together
-  CUTS = 3, // of one loop
+  ONE_LIMIT = 4000, // most estimated instructions of a loop that is copied
+  ALL_LIMIT = 16000, // most estimated instructions of all copies together
+  CUTS = 3, // most cuts of a loop
 };
 
 typedef struct cutter {
@@ -18,10 +18,10 @@ typedef struct cutter {
   nw_ranges r;
   int64_t left; // remaining part of ALL_LIMIT
   bool in_vector;
-  int64_t copies; // iterations of the enclosing unrolled loops
+  int64_t copies; // number of iterations of the enclosing unrolled loops
 } cutter;
 
-// One way of cutting a loop: the condition holds before `at`, or from there on.
+// A cut of a loop: the condition holds in the iterations before `at`, or in those from `at` on.
 typedef struct cut {
   const nw_stmt *loop;
   int n;
@@ -40,14 +40,14 @@ static bool speaks_of_serial(const cut *c, const nw_expr *cond) {
   return false;
 }
 
-// An expression that is computed again outside the loop must always have a value: no data, no division by a possible 0.
+// True if e can be computed outside the loop, because it always has a value: it reads no data, and no divisor may be 0.
 static bool harmless(void *env, const nw_expr *e) {
   (void)env;
   if (e->op == NW_OP_LOAD) return false;
   return (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) || (e->arg[1]->op == NW_OP_INT && e->arg[1]->i > 0);
 }
 
-// cond as `coef*variable + rest >= 0`.
+// Writes cond as `coef*variable + rest >= 0`, if possible.
 static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *coef, const nw_expr **rest) {
   if ((cond->op != NW_OP_LT && cond->op != NW_OP_LE) || cond->arg[0]->type.dtype != NW_INDEX ||
       cond->arg[0]->type.lanes != 1)
@@ -90,7 +90,7 @@ static void leave(nw_ranges *r, cut *c, const nw_stmt *s) {
   if (s->kind == NW_LOOP) c->n--;
 }
 
-// The first condition below s that cuts the loop at a place not yet in `tried`.
+// Finds the first condition inside s that cuts the loop at a position that is not in `tried` yet.
 static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
   nw_vec conds = {0};
   bool found = false, exact;
@@ -109,7 +109,7 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// The rest of a guard without conditions that hold; NULL if nothing can execute, then `never` is set.
+// Returns the condition of a guard without the conjuncts that hold. If the guard never holds, returns NULL and sets *never.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
   bool exact;
@@ -136,7 +136,7 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// The statement in iterations where the conditions of the cut hold, or do not; NULL if nothing executes there.
+// Returns the statement for the iterations in which the conditions of the cut hold (or do not); NULL if nothing executes in these.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -157,7 +157,7 @@ static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
   return nw_add(pool, loop->loop.begin, loop->loop.extent);
 }
 
-// The position of the cut inside the loop; NULL if one of the parts would be empty.
+// Returns the position of the cut within the range of the loop; NULL if one of the parts would be empty.
 static const nw_expr *place(const nw_ranges *r, const cut *c) {
   nw_pool *pool = r->pool;
   const nw_expr *begin = c->loop->loop.begin, *end = nw_simplify(r, end_of(pool, c->loop));
@@ -170,7 +170,7 @@ static void set_range(const nw_ranges *r, nw_stmt *loop, const nw_expr *begin, c
   loop->loop.extent = nw_simplify(r, nw_sub(r->pool, end, begin));
 }
 
-// A copy is there for the sake of the loop that was cut.
+// Attributes the copy to the step of the loop that was cut, since it exists because of the cut.
 static void made_for(nw_stmt *copy, const nw_stmt *loop) {
   if (copy->step < loop->step) copy->step = loop->step;
   for (int i = 0; i < copy->nkids; i++) made_for(copy->kid[i], loop);
@@ -184,8 +184,8 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   return left;
 }
 
-// Cuts the loop once: it keeps the iterations in which the condition holds. Returns the others, NULL if nothing executes
-// there. Both are simplified while they have the whole range, so that the condition is still recognized.
+// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns the others; NULL if nothing executes
+// in these. Both parts are simplified while they still have the whole range, so that the condition is recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
@@ -204,7 +204,7 @@ static bool affordable(cutter *x, const nw_stmt *loop) {
   return true;
 }
 
-// The pieces of a serial loop in order, in `out`.
+// Adds the pieces of a serial loop to `out`, in order.
 static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
   nw_vec tried = {0}, after = {0};
   while (tried.n < CUTS && !nw_tag_is(loop, "partition", "never")) {
@@ -251,7 +251,7 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
-// Copies must not make a program exceed the limit: estimates before vectorizing are only half trusted.
+// Copies must not make a program exceed the limit. Since sizes before vectorizing are estimates, only half of it is used.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
   cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};

@@ -1,8 +1,8 @@
-// A prefetch of a box becomes loops over its rows and, along each, over its cache lines. An address outside the buffer
-// is clamped to its edge, so that no other page is accessed.
+// Turns a prefetch of a box into loops over its rows and over the cache lines of each row. An address outside the buffer is clamped
+// to its edge, so that no other page is accessed.
 #include "lower/pass.h"
 
-enum { LINE = 64, FEW = 16 }; // bytes; iterations that are unrolled
+enum { LINE = 64, FEW = 16 }; // LINE: bytes; FEW: most iterations of a loop that is unrolled
 
 typedef struct lines {
   nw_program *p;
@@ -26,7 +26,7 @@ static const nw_expr *over(lines *x, const nw_expr *extent) {
   return loop->loop.var;
 }
 
-// Number of elements of the last dimension per line; *aligned: every row begins at a line.
+// Returns the number of elements per line along the last dimension. *aligned: every row begins at the start of a line.
 static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   int last = x->s->prefetch.n - 1;
   int64_t each = nw_dtype_bytes(x->place->buffer->dtype), coef;
@@ -41,7 +41,7 @@ static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   return LINE / (coef * each);
 }
 
-// Offsets along the last dimension; the last offset is at the last element if rows are not aligned.
+// Returns the offset along the last dimension. If rows are not aligned, the last offset is that of the last element.
 static const nw_expr *along(lines *x, const nw_expr *n, int64_t per, bool aligned) {
   nw_pool *pool = x->p->pool;
   const nw_expr *step = nw_index(pool, per), *last = nw_sub(pool, n, nw_index(pool, 1));

@@ -1,4 +1,4 @@
-// What the passes share: ranges along a walk, conjunctions, making statements, rewriting expressions in place.
+// Functions that the passes share: ranges during a walk, conjunctions, new statements, and rewriting of expressions in place.
 #include "lower/pass.h"
 
 void nw_scope_open(nw_ranges *r, const nw_program *p) {
@@ -7,7 +7,7 @@ void nw_scope_open(nw_ranges *r, const nw_program *p) {
   nw_ranges_of(r, p, &path);
 }
 
-// A loop that runs has its variable in begin .. begin + extent - 1, and an extent of at least 1.
+// In the body of a loop, its variable is in begin .. begin + extent - 1, and its extent is at least 1.
 void nw_scope_push(nw_ranges *r, const nw_stmt *s) {
   if (s->kind == NW_LOOP) {
     const nw_expr *end = nw_add(r->pool, s->loop.begin, s->loop.extent);
@@ -52,7 +52,7 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds) {
   return all;
 }
 
-// A conjunct that holds is dropped; the others are facts for those after them.
+// Removes conjuncts that hold; the others are facts for the conjuncts after them.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond) {
   nw_vec conds = {0};
   const nw_expr *left = NULL;

@@ -1,6 +1,6 @@
 // Pass: simplifies every expression with the facts at its position: sizes, facts, the enclosing loops and guards.
-// Guards that hold are dropped, statements that never run are removed, loops of one iteration are replaced by their bodies;
-// the guards that vectorizing and unrolling made or freed move out.
+// Guards that hold and statements that never run are removed, and loops of one iteration are replaced by their bodies. Guards that
+// vectorizing and unrolling made, or that can be moved only now, are moved out of loops.
 #include "lower/pass.h"
 
 typedef struct simple {
@@ -8,7 +8,7 @@ typedef struct simple {
   nw_ranges r;
 } simple;
 
-// Scalars under the ranges; a vector is rebuilt from its simplified operands.
+// Simplifies a scalar with the known ranges; rebuilds a vector from its simplified operands.
 static const nw_expr *simplified(void *env, const nw_expr *e) {
   simple *s = env;
   if (e->type.lanes == 1) return nw_simplify(&s->r, e);

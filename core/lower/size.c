@@ -1,4 +1,4 @@
-// Estimates the number of instructions of a program, since a compile cannot be interrupted and must not take too long.
+// Estimates the number of instructions of a program. A compile cannot be interrupted, so it must not take too long.
 #include "lower/pass.h"
 
 #define VECTOR_BYTES 64
@@ -45,7 +45,7 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
-// For a call, only the call itself becomes code.
+// A call counts without the nest inside it, for which no code is generated.
 int64_t nw_code_size(const nw_stmt *s) {
   if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;

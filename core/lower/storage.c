@@ -1,8 +1,9 @@
-// Pass: the location of temporaries. Scope local means the stack: it needs a constant size, and all buffers that a thread uses
-// at the same thread must fit what the target has of that scope. A local buffer that the threads of a parallel loop inside its
-// life share is not one thread's: it becomes a workspace.
+// Pass: decides where temporaries are stored. Scope local means the stack: the buffer must have a constant size, and all buffers
+// that a thread uses at the same time must fit the target's limit for that scope. If the threads of a parallel loop share a local
+// buffer, it becomes a workspace.
 //
-// Everything else is a workspace, made before the call: one, or one a thread when allocated inside a parallel loop.
+// Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel loop, each
+// thread has its own workspace.
 #include "lower/pass.h"
 
 #define NW_STACK_ALIGN 64
@@ -36,17 +37,17 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   return false;
 }
 
-// ---- one buffer, one kind of storage
+// ---- each buffer gets one kind of storage
 //
-// A buffer may be allocated in several places, for example after a cut. Storage belongs to the allocation: in one place the threads
-// may share it, in another each thread has its own. Allocations of different kinds become different buffers, so that from
-// here on a row of storage can be found by its buffer.
+// A buffer may be allocated in several places, for example after a cut, and the kind of storage may differ between them: threads
+// may share the buffer in one place, but not in another. Allocations of different kinds become different buffers, so that from here
+// on the storage of a buffer is unique.
 
 typedef struct around {
   bool grid, launch, parallel; // true if something runs on a grid; inside a launch; inside a parallel loop
 } around;
 
-// `in` is what is around s; the result is what is around the statements in it. A launch may be any statement, also s.
+// `in` describes the context of s; returns the context of the statements in s. Any statement may be a launch, also s.
 static around inside(const nw_program *p, const nw_stmt *s, around in) {
   in.launch |= in.grid && nw_is_launch(p, s);
   in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
@@ -88,7 +89,7 @@ static void rename_buffer(renaming *r, nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
 }
 
-// named: the buffer of each kind, of each buffer that the program had before.
+// named: for each buffer that the program had before, its new buffer of each kind.
 static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {
@@ -107,7 +108,7 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
 
 // ---- the stack
 
-// alive: bytes of stack used by the enclosing allocations. In a launch nothing is on the stack of the host.
+// alive: bytes of stack that the enclosing allocations use. In a launch, no buffer is on the stack of the host.
 static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
@@ -156,7 +157,7 @@ static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
   for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
 }
 
-// After allocations have become arrays, a temporary has the shape of its largest one.
+// Allocations are arrays now; gives each temporary the shape of its largest allocation.
 void nw_shape_temps(nw_program *p) {
   bool *seen = NW_NEW_N(p->arena, bool, p->nbuffers);
   for (int i = 0; i < p->nbuffers; i++)
@@ -173,13 +174,13 @@ static int row_of(const nw_program *p, const char *buffer) {
   return -1;
 }
 
-// Fills in what the statements say of their buffers.
+// Fills in the rows of the buffers that the statements use.
 static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
     nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
     if (*kind != NW_STORE_GRID)
-      *kind = kind_of(p, s, in); // a launch whose loops were removed is indistinguishable from the host
+      *kind = kind_of(p, s, in); // a launch whose loops were removed looks like code of the host
   }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
   for (int i = 0; i < s->nkids; i++) mark_rows(p, s->kid[i], in, table);

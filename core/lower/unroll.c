@@ -1,5 +1,5 @@
-// Pass: replaces unrolled loops by their iterations. Allocations inside are moved out first, so that
-// the iterations share one buffer. If NW_CODE_LIMIT would be exceeded, this is reported before anything is copied.
+// Pass: replaces unrolled loops by their iterations. Allocations inside are moved out first, so that the iterations share a buffer.
+// If the result would exceed NW_CODE_LIMIT, this is reported before anything is copied.
 #include "lower/pass.h"
 
 static nw_stmt *expand(nw_program *p, nw_stmt *s);
@@ -38,7 +38,7 @@ static nw_stmt *unrolled(nw_program *p, nw_stmt *loop, int64_t n) {
   return s;
 }
 
-// Innermost first, so that a body is copied when it has its final form.
+// Expands inner loops first, so that a body has its final form when it is copied.
 static nw_stmt *expand(nw_program *p, nw_stmt *s) {
   int64_t n;
   for (int i = 0; i < s->nkids; i++) s->kid[i] = expand(p, s->kid[i]);

@@ -1,4 +1,4 @@
-// Loop nests on their own: parsed, built, printed.
+// Loop nests on their own: parses, builds and prints them.
 #include "nest/nest.h"
 #include "access/affine/affine_program.h"
 #include <stdlib.h>

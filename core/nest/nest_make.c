@@ -31,7 +31,7 @@ static bool add_cases(nw_nest_maker *k, nw_affine_node *to, int array, const nw_
   return true;
 }
 
-// The number of the element within the array: a sum over the dimensions.
+// Adds a reference. The number of its element within the array is a sum over the dimensions.
 static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r, bool write, int site) {
   nw_pool *pool = k->t->pool;
   const nw_nest_shape *s = &k->shape[r->array];
@@ -43,7 +43,7 @@ static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r,
   return k->indices || add_cases(k, to, k->m.array[r->array], sum, r, write, site);
 }
 
-// The target is read first if the statement updates it, and written last.
+// Adds the references of a statement. If the statement updates its target, the target is read first; it is written last.
 static bool make_refs(nw_nest_maker *k, nw_affine_node *to, const nw_text_node *x, int site) {
   bool updates = x->ntargets && strcmp(x->op, "=");
   for (int i = 0; i <= x->nrefs; i++) {
@@ -71,7 +71,7 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
   return true;
 }
 
-// ---- loops and ifs; sites are numbered in the order of the text, even if cases repeat them
+// ---- loops and ifs. Sites are numbered in the order of the text; a statement that is repeated for several cases keeps its sites.
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;
@@ -110,7 +110,7 @@ static bool make_if(nw_nest_maker *k, const nw_text_node *x, int site, nw_affine
   return true;
 }
 
-// first + last - slot, for a loop that runs backwards.
+// The value of the loop; for a loop that runs backwards, first + last - slot.
 static bool value_of(nw_nest_maker *k, const nw_text_node *x, int slot, const nw_bounds *from, const nw_bounds *until,
                      nw_form *out) {
   nw_form s = nw_form_slot(k->m.s.arena, slot);
@@ -183,7 +183,7 @@ static bool make_node(nw_nest_maker *k, const nw_text_node *x, int site, nw_affi
   }
 }
 
-// ---- sites, and the whole
+// ---- sites, and the whole nest
 
 static void name_sites(nw_nest_maker *k, const nw_text_node *x, const char *loop, int site) {
   for (int i = 0; x->kind == NW_TEXT_STMT && i < sites_in(x); i++) {
@@ -199,7 +199,7 @@ static void name_sites(nw_nest_maker *k, const nw_text_node *x, const char *loop
   if (x->other) name_sites(k, x->other, loop, site);
 }
 
-// The reference of a site in the text.
+// Returns the reference in the text that has this site.
 static const nw_text_ref *ref_of(const nw_text_node *x, int site) {
   if (x->kind == NW_TEXT_STMT) return &x->ref[site < x->nrefs ? site : 0];
   for (int i = 0; i < x->kid.n; i++) {

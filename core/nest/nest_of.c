@@ -1,4 +1,4 @@
-// Writes an affine nest as text: the accesses of a program, line by line.
+// Writes an affine nest, for example that of a program, as text.
 #include "nest/nest_text.h"
 #include "ir/program/program.h"
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const nw_expr *expr_of(const writer *w, const nw_form *f, int64_t by) {
   return e;
 }
 
-// The index of an element of `elem` bytes; addresses are multiples of `elem`.
+// Returns the index of the element at byte offset f. Offsets are multiples of `elem`, the bytes of an element.
 static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   nw_form g = *f;
   g.rest /= elem;
@@ -29,7 +29,7 @@ static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   return expr_of(w, &g, 1);
 }
 
-// ceil(form / div) for a lower bound, floor(form / div) + 1 for an upper bound.
+// Returns ceil(form / div) for a lower bound (`begin`), and floor(form / div) + 1 for an upper bound.
 static const nw_expr *bound_of(const writer *w, int n, const nw_affine_bound *b, bool begin) {
   nw_pool *p = w->t->pool;
   const nw_expr *e = NULL;
@@ -87,7 +87,7 @@ static nw_text_ref ref_of(const writer *w, const nw_affine_ref *r) {
   return x;
 }
 
-// Writes the reads, and the write after them if there is one: refs from..end.
+// Writes the references from..end-1 as a statement: reads, and a write after them if there is one.
 static void write_statement(writer *w, const nw_affine_node *s, int from, int end, nw_text_node *to) {
   nw_text_node *x = nw_text_node_new(w->t, NW_TEXT_STMT);
   nw_str value = {0};

@@ -1,4 +1,4 @@
-// Parameters and arrays of the text of a nest: values, sizes, addresses.
+// Computes the values of the parameters of a nest's text, and the sizes and addresses of its arrays.
 #include "nest/nest_make.h"
 #include "access/place.h"
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static bool shape_of(nw_nest_maker *k, const nw_text_array *x, nw_nest_shape *ou
   *elements = 1;
   if (x->pad && !number(k, x->pad, &pad)) return false;
   if (pad < 0 || pad > INT64_C(1) << 40)
-    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "pad: %lld elements", (long long)pad);
+    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "pad: %lld elements are out of range: give 0 to 2^40", (long long)pad);
   for (int d = x->ndim - 1; d >= 0; d--) {
     if (!number(k, x->dim[d], &out->dim[d])) return false;
     if (out->dim[d] < 0)
@@ -106,12 +106,12 @@ static bool address_of(nw_nest_maker *k, const nw_text_array *x, uint64_t after,
   int64_t align = NW_PAGE, address = 0;
   if (x->align && !number(k, x->align, &align)) return false;
   if (align < 1 || align > INT64_C(1) << 40)
-    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "align: %lld bytes", (long long)align);
+    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "align: %lld bytes are out of range: give 1 to 2^40", (long long)align);
   *out = (after + (uint64_t)align - 1) / (uint64_t)align * (uint64_t)align;
   if (!x->address) return true;
   if (!number(k, x->address, &address)) return false;
   if (address < 0 || address > INT64_C(1) << 44)
-    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "address: %lld", (long long)address);
+    return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "address: %lld is out of range: give 0 to 2^44", (long long)address);
   *out = (uint64_t)address;
   return true;
 }

@@ -169,7 +169,7 @@ bool nw_text_tables(nw_text_reader *r) {
   for (int i = 0; i < NW_COUNT(lines); i++) {
     if (!nw_accept_word(&r->ps, lines[i].word)) continue;
     if (!lines[i].read(r)) return false;
-    i = -1; // restart from the first
+    i = -1; // restart from the first one
   }
   return true;
 }

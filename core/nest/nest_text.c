@@ -34,7 +34,7 @@ void nw_text_free(nw_text *t) {
 
 // ---- references
 
-// `[i, j]`, `[i][j]`, `[i, j : 8]`: eight elements from there.
+// Reads the indices `[i, j]` or `[i][j]`; `[i, j : 8]` accesses eight elements from that index on.
 static bool read_ref(nw_text_reader *r) {
   nw_token at = r->ps.tok;
   const nw_expr *index[NW_TEXT_DIMS];
@@ -60,7 +60,7 @@ static bool read_ref(nw_text_reader *r) {
   return true;
 }
 
-// ---- values: text between the references is not interpreted
+// ---- values. The text between references is not interpreted.
 
 static bool read_value(nw_text_reader *r);
 
@@ -152,7 +152,7 @@ static bool at_assignment(const nw_text_reader *r) {
   return (nw_at(&ahead, "-") || nw_at(&ahead, "/")) && nw_follows(&ahead, "=");
 }
 
-// `s = value` for a scalar, which is in a register.
+// Reads `s = value` for a scalar, which is in a register.
 static bool read_scalar(nw_text_reader *r, nw_text_node *x) {
   nw_token at = r->ps.tok;
   if (!(x->scalar = nw_expect_name(&r->ps, "a name"))) return false;

@@ -106,7 +106,8 @@ bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third, ..., memory.
+// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third, ...,
+// memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,

@@ -137,9 +137,9 @@ static void refuses_what_is_no_table(void **state) {
   static const int few[] = {GROUP, GROUP}, none[] = {ROWS, 0}, negative[] = {ROWS + 1, -1};
   r.group = few;
   r.ngroups = 2;
-  refused(c, r, usual, "they have 60 rows in all, but there are 120");
+  refused(c, r, usual, "all groups together have 60 rows, but there are 120 rows");
   r.ngroups = 0;
-  refused(c, r, usual, "they have 0 rows");
+  refused(c, r, usual, "all groups together have 0 rows");
   r.group = none;
   r.ngroups = 2;
   refused(c, r, usual, "group 2 has 0 rows");
@@ -191,7 +191,7 @@ static void refuses_options_that_mean_nothing(void **state) {
   nw_learn_rows r = rows();
   const float weight[] = {1, 1, 0, 1};
   r.weight = weight;
-  refused(*state, r, usual, "weights: 0, number 3");
+  refused(*state, r, usual, "weights: 0, weight number 3");
 }
 
 static void refuses_texts_that_are_no_model(void **state) {
