@@ -43,8 +43,8 @@ struct nwj {
   nwj_message *request; // the request being answered
 };
 
-// ---- connection.c
-// Reads the connection file. For invalid values, returns false, and `why` names the field, its value and the allowed values.
+// ---- connection.c Reads the connection file. For invalid values, returns false, and `why` names the field, its value
+// and the allowed values.
 bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size);
 
 // ---- sockets.c
@@ -63,9 +63,8 @@ size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent
 // Sends an answer to the sender of m. Takes ownership of content.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 
-// ---- text.c
-// Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left out, unless `last`. *used:
-// bytes of `text` that were processed; *size: bytes of the result.
+// ---- text.c Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left
+// out, unless `last`. *used: bytes of `text` that were processed; *size: bytes of the result.
 char *nwj_repaired(const char *text, size_t n, bool last, size_t *used, size_t *size);
 json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empty text
 
@@ -74,7 +73,8 @@ bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
 void nwj_iopub_stop(pthread_t thread); // after the other threads have stopped publishing; closes the socket
 // Takes ownership of content. parent: text of the header of the request, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// Publishes later: before the next message, or in nwj_publish_held. So a quick reply need not wait. type must stay valid.
+// Publishes later: before the next message, or in nwj_publish_held. So a quick reply need not wait. type must stay
+// valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
@@ -125,8 +125,8 @@ void nwj_library(nwj *k);
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // The same, with the value on top of the stack, which is popped, as second argument.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// Pops n values from the stack and makes their display. *shown: a reference to it; LUA_REFNIL: there is nothing to show. If a value
-// cannot be shown, leaves the error on top of the stack.
+// Pops n values from the stack and makes their display. *shown: a reference to it; LUA_REFNIL: there is nothing to
+// show. If a value cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
 // Returns the display as {data, metadata}; NULL: nothing to show. May be called only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);

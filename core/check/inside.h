@@ -6,9 +6,9 @@
 #define NW_CHECK_SHAPES 12
 #define NW_CHECK_POINTS 1000 // number of outputs that are evaluated one by one if the shape is too large to interpret
 
-// ---- shapes.c
-// Finds values for the sizes of p: small and awkward ones that satisfy lower bounds and facts and are cheap enough. A row has one
-// value for each size; without symbolic sizes there is one empty row. Writes at most `max` heap rows, and returns their number.
+// ---- shapes.c Finds values for the sizes of p: small and awkward ones that satisfy lower bounds and facts and are
+// cheap enough. A row has one value for each size; without symbolic sizes there is one empty row. Writes at most `max`
+// heap rows, and returns their number.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
 int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
 double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions

@@ -1,5 +1,5 @@
-// Replays a refused step: runs the old and the new program in the interpreter, on small integers, and records what the two
-// conflicting executions (the witness) read and write. Private to check/.
+// Replays a refused step: runs the old and the new program in the interpreter, on small integers, and records what the
+// two conflicting executions (the witness) read and write. Private to check/.
 #pragma once
 #include "check/inside.h"
 #include "check/slice.h"
@@ -93,8 +93,8 @@ nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t); // a copy tha
 char *nw_case_text(const nw_replay_case *x); // heap
 bool nw_case_wrong_output(nw_replay_case *x); // fills element, should, is
 
-// ---- meet.c: the two iterations of a marked loop, alone
-// True if the two executions are in the same iteration of the outer loops, and in different iterations of the marked loop.
+// ---- meet.c: the two iterations of a marked loop, alone True if the two executions are in the same iteration of the
+// outer loops, and in different iterations of the marked loop.
 bool nw_in_two_rounds(const nw_conflict *w);
 nw_race nw_case_race(const nw_replay_case *x); // the first interleaving to try
 // Fills pair, raced, race, paired and shows. It may replace the witness by a similar one, and change the data.

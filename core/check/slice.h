@@ -1,5 +1,5 @@
-// A slice of a run: some executions, and all writes to some elements. Everything else is skipped, so that one conflict in a large
-// nest can be replayed quickly. The order of the executions in the slice does not change.
+// A slice of a run: some executions, and all writes to some elements. Everything else is skipped, so that one conflict
+// in a large nest can be replayed quickly. The order of the executions in the slice does not change.
 #pragma once
 #include "check/check.h"
 #include "check/numbers.h"

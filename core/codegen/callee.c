@@ -18,7 +18,7 @@ static void name_of(nw_callee *out, const nw_intrinsic *in) {
     if (*s == ':' || *s == '-') *s = *s == ':' ? '.' : 'm';
 }
 
-// The strides that are passed, then the constants; false if a stride is not known yet.
+// Collects the strides that are passed, and then the constants. False if a stride is not known yet.
 static bool words_of(const nw_stmt *call, const nw_intrinsic *in, nw_callee *out) {
   for (int i = 0; i < in->nargs; i++)
     for (int d = 0; d < in->arg[i].ndim; d++)

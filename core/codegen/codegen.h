@@ -5,8 +5,9 @@
 #include "ir/program/choose.h"
 #include "ir/program/intrinsic.h"
 
-// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: value of symbolic size i. work[i]: workspace of buffer i,
-// or NULL if it has none; in a workspace with a block for each thread, thread t's block is at work[i] + t*stride[i].
+// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: value of symbolic size i. work[i]: workspace of
+// buffer i, or NULL if it has none; in a workspace with a block for each thread, thread t's block is at work[i] +
+// t*stride[i].
 typedef struct nw_frame {
   void **params;
   const int64_t *sizes;
@@ -18,10 +19,11 @@ typedef struct nw_frame {
   struct nw_log *log; // the log of what the threads do (run/log.h), or NULL. Generated code does not use it.
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
-// A parallel loop becomes a call of a run-time function with an outlined body. With chunk 0, thread t of T gets the iterations
-// [n*t/T, n*(t+1)/T).
-// Otherwise |chunk| iterations are handed out at a time: in turn if chunk is positive, to the next free thread if it is negative.
-// The body gets the frame, the captured values, its range and its thread number, and may be called more than once.
+// A parallel loop becomes a call of a run-time function with an outlined body. With chunk 0, thread t of T gets the
+// iterations [n*t/T, n*(t+1)/T).
+// Otherwise |chunk| iterations are handed out at a time: in turn if chunk is positive, to the next free thread if it is
+// negative. The body gets the frame, the captured values, its range and its thread number, and may be called more than
+// once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 // The function that a lowered call calls.
@@ -40,9 +42,9 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // fal
 
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
-// The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which makes the
-// frame and calls the entry; the parallel loop on OpenMP; and the header. If there are several versions, each has such a
-// function, and one more function selects the version. Heap; NULL and a diagnostic on failure.
+// The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which
+// makes the frame and calls the entry; the parallel loop on OpenMP; and the header. If there are several versions, each
+// has such a function, and one more function selects the version. Heap; NULL and a diagnostic on failure.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {

@@ -1,5 +1,5 @@
-// Cache misses of each load and store of a program. The cache model counts them. If the program is not an affine nest, the
-// simulator counts them: in all sets or, if that takes too long, in some of the sets.
+// Cache misses of each load and store of a program. The cache model counts them. If the program is not an affine nest,
+// the simulator counts them: in all sets or, if that takes too long, in some of the sets.
 #pragma once
 #include "cost/cpu/core.h"
 #include "access/walker.h"

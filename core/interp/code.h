@@ -101,8 +101,8 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Makes room for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
 void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share storage
-// Returns the position of a logical index in the stored box. Outside the box, returns -1, which is a failure unless the run is
-// lenient.
+// Returns the position of a logical index in the stored box. Outside the box, returns -1, which is a failure unless the
+// run is lenient.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);

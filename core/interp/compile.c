@@ -1,4 +1,5 @@
-// Turns statements into code: names become slots, expressions become nodes, and reductions become combining expressions.
+// Turns statements into code: names become slots, expressions become nodes, and reductions become combining
+// expressions.
 #include "interp/code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the init of the block must run even if the loop has no iterations. This is false if the block is inside a guard or
-// an allocation in the loop, or if the loop belongs to another reduction (ir/program/lift.c).
+// True if the init of the block must run even if the loop has no iterations. This is false if the block is inside a
+// guard or an allocation in the loop, or if the loop belongs to another reduction (ir/program/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)
@@ -171,8 +172,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init can run without an update. That is needed only if the whole reduction is empty: if only one piece of a cut
-// loop is empty, the piece with the first iteration runs the init.
+// True if the init can run without an update. That is needed only if the whole reduction is empty: if only one piece of
+// a cut loop is empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;

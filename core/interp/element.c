@@ -39,8 +39,8 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
   return compare(t, b, a, true) == sign ? b : a;
 }
 
-// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, that with the lower
-// position is kept.
+// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, that with the
+// lower position is kept.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;
   bool na = is_nan(t, a), nb = is_nan(t, b);

@@ -28,7 +28,8 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Runs the needed iterations in lo..hi. The range is halved until a part has no needed iterations, or is a single iteration.
+// Runs the needed iterations in lo..hi. The range is halved until a part has no needed iterations, or is a single
+// iteration.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
   if (lo == hi) return run_iteration(x, c, lo, kids);
@@ -122,8 +123,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false if it does not run. nothing: its reduction is empty, so the variable of its loop is at
-// the beginning of an empty range.
+// Binds the block's variables; false if it does not run. nothing: its reduction is empty, so the variable of its loop
+// is at the beginning of an empty range.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;

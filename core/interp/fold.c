@@ -1,5 +1,5 @@
-// Finds the locations of the elements of a buffer with a layout, in a scheduled program. Elements at the same position of
-// the layout share a location.
+// Finds the locations of the elements of a buffer with a layout, in a scheduled program. Elements at the same position
+// of the layout share a location.
 #include "interp/code.h"
 #include <stdlib.h>
 

@@ -32,15 +32,15 @@ typedef struct nw_interp_opts {
   void *env;
   const bool *enough; // NULL, or a flag that ends the run, without a diagnostic, once it is true
   int64_t max_steps; // 0: no limit; a run with more steps fails with NW_ELIMIT
-  // Scheduled programs only. `enters` returns true if some of the iterations lo..hi of a loop are needed; it is called for ever
-  // smaller ranges, finally for single iterations. `runs` returns true if a block is needed for the current values of its loops.
-  // Everything else is skipped. `backwards` returns true if a loop runs in reverse.
+  // Scheduled programs only. `enters` returns true if some of the iterations lo..hi of a loop are needed; it is called
+  // for ever smaller ranges, finally for single iterations. `runs` returns true if a block is needed for the current
+  // values of its loops. Everything else is skipped. `backwards` returns true if a loop runs in reverse.
   bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a); // true if a store is discarded, as if it were overwritten at once
-  // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise both end the
-  // run.
+  // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise
+  // both end the run.
   bool lenient;
 } nw_interp_opts;
 
@@ -56,9 +56,9 @@ bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *cons
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
-// A math row is a scalar function or one of its vector forms. The interpreter and generated code (by name) call the same
-// functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2, 4 and 8
-// lanes; it does not have all functions.
+// A math row is a scalar function or one of its vector forms. The interpreter and generated code (by name) call the
+// same functions, so that both give the same bits. libmvec provides f32 forms of 4, 8 and 16 lanes and f64 forms of 2,
+// 4 and 8 lanes; it does not have all functions.
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64
@@ -70,7 +70,8 @@ typedef struct nw_math_row {
   void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
-// Returns the widest row with at most `lanes` lanes that a CPU with these features can run (a scalar row always exists).
+// Returns the widest row with at most `lanes` lanes that a CPU with these features can run (a scalar row always
+// exists).
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
 // Finds the rows that compute a vector of `lanes` lanes: each is applied to the next lanes, the widest row first. The
 // interpreter and the code generator both use it. Returns the number of rows.

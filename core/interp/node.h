@@ -1,8 +1,9 @@
 // Executable expressions: a graph of nodes, each with storage for its value.
 //
 // A value has `lanes` cells. Integers and bools are wrapped to their dtype, and kept as sign- or zero-extended 64-bit
-// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. A half is rounded only when it is loaded, stored
-// or the result of a cast. A subexpression that occurs several times has one node. A node is computed once per epoch.
+// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. A half is rounded only when it is loaded,
+// stored or the result of a cast. A subexpression that occurs several times has one node. A node is computed once per
+// epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"

@@ -1,8 +1,8 @@
-// Detects races. The interpreter runs the blocks and threads of a launch one after another. Here every access in a launch is
-// compared with earlier accesses to the same element. Two accesses, at least one of which is a write, are a race if they are
-// from different blocks, or from different threads of a block without a barrier in between; the values do not matter. A
-// parallel loop is like a launch with a block for each iteration. Its buffers that have a piece for each thread are undefined at
-// the start of an iteration, since another iteration may have used the piece.
+// Detects races. The interpreter runs the blocks and threads of a launch one after another. Here every access in a
+// launch is compared with earlier accesses to the same element. Two accesses, at least one of which is a write, are a
+// race if they are from different blocks, or from different threads of a block without a barrier in between; the values
+// do not matter. A parallel loop is like a launch with a block for each iteration. Its buffers that have a piece for
+// each thread are undefined at the start of an iteration, since another iteration may have used the piece.
 //
 // This is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -16,8 +16,8 @@ typedef struct touch {
 
 #define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// Three reads since the last write are kept: the last one; the last by another thread of its block; and the last by another
-// block. If any read is a race with a later write, one of these is.
+// Three reads since the last write are kept: the last one; the last by another thread of its block; and the last by
+// another block. If any read is a race with a later write, one of these is.
 struct nwi_shadow {
   touch write, read, other, far;
 };
@@ -176,8 +176,8 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// A block gets the same memory each time it enters the allocation. Another block has different memory, and so has each thread if
-// the allocation is inside a thread loop.
+// A block gets the same memory each time it enters the allocation. Another block has different memory, and so has each
+// thread if the allocation is inside a thread loop.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;

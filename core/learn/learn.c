@@ -1,9 +1,9 @@
 // Ranking models: gradient-boosted trees over rows of numbers, which belong to groups. XGBoost trains them with the
 // objective rank:pairwise or reg:squarederror.
 //
-// XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite numbers with
-// an unclear error. Its results are valid only until the next call. So everything is checked and copied here. XGBoost runs on one
-// thread, since the number of threads changes the model.
+// XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite
+// numbers with an unclear error. Its results are valid only until the next call. So everything is checked and copied
+// here. XGBoost runs on one thread, since the number of threads changes the model.
 #include "learn/xgboost.h"
 #include <stdio.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-// Lowers a call of an intrinsic. Now that the layout of buffers is known, its nest is unified with the description again, and
-// the call gets its tiles. The nest stays inside the call, for the interpreter.
+// Lowers a call of an intrinsic. Now that the layout of buffers is known, its nest is unified with the description
+// again, and the call gets its tiles. The nest stays inside the call, for the interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 

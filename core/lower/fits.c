@@ -1,5 +1,6 @@
-// Finds the products of sizes in a lowered program: subexpressions of bounds, conditions and indices that contain only sizes and
-// multiply them. Their values do not change during a call, so they are evaluated before it, with overflow checks.
+// Finds the products of sizes in a lowered program: subexpressions of bounds, conditions and indices that contain only
+// sizes and multiply them. Their values do not change during a call, so they are evaluated before it, with overflow
+// checks.
 #include "lower/pass.h"
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-// Pass: moves guards as far out as their conditions allow. Adjacent statements with the same condition get a common guard.
+// Pass: moves guards as far out as their conditions allow. Adjacent statements with the same condition get a common
+// guard.
 //
-// A condition uses only loop variables and sizes. If the whole body of a loop is guarded by a condition that does
-// not use the loop's variable, the guard is moved around the loop. A condition that depends on lanes stays inside its vector
-// loop.
+// A condition uses only loop variables and sizes. If the whole body of a loop is guarded by a condition that does not
+// use the loop's variable, the guard is moved around the loop. A condition that depends on lanes stays inside its
+// vector loop.
 #include "lower/pass.h"
 
 static nw_stmt *hoist(nw_program *p, nw_stmt *s);
@@ -50,7 +51,8 @@ static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *o
   nw_vec_free(&mine);
 }
 
-// Returns the end of the sequence of guards, beginning at `from`, that have a condition in common; `common`: these conditions.
+// Returns the end of the sequence of guards, beginning at `from`, that have a condition in common; `common`: these
+// conditions.
 static int run_of(const nw_vec *kids, int from, nw_vec *common) {
   *common = conditions(kids->at[from]);
   int end = from + 1;

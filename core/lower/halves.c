@@ -1,5 +1,5 @@
-// Pass: computes f16 and bf16 in f32. Arithmetic on halves becomes arithmetic on f32: loads are followed by widening casts, and
-// values are rounded before stores. Only loads, stores and explicit casts of halves remain.
+// Pass: computes f16 and bf16 in f32. Arithmetic on halves becomes arithmetic on f32: loads are followed by widening
+// casts, and values are rounded before stores. Only loads, stores and explicit casts of halves remain.
 #include "lower/pass.h"
 
 static bool half(const nw_expr *e) { return e->type.dtype == NW_F16 || e->type.dtype == NW_BF16; }

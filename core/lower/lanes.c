@@ -83,8 +83,8 @@ static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, c
   return NULL;
 }
 
-// True if a ramp never crosses a multiple of the constant c, because its base is a multiple of some m that divides c, and the
-// offsets of all lanes are below m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
+// True if a ramp never crosses a multiple of the constant c, because its base is a multiple of some m that divides c,
+// and the offsets of all lanes are below m. Then ramp // c is the same in all lanes, and ramp % c is a ramp.
 static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
   if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
   for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {

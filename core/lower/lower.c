@@ -45,8 +45,8 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Selects the loops that stay loops: none; all that passes could replace; or unrolled loops, if their copies would be too long to
-// be compiled.
+// Selects the loops that stay loops: none; all that passes could replace; or unrolled loops, if their copies would be
+// too long to be compiled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
@@ -116,7 +116,8 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// Keeps the result with the program, which is lowered only once. The result stays there even if the current call is abandoned.
+// Keeps the result with the program, which is lowered only once. The result stays there even if the current call is
+// abandoned.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -166,8 +167,8 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
-// Returns the text of a scheduled program after `pass` (NULL: the last pass), for users: workspaces are allocated where they are
-// used, and a program that is too long to be compiled keeps its loops.
+// Returns the text of a scheduled program after `pass` (NULL: the last pass), for users: workspaces are allocated where
+// they are used, and a program that is too long to be compiled keeps its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
   nw_exec *e = shown_after(p, pass);

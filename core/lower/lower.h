@@ -1,5 +1,5 @@
-// Turns a scheduled program into an executable one by a pipeline of passes. Each pass maps a program to a program, and the
-// result of each pass can be shown.
+// Turns a scheduled program into an executable one by a pipeline of passes. Each pass maps a program to a program, and
+// the result of each pass can be shown.
 #pragma once
 #include "ir/program/program.h"
 
@@ -24,9 +24,9 @@ typedef struct nw_storage {
 #define NW_STREAM_ALIGN 64
 #define NW_SIZE_BITS 40 // a symbolic size is less than 2^40
 
-// A lowered program consists of loops (serial or parallel; unrolled loops are already expanded), guards, stores with linear
-// indices, and stack allocations. Vectors are explicit. f16 and bf16 are computed in f32, with casts at loads and stores.
-// The interpreter and the code generators use exactly this program.
+// A lowered program consists of loops (serial or parallel; unrolled loops are already expanded), guards, stores with
+// linear indices, and stack allocations. Vectors are explicit. f16 and bf16 are computed in f32, with casts at loads
+// and stores. The interpreter and the code generators use exactly this program.
 //
 // Semantics of the expressions of a lowered program:
 // * The operands and the result of an operation have the same number of lanes, with these exceptions: RAMP and BROADCAST
@@ -48,8 +48,8 @@ typedef struct nw_exec {
   nw_program *shown;
   int nstorage; // one for each buffer of p, in the same order
   nw_storage *storage;
-  // Products of sizes that the program uses. Index arithmetic is assumed not to overflow. So the caller must check that each
-  // of these products does not; the rest follows from the limit of sizes and the bounds of the accesses.
+  // Products of sizes that the program uses. Index arithmetic is assumed not to overflow. So the caller must check that
+  // each of these products does not; the rest follows from the limit of sizes and the bounds of the accesses.
   int nfits;
   const nw_expr **fits;
   bool parallel;
@@ -71,7 +71,8 @@ typedef struct nw_pass {
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);
-// Lowers p, and stops after the pass named `until`. With NULL, it runs all passes, and keeps the result with the program.
+// Lowers p, and stops after the pass named `until`. With NULL, it runs all passes, and keeps the result with the
+// program.
 nw_exec *nw_lower(const nw_program *p, const char *until);
 // Lowers p for readable text: vector and unrolled loops stay loops, and allocations of workspaces keep their positions.
 nw_exec *nw_lower_loops(const nw_program *p);

@@ -1,9 +1,11 @@
-// Pass: splits loops so that a condition that matters only in the first or the last iterations is not tested in the others.
+// Pass: splits loops so that a condition that matters only in the first or the last iterations is not tested in the
+// others.
 //
-// The condition must be affine in the loop's variable. Its least value over the inner lanes and unrolled iterations determines
-// the iterations in which it always holds. They become a loop without the condition, and the remaining iterations become a copy
-// with it. The innermost serial loop whose variable is in a condition is cut, so that its body no longer tests the condition.
-// Parallel, unrolled and vectorized loops are never cut. A loop that was split evenly has no condition and stays whole.
+// The condition must be affine in the loop's variable. Its least value over the inner lanes and unrolled iterations
+// determines the iterations in which it always holds. They become a loop without the condition, and the remaining
+// iterations become a copy with it. The innermost serial loop whose variable is in a condition is cut, so that its body
+// no longer tests the condition. Parallel, unrolled and vectorized loops are never cut. A loop that was split evenly
+// has no condition and stays whole.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
@@ -109,7 +111,8 @@ static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
 
 static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
 
-// Returns the condition of a guard without the conjuncts that hold. If the guard never holds, returns NULL and sets *never.
+// Returns the condition of a guard without the conjuncts that hold. If the guard never holds, returns NULL and sets
+// *never.
 static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
   nw_vec conds = {0};
   bool exact;
@@ -136,7 +139,8 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// Returns the statement for the iterations in which the conditions of the cut hold (or do not); NULL if nothing executes in these.
+// Returns the statement for the iterations in which the conditions of the cut hold (or do not); NULL if nothing
+// executes in these.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -184,8 +188,9 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   return left;
 }
 
-// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns the others; NULL if nothing executes
-// in these. Both parts are simplified while they still have the whole range, so that the condition is recognized.
+// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns the others; NULL if nothing
+// executes in these. Both parts are simplified while they still have the whole range, so that the condition is
+// recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
@@ -251,7 +256,8 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
-// Copies must not make a program exceed the limit. Since sizes before vectorizing are estimates, only half of it is used.
+// Copies must not make a program exceed the limit. Since sizes before vectorizing are estimates, only half of it is
+// used.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
   cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};

@@ -1,6 +1,7 @@
-// Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns it. On
-// failure it leaves a diagnostic and returns NULL. Statements that a pass keeps retain their id and step. A new statement gets
-// the step of the statement from which it was made, so that a view can name the step that caused a guard.
+// Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns
+// it. On failure it leaves a diagnostic and returns NULL. Statements that a pass keeps retain their id and step. A new
+// statement gets the step of the statement from which it was made, so that a view can name the step that caused a
+// guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -27,8 +28,8 @@ void nw_scope_push(nw_ranges *r, const nw_stmt *s);
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
 void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // adds the operands of nested `and`s; none if cond is NULL
 const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
-// Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the constant
-// false if the condition never holds.
+// Returns `cond` without the conjuncts that always hold here. The result is NULL if no conjunct remains, and the
+// constant false if the condition never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
 nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // fresh id, the step of `from`
 nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s inside a guard; s itself if cond is NULL
@@ -38,8 +39,8 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and those of its kids
 
-// ---- calls.c: computes the tiles of a call from the layouts `place` of the buffers of p. *where is set to a condition that
-// must guard the call, or to NULL.
+// ---- calls.c: computes the tiles of a call from the layouts `place` of the buffers of p. *where is set to a condition
+// that must guard the call, or to NULL.
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
 void nw_split_init(nw_program *p, int id); // init.c: moves the init of the block with that id into a separate block
 

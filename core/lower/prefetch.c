@@ -1,5 +1,5 @@
-// Turns a prefetch of a box into loops over its rows and over the cache lines of each row. An address outside the buffer is clamped
-// to its edge, so that no other page is accessed.
+// Turns a prefetch of a box into loops over its rows and over the cache lines of each row. An address outside the
+// buffer is clamped to its edge, so that no other page is accessed.
 #include "lower/pass.h"
 
 enum { LINE = 64, FEW = 16 }; // LINE: bytes; FEW: most iterations of a loop that is unrolled

@@ -1,4 +1,5 @@
-// Functions that the passes share: ranges during a walk, conjunctions, new statements, and rewriting of expressions in place.
+// Functions that the passes share: ranges during a walk, conjunctions, new statements, and rewriting of expressions in
+// place.
 #include "lower/pass.h"
 
 void nw_scope_open(nw_ranges *r, const nw_program *p) {

@@ -1,9 +1,9 @@
-// Pass: decides where temporaries are stored. Scope local means the stack: the buffer must have a constant size, and all buffers
-// that a thread uses at the same time must fit the target's limit for that scope. If the threads of a parallel loop share a local
-// buffer, it becomes a workspace.
+// Pass: decides where temporaries are stored. Scope local means the stack: the buffer must have a constant size, and
+// all buffers that a thread uses at the same time must fit the target's limit for that scope. If the threads of a
+// parallel loop share a local buffer, it becomes a workspace.
 //
-// Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel loop, each
-// thread has its own workspace.
+// Every other temporary is a workspace, which is allocated before the call. If its allocation is inside a parallel
+// loop, each thread has its own workspace.
 #include "lower/pass.h"
 
 #define NW_STACK_ALIGN 64
@@ -39,9 +39,9 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 
 // ---- each buffer gets one kind of storage
 //
-// A buffer may be allocated in several places, for example after a cut, and the kind of storage may differ between them: threads
-// may share the buffer in one place, but not in another. Allocations of different kinds become different buffers, so that from here
-// on the storage of a buffer is unique.
+// A buffer may be allocated in several places, for example after a cut, and the kind of storage may differ between
+// them: threads may share the buffer in one place, but not in another. Allocations of different kinds become different
+// buffers, so that from here on the storage of a buffer is unique.
 
 typedef struct around {
   bool grid, launch, parallel; // true if something runs on a grid; inside a launch; inside a parallel loop

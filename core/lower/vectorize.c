@@ -1,8 +1,8 @@
 // Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Inner loops stay loops, with vector bodies. If their bounds differ between lanes, they run as often as the longest lane needs,
-// with a mask. Guards that differ between lanes become the mask of loads and stores. An allocation inside gets a copy for each
-// lane. Nothing is computed lane by lane: code that cannot be widened is an error.
+// Inner loops stay loops, with vector bodies. If their bounds differ between lanes, they run as often as the longest
+// lane needs, with a mask. Guards that differ between lanes become the mask of loads and stores. An allocation inside
+// gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened is an error.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);
@@ -31,8 +31,8 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
   return true;
 }
 
-// Returns a condition that is the same in all lanes, and holds exactly if some lane satisfies the only condition that varies. NULL
-// if there is no such condition.
+// Returns a condition that is the same in all lanes, and holds exactly if some lane satisfies the only condition that
+// varies. NULL if there is no such condition.
 static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
   const nw_expr *cond = conds->n == 1 ? conds->at[0] : NULL;
   if (!cond || (cond->op != NW_OP_LT && cond->op != NW_OP_LE)) return NULL;
@@ -51,8 +51,8 @@ static void split_conditions(nw_lanes *v, const nw_expr *cond, nw_vec *same, nw_
   nw_vec_free(&all);
 }
 
-// Widens the kids of a guard under the mask of its varying conditions. The guard keeps the conditions that are equal in all lanes.
-// Only these are facts inside, since no lane may satisfy the others.
+// Widens the kids of a guard under the mask of its varying conditions. The guard keeps the conditions that are equal in
+// all lanes. Only these are facts inside, since no lane may satisfy the others.
 static bool widen_guard(nw_lanes *v, nw_stmt **at) {
   nw_stmt *s = *at;
   nw_vec same = {0}, varying = {0};
@@ -79,8 +79,8 @@ static const nw_expr *replaced(void *env, const nw_expr *e) {
   return nw_subst(pair[1]->pool, e, pair[0]->name, pair[1]);
 }
 
-// For a loop whose bounds depend on lane l: `for x in b(l) .. b(l)+n(l)` becomes `for x in 0 .. max n` with the condition x < n(l),
-// and b(l) + x instead of x in the body.
+// For a loop whose bounds depend on lane l: `for x in b(l) .. b(l)+n(l)` becomes `for x in 0 .. max n` with the
+// condition x < n(l), and b(l) + x instead of x in the body.
 static bool even_out(nw_lanes *v, nw_stmt *s) {
   nw_pool *p = v->pool;
   const nw_expr *extent = s->loop.extent;

@@ -43,7 +43,8 @@ static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r,
   return k->indices || add_cases(k, to, k->m.array[r->array], sum, r, write, site);
 }
 
-// Adds the references of a statement. If the statement updates its target, the target is read first; it is written last.
+// Adds the references of a statement. If the statement updates its target, the target is read first; it is written
+// last.
 static bool make_refs(nw_nest_maker *k, nw_affine_node *to, const nw_text_node *x, int site) {
   bool updates = x->ntargets && strcmp(x->op, "=");
   for (int i = 0; i <= x->nrefs; i++) {
@@ -71,7 +72,8 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
   return true;
 }
 
-// ---- loops and ifs. Sites are numbered in the order of the text; a statement that is repeated for several cases keeps its sites.
+// ---- loops and ifs. Sites are numbered in the order of the text; a statement that is repeated for several cases keeps
+// its sites.
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;

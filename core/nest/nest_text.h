@@ -91,8 +91,8 @@ nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
 // Builds the nest of the text, in the arena. value: the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the value of each parameter: the value given by name or, failing that, the value in the set (NULL: no set) or in the text.
-// False if a name is unknown, or a value cannot be computed.
+// Finds the value of each parameter: the value given by name or, failing that, the value in the set (NULL: no set) or
+// in the text. False if a name is unknown, or a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.

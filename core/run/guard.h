@@ -26,8 +26,8 @@ bool nw_guard_run(nw_call *call, int m, void (*fn)(void *arg), void *arg);
 void nw_guard_out(nw_call *call);
 void nw_guard_back(nw_call *call);
 
-// Runs fn(arg, t) for each t in 0..threads-1, and waits for all calls. t = 0 runs on the caller's thread, each other t on
-// its own thread.
+// Runs fn(arg, t) for each t in 0..threads-1, and waits for all calls. t = 0 runs on the caller's thread, each other t
+// on its own thread.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg);
 // Creates the threads, with signals blocked, before native code needs them. False: the system cannot create more.
 bool nw_team_prepare(int threads);

@@ -35,9 +35,10 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version fo
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
 
-// Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened, or
-// has no room for code of this many instructions.
+// Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened,
+// or has no room for code of this many instructions.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
-// Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the workspaces.
+// Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the
+// workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);
 void nw_kernel_end(nw_kernel *k);

@@ -1,5 +1,5 @@
-// A log of the iterations that each thread ran, with their times. During a call, each thread writes to its own memory, which is
-// allocated before the call.
+// A log of the iterations that each thread ran, with their times. During a call, each thread writes to its own memory,
+// which is allocated before the call.
 #pragma once
 #include "run/run.h"
 

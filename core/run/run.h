@@ -13,17 +13,19 @@ struct nw_array {
   size_t bytes;
 };
 
-// The functions of the module nestwright-jit, which contains LLVM. Its function nw_jit_entry returns this table; dlsym finds that
-// function after dlopen(RTLD_LOCAL).
+// The functions of the module nestwright-jit, which contains LLVM. Its function nw_jit_entry returns this table; dlsym
+// finds that function after dlopen(RTLD_LOCAL).
 typedef struct nw_jit nw_jit;
 typedef struct nw_machine_code nw_machine_code;
 typedef struct nw_jit_api {
   nw_jit *(*open)(char *error, size_t n);
   void (*close)(nw_jit *j);
-  // Compiles and loads code for this host. Before the call, *cached is true if the cache may be used; after it, if it was used.
+  // Compiles and loads code for this host. Before the call, *cached is true if the cache may be used; after it, if it
+  // was used.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
-  // Returns the code as text, for any target that LLVM supports. what: "llvm", "llvm-plain" or "asm"; for others, returns NULL.
+  // Returns the code as text, for any target that LLVM supports. what: "llvm", "llvm-plain" or "asm"; for others,
+  // returns NULL.
   char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
   // Returns an object file for a linker, with `entry` as the name of its public function; heap.
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
@@ -33,7 +35,8 @@ typedef struct nw_jit_api {
 } nw_jit_api;
 typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 
-// Runs native code under guard: an interrupt or a crash ends the call and leaves a diagnostic, but the session continues.
+// Runs native code under guard: an interrupt or a crash ends the call and leaves a diagnostic, but the session
+// continues.
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
 bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT if it takes longer
 void nw_guard_install(nw_ctx *c); // installs signal handlers; every call checks that they are still installed

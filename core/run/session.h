@@ -2,8 +2,8 @@
 #pragma once
 #include "run/run.h"
 
-// Freed blocks are kept for later requests of a similar size. So the pages of a temporary are not faulted in at every call, and
-// these faults do not appear as effects of a schedule.
+// Freed blocks are kept for later requests of a similar size. So the pages of a temporary are not faulted in at every
+// call, and these faults do not appear as effects of a schedule.
 typedef struct nw_block_list nw_block_list;
 typedef struct nw_fenced nw_fenced; // fence.c
 typedef struct nw_mem {

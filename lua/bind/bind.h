@@ -3,9 +3,9 @@
 // Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
 //
-// lua_error never jumps across the core. A function here reads its arguments, which may raise an error; calls the core, which
-// never raises; and pushes results, which raises only if memory runs out. A userdata gets its metatable while its pointer is
-// still NULL. So if an error is raised later, __gc frees exactly what the userdata then owns.
+// lua_error never jumps across the core. A function here reads its arguments, which may raise an error; calls the core,
+// which never raises; and pushes results, which raises only if memory runs out. A userdata gets its metatable while its
+// pointer is still NULL. So if an error is raised later, __gc frees exactly what the userdata then owns.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -27,8 +27,8 @@ typedef struct nwl_class {
   const luaL_Reg *meta;
 } nwl_class;
 
-// Every object is a pointer, and the function that releases its reference (NULL: it has none). User value 1 is an object that
-// must outlive it; user value 2 is for use by the class.
+// Every object is a pointer, and the function that releases its reference (NULL: it has none). User value 1 is an
+// object that must outlive it; user value 2 is for use by the class.
 typedef struct nwl_box {
   void *p;
   void (*release)(void *p);
@@ -58,9 +58,8 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the reference; raises
 void nwl_push_array(lua_State *L, nw_array *a); // takes the reference; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
 
-// ---- call.c
-// Like lua_pushcfunction, for a function without upvalues that calls the core. If its call of the core is abandoned, the function
-// raises an error.
+// ---- call.c Like lua_pushcfunction, for a function without upvalues that calls the core. If its call of the core is
+// abandoned, the function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a list, as fields of the table on top
 // Like lua_pcall, for use in a function that afterwards continues to call the core.
@@ -95,8 +94,8 @@ void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: a file name; not empty, without NUL
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
-// Returns the index of the argument's word in a NULL-terminated list. fallback: the index if there is no argument; below 0: the
-// argument is required.
+// Returns the index of the argument's word in a NULL-terminated list. fallback: the index if there is no argument;
+// below 0: the argument is required.
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
@@ -112,9 +111,8 @@ int nwl_list_length(lua_State *L, int arg, int max, const char *name);
 int nwl_shape(lua_State *L, int arg, int64_t *shape); // {m, n} or m, whole numbers
 const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 
-// ---- ir.c
-// Returns the value at arg as an expression. It may be an expression, an axis, a number or a boolean; for others, raises an error
-// with the argument's name. See nwl_literal for the types of numbers.
+// ---- ir.c Returns the value at arg as an expression. It may be an expression, an axis, a number or a boolean; for
+// others, raises an error with the argument's name. See nwl_literal for the types of numbers.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64

@@ -21,9 +21,8 @@ lua_State *nwh_lua(nwh *h);
 // Pops the error on top of the stack and returns its text for the user. Heap.
 char *nwh_error_text(nwh *h, bool colour);
 
-// ---- eval.c
-// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the stack. Sets *quiet if the
-// chunk ended in ";".
+// ---- eval.c Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the
+// stack. Sets *quiet if the chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
 // Calls the function below `nargs` arguments, with traceback and interrupts enabled.
@@ -39,8 +38,8 @@ char *nwh_notes(nwh *h); // notes of steps since the last call; heap, NULL: none
 
 bool nwh_is_question(const char *code); // true for ?name or name?, which request help
 
-// ---- interrupt.c
-// Installs a SIGINT handler. It stops the code that runs in h; if none runs, it calls idle(), inside the signal handler.
+// ---- interrupt.c Installs a SIGINT handler. It stops the code that runs in h; if none runs, it calls idle(), inside
+// the signal handler.
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if the code was interrupted

@@ -34,7 +34,8 @@ typedef struct nw_bounds { // the maximum of ceil(form / div), or the minimum of
 } nw_bounds;
 
 bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: too many
-// Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has another form.
+// Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has
+// another form.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
 // The range of a loop's values; INT64_MIN, INT64_MAX: unknown.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);

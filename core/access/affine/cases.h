@@ -1,7 +1,8 @@
 // Integer expressions and conditions as affine forms, split into cases.
 //
-// min, max and select become cases that exclude each other. A floor division by a number becomes a quotient: a new slot, which a
-// loop of one iteration sets. If the ranges of slots or the surrounding expression make the quotient unnecessary, there is no loop.
+// min, max and select become cases that exclude each other. A floor division by a number becomes a quotient: a new
+// slot, which a loop of one iteration sets. If the ranges of slots or the surrounding expression make the quotient
+// unnecessary, there is no loop.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -71,7 +72,7 @@ void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 
 bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out); // floor(f / by), by > 0
-// Returns an equivalent condition without quotients where possible: q + ... >= 0 becomes a condition on the dividend. Marks the
-// quotients that remain as used.
+// Returns an equivalent condition without quotients where possible: q + ... >= 0 becomes a condition on the dividend.
+// Marks the quotients that remain as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
 void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used

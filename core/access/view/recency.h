@@ -1,9 +1,9 @@
 // Stack distances: the number of different lines accessed since the last access to a line.
 //
-// Each accessed line has a slot; slots are in the order of the last accesses. A Fenwick tree over 64-bit words, with a bit for each
-// slot, gives the number of lines after a slot. When all slots are used, the lines are compacted.
-// Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981;
-// Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.
+// Each accessed line has a slot; slots are in the order of the last accesses. A Fenwick tree over 64-bit words, with a
+// bit for each slot, gives the number of lines after a slot. When all slots are used, the lines are compacted.
+// Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981; Fenwick,
+// "A New Data Structure for Cumulative Frequency Tables", 1994.
 #pragma once
 #include "base/base.h"
 

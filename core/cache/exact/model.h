@@ -1,6 +1,7 @@
 // The cache model: counts hits and misses of each cache level in a loop nest without simulating every access.
 //
-// A result is exact if every field equals that of the reference simulator (sim.h). Lines are counted as in the simulator.
+// A result is exact if every field equals that of the reference simulator (sim.h). Lines are counted as in the
+// simulator.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"

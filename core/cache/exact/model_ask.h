@@ -31,11 +31,12 @@ typedef struct nw_asking {
 
 nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
-// model_plain.c: simulates the accesses one by one, at most `most`, for all levels, or for one level that sees every access
+// model_plain.c: simulates the accesses one by one, at most `most`, for all levels, or for one level that sees every
+// access
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
-// Estimates the counts from a sample of the sets, over all accesses, which may be at most `most`: for one level, or for all levels
-// if the touched lines are unknown.
+// Estimates the counts from a sample of the sets, over all accesses, which may be at most `most`: for one level, or for
+// all levels if the touched lines are unknown.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 // Finds the relative difference between the misses in mode FULL and in mode MISSES, over the first `first` accesses.

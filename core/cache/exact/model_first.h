@@ -26,7 +26,8 @@ typedef struct nw_firsts {
   bool stop, astray;
 } nw_firsts;
 
-// False if interrupted, or if the search needs more than `most` ticks of a few nanoseconds. f must be freed also after a failure.
+// False if interrupted, or if the search needs more than `most` ticks of a few nanoseconds. f must be freed also after
+// a failure.
 bool nw_firsts_find(nw_firsts *f, nw_ctx *c, const nw_affine_nest *n, int line, int64_t most);
 void nw_firsts_free(nw_firsts *f);
 // True if no set of the level gets more lines than it can hold.

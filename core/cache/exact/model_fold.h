@@ -1,6 +1,6 @@
-// A fold is the summary of a part of a run. Folds can be concatenated, moved with their regions, and repeated. A folder builds a
-// fold. There are two kinds: one for the lines in a level (model_level.c), one for all lines ever touched (model_lines.c). Private
-// to the model.
+// A fold is the summary of a part of a run. Folds can be concatenated, moved with their regions, and repeated. A folder
+// builds a fold. There are two kinds: one for the lines in a level (model_level.c), one for all lines ever touched
+// (model_lines.c). Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
@@ -10,7 +10,8 @@ typedef struct nw_fold {
   nw_tally *tally; // its counts
   int64_t weight; // the cost of appending it to others
   int64_t lines; // for the kind of all lines touched: their number
-  // For a level with one set: the most lines that a real set could get, for any positions of regions, and the number of real sets.
+  // For a level with one set: the most lines that a real set could get, for any positions of regions, and the number of
+  // real sets.
   int64_t peak, peak_sets;
   nw_profile *profile; // for such a level; NULL: not built
   bool kept; // a memo contains it

@@ -1,7 +1,8 @@
 // The lines in the sets of a stack, in the order of their last requests. Private to the model.
 //
-// A set of a few ways is a row of places. Its LRU order is a permutation of the places, packed into one word. To find a line, its
-// mark, a hash of one byte, is compared with the marks of all places. A larger set is a list, whose lines are in a hash table.
+// A set of a few ways is a row of places. Its LRU order is a permutation of the places, packed into one word. To find a
+// line, its mark, a hash of one byte, is compared with the marks of all places. A larger set is a list, whose lines are
+// in a hash table.
 #pragma once
 #include "cache/exact/model_spare.h"
 #ifdef __SSE2__

@@ -32,8 +32,8 @@ void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, i
 void nw_making_grounds(nw_making *m);
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // finds the region of a reference
 void nw_making_number_regions(nw_making *m); // called after all references have regions
-// Finds the range of a reference in an iteration of the loop. The statement of the reference is at that depth. wide: bytes
-// of a row, if the range is that within rows; 0: there are no rows.
+// Finds the range of a reference in an iteration of the loop. The statement of the reference is at that depth. wide:
+// bytes of a row, if the range is that within rows; 0: there are no rows.
 void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *at, const nw_access_form *r, int depth,
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // called after all references in the loop are known

@@ -1,5 +1,5 @@
-// The sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is unrolled four times
-// gives a pattern of four sites. Private to the model.
+// The sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is unrolled
+// four times gives a pattern of four sites. Private to the model.
 #pragma once
 #include "base/base.h"
 

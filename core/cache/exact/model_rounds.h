@@ -73,8 +73,8 @@ void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
-// Returns the end of the iterations from `from` on in which drifting regions are apart. If they are not apart at `from`,
-// returns the end of the iterations that must be run one by one.
+// Returns the end of the iterations from `from` on in which drifting regions are apart. If they are not apart at
+// `from`, returns the end of the iterations that must be run one by one.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
@@ -116,8 +116,8 @@ bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // true if a new fold 
 // Folds the loop. If its fold would hardly be reused, appends its iterations to f instead and returns NULL.
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 
-// model_profile.c: checks, for a kept fold, whether a set would get more lines than it can hold. The positions of regions are in
-// e->origin.
+// model_profile.c: checks, for a kept fold, whether a set would get more lines than it can hold. The positions of
+// regions are in e->origin.
 bool nw_run_has_profile(nw_run *e, const nw_fold *x, const nw_shape *l); // true if it is not larger than the fold
 bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways);
 

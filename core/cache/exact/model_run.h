@@ -14,8 +14,9 @@ typedef struct nw_fold_run {
   nw_affine_share share;
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if they can be simulated instead; 0: they cannot
-  // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and uses some
-  // iterations in place of others. 2: a second estimate, from other iterations, that counts unknown outcomes as hits, not misses.
+  // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and
+  // uses some iterations in place of others. 2: a second estimate, from other iterations, that counts unknown outcomes
+  // as hits, not misses.
   int rough;
   struct nw_run *roomy; // for a level with sets, see nw_run_open_roomy; NULL: not used
   const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL: unknown

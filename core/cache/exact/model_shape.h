@@ -1,7 +1,7 @@
-// An affine nest prepared for the model: loops that count from 0 by 1, regions, and what the iterations of each loop depend on.
-// Arrays that share lines are one ground. References to the same ground form a region if each loop that contains several of them
-// moves all of these by the same number of bytes. Two regions on a ground are apart if no line is touched by both. Private to the
-// model.
+// An affine nest prepared for the model: loops that count from 0 by 1, regions, and what the iterations of each loop
+// depend on. Arrays that share lines are one ground. References to the same ground form a region if each loop that
+// contains several of them moves all of these by the same number of bytes. Two regions on a ground are apart if no line
+// is touched by both. Private to the model.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -112,22 +112,23 @@ void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, i
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
 
 int64_t nw_shape_rest(int64_t bytes, int64_t wide); // the remainder of bytes / wide that is nearest to 0
-// True if those regions of a loop that move by different numbers of bytes are apart in all iterations from..to-1. first: the value
-// of the loop in iteration 0.
+// True if those regions of a loop that move by different numbers of bytes are apart in all iterations from..to-1.
+// first: the value of the loop in iteration 0.
 bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);
 // Returns the distance of two regions, reduced to what affects these iterations; INT64_MIN if the regions are apart.
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
 
-// Returns a number for the position of a region's first byte within its line. Positions with equal numbers touch the same lines.
+// Returns a number for the position of a region's first byte within its line. Positions with equal numbers touch the
+// same lines.
 int nw_shape_phase(const nw_anchor *a, int byte);
 
-// Writes to `key`, which must have room, the numbers that a run of the loop depends on, except the positions of its regions. If the
-// numbers of two runs are equal, the runs are equal.
+// Writes to `key`, which must have room, the numbers that a run of the loop depends on, except the positions of its
+// regions. If the numbers of two runs are equal, the runs are equal.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);
-// Computes facts about an iteration of the loop. Each fact changes at most once from the first iteration to the last. So if two
-// iterations agree in all facts, all iterations between them agree, too. Returns true if all iterations with these facts run the
-// same inner iterations.
+// Computes facts about an iteration of the loop. Each fact changes at most once from the first iteration to the last.
+// So if two iterations agree in all facts, all iterations between them agree, too. Returns true if all iterations with
+// these facts run the same inner iterations.
 bool nw_shape_class(const nw_shape *loop, const int64_t *val, uint8_t *fact);
 int nw_shape_facts(const nw_shape *loop);

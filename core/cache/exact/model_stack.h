@@ -1,9 +1,10 @@
-// A summary describes the effect of a part of a run on an LRU cache with any previous content. A stack builds a summary.
+// A summary describes the effect of a part of a run on an LRU cache with any previous content. A stack builds a
+// summary.
 //
-// Let a set have W ways. Only the first requests of the first W different lines that a part requests in the set have outcomes that
-// depend on the previous content. At the end, the last W different lines are in the set, in LRU order. All other outcomes are
-// determined by the part itself. Summaries can be concatenated: apply() appends one to the contents of a stack. Its cost depends on
-// the number of lines, not on the number of accesses. Private to the model.
+// Let a set have W ways. Only the first requests of the first W different lines that a part requests in the set have
+// outcomes that depend on the previous content. At the end, the last W different lines are in the set, in LRU order.
+// All other outcomes are determined by the part itself. Summaries can be concatenated: apply() appends one to the
+// contents of a stack. Its cost depends on the number of lines, not on the number of accesses. Private to the model.
 #pragma once
 #include "cache/exact/model_spare.h"
 #include "cache/exact/model_tally.h"
@@ -80,5 +81,6 @@ void nw_stack_stamp(nw_stack *k, uint32_t now); // sets the stamp of lines that 
 // True if all lines of moving regions were entered after that stamp.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds, for each site, the number of lines that it wrote last
-// k began with s at `origin`. True if its contents equal those of `s`, with the remaining lines of each region moved by `by`.
+// k began with s at `origin`. True if its contents equal those of `s`, with the remaining lines of each region moved by
+// `by`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

@@ -1,5 +1,6 @@
-// The counts of a part of a run, as a graph. A tally consists of its own counts, and of other tallies with multiplicities.
-// So a loop of 10^18 iterations needs only a few dozen tallies. They are summed up once, at the end. Private to the model.
+// The counts of a part of a run, as a graph. A tally consists of its own counts, and of other tallies with
+// multiplicities. So a loop of 10^18 iterations needs only a few dozen tallies. They are summed up once, at the end.
+// Private to the model.
 #pragma once
 #include "base/base.h"
 

@@ -1,9 +1,9 @@
-// Estimates cache behaviour for programs with too many accesses to simulate all. It simulates a sample of the sets over the whole
-// program, and assumes that the other sets behave in the same way. Sets do not influence each other. So the sampled sets are exact
-// at all levels if the lines of a set in one level are the lines of a whole number of sets in the next level.
-// R. E. Kessler, M. D. Hill, D. A. Wood, "A Comparison of Trace-Sampling Techniques for Multi-Megabyte Caches", 1994.
-// For a fully associative level, it simulates a fraction of the lines, in a cache reduced to the same fraction.
-// C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS", 2015.
+// Estimates cache behaviour for programs with too many accesses to simulate all. It simulates a sample of the sets over
+// the whole program, and assumes that the other sets behave in the same way. Sets do not influence each other. So the
+// sampled sets are exact at all levels if the lines of a set in one level are the lines of a whole number of sets in
+// the next level. R. E. Kessler, M. D. Hill, D. A. Wood, "A Comparison of Trace-Sampling Techniques for Multi-Megabyte
+// Caches", 1994. For a fully associative level, it simulates a fraction of the lines, in a cache reduced to the same
+// fraction. C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS", 2015.
 #pragma once
 #include "cache/sim/sim.h"
 

@@ -15,8 +15,8 @@ bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o); // false, and a failure, f
 // Makes a simulator for the addresses from..to. NULL and a failure for impossible cache sizes.
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sim_free(nw_sim *k);
-// Simulates n accesses. out may be NULL. Otherwise it gets a byte for each access and level: the worst outcome of the lines of the
-// access; NW_HIT if the level was not accessed.
+// Simulates n accesses. out may be NULL. Otherwise it gets a byte for each access and level: the worst outcome of the
+// lines of the access; NW_HIT if the level was not accessed.
 void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out);
 bool nw_sim_by_misses(const nw_sim *k); // true in mode MISSES
 uint32_t nw_sim_set(const nw_sim *k, int level, uint64_t line); // the set of a line

@@ -1,9 +1,11 @@
-// Expressions as C. Integers wrap as they do in the language: operations that are undefined in C are computed unsigned.
+// Writes expressions as C. Integers wrap around: operations whose overflow is undefined in C are computed in unsigned
+// types.
 #include "codegen/c/c.h"
 #include <math.h>
 #include <stdio.h>
 
-// Operator precedence in C, from ops.def. Parentheses that compilers warn about (&& in ||) are written.
+// Operator precedence in C, from ops.def. Parentheses are also written where compilers warn if they are missing (&& in
+// ||).
 #define TERNARY nw_op_c_prec(NW_OP_SELECT)
 #define OR nw_op_c_prec(NW_OP_OR)
 #define AND nw_op_c_prec(NW_OP_AND)
@@ -99,7 +101,7 @@ static void call_of(nwt *g, const char *name, int n, const nw_expr *const *arg) 
   nw_str_add(&g->out, ")");
 }
 
-// A function of <math.h>, for the type.
+// Writes a call of a function of <math.h>, in the variant for the type.
 static void real_call(nwt *g, const nw_expr *e) {
   char name[32];
   snprintf(name, sizeof name, "%s%s", nw_op_function((nw_op)e->op), e->type.dtype == NW_F64 ? "" : "f");
@@ -116,8 +118,9 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: that of a program is checked when it is
-// written (te/overflow.c), and sizes are checked at the start of the function.
+// True if C's operators can be used directly. Unsigned 32-bit arithmetic wraps in C, too. Index arithmetic does not
+// overflow: it is checked when a program is written (te/overflow.c), and sizes are checked at the start of the
+// function.
 static bool plain(const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
   return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
@@ -133,7 +136,7 @@ static void operand(nwt *g, const nw_expr *e, const char *type) {
   put(g, e, UNARY);
 }
 
-// (int32_t)((uint32_t)a + (uint32_t)b)
+// Writes (int32_t)((uint32_t)a + (uint32_t)b).
 static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
   paren(g, UNARY, around);
   nw_str_fmt(&g->out, "(%s)(", nwt_type((nw_dtype)e->type.dtype));
@@ -147,7 +150,7 @@ static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
   unparen(g, UNARY, around);
 }
 
-// a + -3*b is written a - 3*b.
+// True if the term has a negative constant, so that a + -3*b can be written as a - 3*b.
 static bool negated(const nw_expr *e, int64_t *value) {
   return e->op == NW_OP_INT && e->i < 0 && e->i != INT64_MIN && (*value = -e->i, true);
 }
@@ -198,7 +201,7 @@ static void not(nwt * g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
-// Non-negative numbers use C's own operators.
+// Writes a division of non-negative numbers with C's own operators.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
   if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
@@ -260,7 +263,7 @@ static void choose(nwt *g, const nw_expr *e, int around) {
 
 static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
 
-// The operand of a conversion; f16 and bf16 are first widened to f32.
+// Writes the operand of a conversion; f16 and bf16 are first widened to f32.
 static void source(nwt *g, const nw_expr *e, int around) {
   char name[32];
   if (half((nw_dtype)e->type.dtype))
@@ -295,7 +298,7 @@ static void cast(nwt *g, const nw_expr *e, int around) {
   }
 }
 
-// ---- all
+// ---- all expressions
 
 #define OWN(function) function(g, e, around)
 #define INFIX(sign, left, right) infix(g, e->arg[0], sign, e->arg[1], nw_op_c_prec((nw_op)e->op), left, right, around)

@@ -1,4 +1,4 @@
-// Names. Those of a program may contain dots and slashes, or be reserved in C.
+// Names in C. The names in a program may contain dots and slashes, or be reserved in C.
 #include "codegen/c/c.h"
 #include <ctype.h>
 #include <stdlib.h>

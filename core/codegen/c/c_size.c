@@ -61,7 +61,7 @@ static void declare(nwt *g) {
   g->counts = true;
 }
 
-// A condition whose overflows are recorded in nw_big.
+// Writes a condition that records overflows in nw_big.
 static void condition(nwt *g, const nw_expr *e) {
   bool not = e->op == NW_OP_NOT, two = e->n == 2 && e->type.dtype == NW_BOOL;
   bool logic = not || (two && e->arg[0]->type.dtype == NW_BOOL);
@@ -108,7 +108,7 @@ void nwt_check_sizes(nwt *g) {
 
 // ---- arguments
 
-// The product from left to right: a large size next to a size of 0 overflows as well.
+// Writes the product of the first d sizes from left to right, so that large sizes overflow even if a later size is 0.
 static void product(nwt *g, const nw_buffer *b, int d) {
   if (d) open_call(g, NWT_SIZE_MUL);
   if (d) product(g, b, d - 1);

@@ -6,7 +6,7 @@ static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
 
 static void allocated(nwt *g, const nw_stmt *s);
 
-// An array that is the only statement inside braces needs no braces of its own.
+// Writes the body of a loop or guard. If it is only an array with its statements, these need no braces of their own.
 static void inside(nwt *g, const nw_stmt *s) {
   if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
     allocated(g, s->kid[0]);
@@ -29,7 +29,7 @@ static void braces(nwt *g, const nw_stmt *s) {
 
 // ---- loops
 
-// A loop with streaming stores gets the nontemporal clause of OpenMP 5.
+// Writes the nontemporal clause of OpenMP 5 for a loop with streaming stores.
 static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
   for (int i = 0; i < s->nkids; i++) nontemporal(g, s->kid[i], seen);
   if (s->kind != NW_STORE || !s->store.stream) return;
@@ -121,7 +121,7 @@ static void prefetch(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, "]);\n");
 }
 
-// Standalone C contains the nest that the intrinsic computes.
+// Writes a call of an intrinsic: standalone C contains the nest that the intrinsic computes instead.
 static void call(nwt *g, const nw_stmt *s) {
   line_start(g);
   nw_str_fmt(&g->out, "{ // the nest that %.*s computes\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
@@ -143,7 +143,7 @@ static void array(nwt *g, const nw_storage *st) {
   nw_str_add(&g->out, "];\n");
 }
 
-// This thread's piece of a workspace that was allocated at the start.
+// Declares this thread's piece of a workspace that was allocated at the start.
 static void piece(nwt *g, const nw_storage *st) {
   const char *name = nwt_name(g, st->buffer);
   line_start(g);

@@ -1,6 +1,7 @@
-// A program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is readable and any
-// compiler accepts it. Results are equal, to the bit, to those of the other ways to run, if the compiler contracts nothing
-// (-ffp-contract=off, or -std=c99) and the program does not use exp, log, tanh, erf or pow.
+// Writes a program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is
+// readable and any compiler accepts it. Its results are bit for bit those of the other ways to run a program, under two
+// conditions: the compiler makes no fma of its own (-ffp-contract=off, or -std=c99), and the program does not use exp,
+// log, tanh, erf or pow.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static bool is_argument(const nw_program *p, const char *name) {
   return b && b->role != NW_TEMP;
 }
 
-// The name of the program is often that of its output as well: the function for C is then named C_kernel.
+// The program often has the same name as its output. For the output C, the function is then named C_kernel.
 static void name_kernel(nwt *g) {
   nw_str s = {0};
   const char *name = g->p->name ? g->p->name : "kernel";
@@ -152,7 +153,7 @@ static void function(nwt *g) {
   nw_str_add(&g->out, "  return 0;\n}\n");
 }
 
-// ---- all
+// ---- the whole text
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
 // A forked child does not have OpenMP's threads and would wait for them forever, so it uses one thread. The code cannot know

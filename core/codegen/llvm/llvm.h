@@ -3,8 +3,8 @@
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>
 
-// The values of expressions for which code was already emitted. Code emitted in a scope dominates the rest of the scope. When
-// a scope is closed, its values are forgotten.
+// The values of expressions for which code was already emitted. Code emitted in a scope dominates the rest of the
+// scope. When a scope is closed, its values are forgotten.
 typedef struct nwc_memo {
   int n, cap; // a power of two
   struct nwc_memo_entry {

@@ -1,12 +1,13 @@
-// Arithmetic. Integers wrap, division floors, min and max pass NaN on and order the zeros; no fast-math flag anywhere.
+// Arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is, and -0
+// is less than +0. No fast-math flag is used.
 #include "codegen/llvm/llvm.h"
 
 static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
 
 static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
 
-// Unused lanes may have the divisor 0, which would trap, so 0 is replaced. -1 is replaced as well, since the most negative number
-// divided by -1 traps instead of wrapping.
+// Replaces the divisors 0 and -1. Unused lanes may have the divisor 0, which would trap. The most negative number
+// divided by -1 would trap instead of wrapping.
 static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   LLVMTypeRef t = LLVMTypeOf(d);
   LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");
@@ -14,7 +15,8 @@ static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   return LLVMBuildSelect(g->b, bad, nwc_const_int(t, 1), d, "");
 }
 
-// True if the quotient must be decremented: the remainder is not 0 and its sign differs from the divisor's.
+// Emits the condition under which the quotient must be decremented: the remainder is not 0, and its sign differs from
+// the divisor's.
 static LLVMValueRef needs_fix(nwc *g, LLVMValueRef r, LLVMValueRef d) {
   LLVMValueRef zero = nwc_const_int(LLVMTypeOf(r), 0);
   LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, r, zero, "");
@@ -52,7 +54,7 @@ static bool constant_divisor(const nw_expr *e, int64_t *c) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, c);
 }
 
-// Division by a power of two: a shift or a mask, which already floor.
+// Emits a division by a power of two: a shift or a mask, which round down.
 static LLVMValueRef divide_power(nwc *g, nw_op op, nw_type t, LLVMValueRef a, int64_t c) {
   LLVMTypeRef type = LLVMTypeOf(a);
   if (op == NW_OP_FLOORMOD) return LLVMBuildAnd(g->b, a, nwc_const_int(type, c - 1), "");
@@ -81,7 +83,7 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The columns of ops.def as code; NULL for operations that have separate code, or none.
+// The column of ops.def, as code; NULL for operations that have separate code, or no code.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL

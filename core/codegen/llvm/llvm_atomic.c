@@ -13,7 +13,7 @@ static bool is_old(void *env, const nw_expr *e) {
   return !x->found;
 }
 
-// The load of the old value inside the new value; NULL if the new value does not depend on it.
+// Returns the load of the old value in the expression of the new value; NULL if there is none.
 static const nw_expr *old_value(const nw_stmt *s) {
   search x = {s->store.buffer, s->store.index, NULL};
   nw_visit(s->store.value, is_old, &x);
@@ -27,7 +27,8 @@ static bool holds(const nw_expr *e, const nw_expr *what) {
   return false;
 }
 
-// Computes only the condition of a select: its branches are evaluated only if they are taken.
+// Computes in advance the parts that do not depend on the old value. Of a select, only the condition is computed: its
+// branches are evaluated only if they are taken.
 static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
   int n = e->op == NW_OP_SELECT ? 1 : e->n;
   if (!holds(e, old))
@@ -36,7 +37,7 @@ static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
     for (int i = 0; e != old && i < n; i++) work_out(g, e->arg[i], old);
 }
 
-// An integer addition is one instruction.
+// Returns the other operand if the new value is an integer addition to the old one, which is a single instruction.
 static const nw_expr *added(const nw_expr *value, const nw_expr *old) {
   if (value->op != NW_OP_ADD || nw_dtype_is_float((nw_dtype)value->type.dtype)) return NULL;
   for (int i = 0; i < 2; i++)

@@ -90,7 +90,7 @@ LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n) {
   return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), shuffle_mask(g, n, from, 1), "");
 }
 
-// Both are first widened to na + nb lanes: a shuffle needs operands of one type.
+// Widens v to `lanes` lanes. A shuffle, which joins two vectors, needs operands of the same type.
 static LLVMValueRef widen(nwc *g, LLVMValueRef v, int n, int lanes) {
   LLVMTypeRef t = LLVMTypeOf(v);
   if (!is_vector(t)) {

@@ -13,7 +13,7 @@ static LLVMValueRef bf16_to_f32(nwc *g, LLVMValueRef v, int lanes) {
   return bits(g, LLVMBuildShl(g->b, w, nwc_const_int(i32, 16), ""), NW_F32, lanes);
 }
 
-// To nearest even by integer arithmetic; a NaN keeps its sign and stays one.
+// Rounds to nearest even by integer arithmetic. A NaN stays a NaN and keeps its sign.
 static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   LLVMBuilderRef b = g->b;
   LLVMTypeRef i32 = nwc_int_type(g, 32, lanes);
@@ -26,7 +26,8 @@ static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   return LLVMBuildTrunc(b, LLVMBuildSelect(b, nan, quiet, rounded, ""), nwc_int_type(g, 16, lanes), "");
 }
 
-// Rounds a double to a float whose last bit is odd if inexact, so that a second rounding gives the result of a single rounding.
+// Rounds a double to a float, whose last bit is odd if the result is inexact. Then a second rounding gives the result
+// of a single rounding.
 static LLVMValueRef round_to_odd(nwc *g, LLVMValueRef d, int lanes) {
   LLVMBuilderRef b = g->b;
   nw_type f32 = {NW_F32, (uint16_t)lanes}, f64 = {NW_F64, (uint16_t)lanes};
@@ -68,7 +69,7 @@ static LLVMValueRef int_to_float(nwc *g, LLVMValueRef v, nw_type from, nw_dtype 
   return nwc_cast(g, f, with(from, via), to);
 }
 
-// Saturates; NaN becomes 0.
+// Converts a float to an integer. It saturates, and NaN becomes 0.
 static LLVMValueRef float_to_int(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to) {
   if (from.dtype == NW_F16 || from.dtype == NW_BF16)
     return nwc_cast(g, nwc_cast(g, v, from, NW_F32), with(from, NW_F32), to);

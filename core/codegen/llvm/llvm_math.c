@@ -1,4 +1,4 @@
-// Calls of the math rows, in the pieces that the interpreter uses as well.
+// Calls of the math rows, with the same pieces of vectors as in the interpreter.
 #include "codegen/llvm/llvm.h"
 
 static void set_nobuiltin(nwc *g, LLVMValueRef call) {
@@ -8,7 +8,8 @@ static void set_nobuiltin(nwc *g, LLVMValueRef call) {
                            LLVMCreateEnumAttribute(g->lc, kind, 0));
 }
 
-// LLVM must not recognize the function: it would fold or replace the call and change the bits of the result.
+// Emits a call of a row. LLVM must not recognize the function: it would fold or replace the call, which changes bits of
+// the result.
 static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args, int n) {
   LLVMTypeRef t = LLVMTypeOf(args[0]), params[] = {t, t};
   LLVMTypeRef fn_type = LLVMFunctionType(t, params, (unsigned)n, false);

@@ -53,8 +53,8 @@ static void gather_terms(nwc *g, sum *s, const nw_expr *e, int64_t coef) {
     add_term(g, s, e, coef);
 }
 
-// The address of an element. Terms of outer loops are added first, so that they can be hoisted out of inner loops. The constant is
-// added last, so that neighbouring accesses of an unrolled tile share everything else.
+// Emits the address of an element. Terms of outer loops are added first, so that they can be hoisted out of inner
+// loops. The constant is added last, so that neighbouring accesses of an unrolled tile share the rest of the sum.
 static LLVMValueRef address(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int64_t offset) {
   sum s = {.constant = offset};
   gather_terms(g, &s, index, 1);
@@ -121,7 +121,7 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// If masks are signs, LLVM must not see a mask, and the vector is read in pieces of one register.
+// If masks are sign bits, they are hidden from LLVM, and the vector is read in pieces of one register.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
 static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }
@@ -151,7 +151,7 @@ static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMVal
 
 static LLVMValueRef all_lanes(nwc *g, int lanes) { return nwc_const_int(nwc_int_type(g, 1, lanes), 1); }
 
-// A scalar load under a condition; 0 if the condition is false.
+// Loads a scalar if the condition is true; otherwise the value is 0.
 static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, LLVMValueRef cond) {
   LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
   LLVMBuildCondBr(g->b, cond, then, join);
@@ -189,7 +189,7 @@ static LLVMValueRef gather(nwc *g, LLVMTypeRef elem, LLVMValueRef ptrs, int alig
   return all;
 }
 
-// Consecutive elements.
+// Loads consecutive elements.
 static LLVMValueRef load_line(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int bytes, int lanes, LLVMValueRef mask) {
   LLVMTypeRef type = LLVMVectorType(elem, (unsigned)lanes);
   if (!masks_by_sign(g, bytes)) return masked_load(g, "llvm.masked.load", type, ptr, bytes, mask);
@@ -259,7 +259,7 @@ static void masked_store(nwc *g, const char *name, LLVMValueRef v, LLVMValueRef 
   nwc_intrinsic(g, name, 2, over, 4, args);
 }
 
-// Consecutive elements, a power of two of them.
+// Stores consecutive elements, whose number is a power of two.
 static void store_line(nwc *g, LLVMTypeRef elem, LLVMValueRef v, LLVMValueRef ptr, int bytes, int lanes,
                        LLVMValueRef mask) {
   if (!masks_by_sign(g, bytes)) {
@@ -277,8 +277,9 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// The vector in pieces of one register, as 32-bit words, for any element type. If LLVM sees that a value was narrowed, it narrows
-// and stores in one instruction, which has no streaming form, and silently makes a plain store.
+// Returns a piece of the vector, of one register, as 32-bit words, for any element type. Otherwise, if LLVM sees that a
+// value was narrowed, it narrows and stores it in one instruction. That instruction has no streaming form, so LLVM
+// silently emits a plain store.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
@@ -294,7 +295,7 @@ static void stream_piece(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
                   LLVMMetadataAsValue(g->lc, LLVMMDNodeInContext2(g->lc, &one, 1)));
 }
 
-// A streaming store. Buffers are 64-byte aligned, and the lowered program guarantees the alignment of the index.
+// Emits a streaming store. Buffers are 64-byte aligned, and the lowered program guarantees the alignment of the index.
 static void streaming_store(nwc *g, const nw_stmt *s, nw_type t, LLVMValueRef v) {
   const nw_expr *index = s->store.index;
   int each = nw_dtype_bytes(t.dtype), all = t.lanes * each;
@@ -372,7 +373,7 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
 
 enum { MOST_PIECES = NW_LANES_ROOM };
 
-// The values of all pieces are computed before any piece is stored, as with the whole vector.
+// Stores a vector in pieces. As for a whole vector, all values are computed before any piece is stored.
 static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   LLVMValueRef value[MOST_PIECES], on[MOST_PIECES];
   nwc_piece piece[MOST_PIECES];
@@ -394,7 +395,7 @@ static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   }
 }
 
-// The value is as wide as the index; a scalar one is stored to every lane.
+// Emits a store. The value has as many lanes as the index; a scalar value is stored to every lane.
 void nwc_store(nwc *g, const nw_stmt *s) {
   const nw_expr *mask = always(s->store.mask) ? NULL : s->store.mask;
   if (mask && mask->type.lanes == 1) {
@@ -419,7 +420,7 @@ void nwc_store(nwc *g, const nw_stmt *s) {
     raw_store(g, s->store.buffer, s->store.index, t, v, m);
 }
 
-// For reading, into every cache.
+// Emits a prefetch for reading, into all levels of the cache.
 void nwc_prefetch(nwc *g, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(g->p, s->prefetch.buffer);
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1});

@@ -1,7 +1,8 @@
 // Functions: the kernel, the bodies of parallel loops, and how each gets its data.
 //
-// Code is in private functions whose parameters are the data pointers (noalias), the sizes and the captured values. A wrapper with
-// the public signature reads them from the frame. Only as parameters can pointers be declared not to overlap.
+// Code is in private functions whose parameters are the data pointers (noalias), the sizes and the captured values. A
+// wrapper with the public signature reads them from the frame. The reason is that only parameters can be declared not
+// to overlap (noalias).
 #include "codegen/llvm/llvm.h"
 #include "ir/program/tags.h"
 #include <stddef.h>
@@ -33,21 +34,23 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
   return fn;
 }
 
-// The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop variables;
-// buffers of the enclosing function. A parallel body must get its shared buffers from that function, which has them as noalias.
-// LLVM would treat a pointer that is read from the frame again as a different one, and could move stores before the loop after it.
+// The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop
+// variables; buffers of the enclosing function. A parallel body must get its shared buffers from that function, where
+// they are noalias. If it read such a pointer from the frame again, LLVM would treat it as a different one, and could
+// move stores that are before the loop to after it.
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
   bool *captured; // by buffer: it is in the last group
-  bool inner; // of a parallel body
+  bool inner; // the function is a parallel body
 } signature;
 
 static bool from_frame(const signature *s, const nw_storage *storage) {
   return storage->kind == NW_STORE_PER_THREAD || (!s->inner && storage->kind != NW_STORE_STACK);
 }
 
-// A buffer that is not used inside is not captured: it can still become registers.
+// True if the statement uses the buffer. A buffer that a body does not use is not captured, so that it can be kept in
+// registers.
 static bool mentions(void *env, nw_stmt *s) {
   const char *buffer = env;
   switch (s->kind) {
@@ -109,7 +112,8 @@ static void close_function(nwc *g, nwc_function *f) {
   free(f->var);
 }
 
-// The guaranteed alignment of a pointer. A tensor may start anywhere, unless the caller guarantees more.
+// Returns the guaranteed alignment of a pointer. A tensor has only the alignment of its elements, unless the caller
+// guarantees more.
 static uint64_t alignment(const nw_storage *s) {
   return s->kind != NW_STORE_PARAM || s->streamed ? NW_STREAM_ALIGN : (uint64_t)nw_dtype_bytes(s->dtype);
 }
@@ -140,7 +144,7 @@ static LLVMValueRef field(nwc *g, LLVMValueRef base, LLVMTypeRef t, size_t offse
   return LLVMBuildLoad2(g->b, t, LLVMBuildGEP2(g->b, LLVMInt8TypeInContext(g->lc), base, &by, 1, ""), "");
 }
 
-// In a wrapper: the pointer of a buffer in the frame.
+// Used in a wrapper: reads the pointer of a buffer from the frame.
 static LLVMValueRef data_pointer(nwc *g, LLVMValueRef frame, LLVMValueRef thread, int i) {
   const nw_storage *s = &g->exec->storage[i];
   size_t table = s->kind == NW_STORE_PARAM ? offsetof(nw_frame, params) : offsetof(nw_frame, work);
@@ -201,7 +205,7 @@ static void kernel(nwc *g) {
 
 // ---- parallel loops
 
-// The captured values as an array of 64-bit words in the stack frame of the enclosing function.
+// Stores the captured values as an array of 64-bit words in the stack frame of the enclosing function.
 static LLVMValueRef capture(nwc *g, const signature *s, const nwc_function *outer) {
   int n = s->n - s->first_var, at = 0;
   LLVMTypeRef i64 = i64_type(g), array = LLVMArrayType2(i64, (uint64_t)(n > 0 ? n : 1));

@@ -1,8 +1,8 @@
 // Vectors whose number of lanes is not a power of two.
 //
-// LLVM passes such a vector from one basic block to another element by element, unless it fits one register when rounded up. The
-// same holds for its masks and their indices. So its store is emitted as several stores. Each has as many lanes as a register, or
-// a smaller power of two.
+// LLVM passes such a vector from one basic block to another element by element, unless it fits in one register when
+// rounded up. The same is true of the vectors of its masks and indices. So its store is emitted as several stores. The
+// number of lanes of each store is that of a register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 
@@ -41,7 +41,8 @@ const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece) {
   return e;
 }
 
-// Streaming stores are whole vectors, whose number of lanes was chosen for that.
+// True if the store is emitted in pieces. Streaming stores are not: they are whole vectors with a suitable number of
+// lanes.
 bool nwc_in_pieces(const nw_stmt *s) {
   int lanes = s->store.index->type.lanes;
   return (lanes & (lanes - 1)) != 0 && !s->store.stream;

@@ -38,7 +38,8 @@ static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {
   nwc_region_close(g, r);
 }
 
-// The condition is tested at the end, and the loop is entered only if it has iterations: invariant code can then be hoisted.
+// Emits a loop. Its condition is tested at the end, and a loop without iterations is not entered, so that invariant
+// code can be hoisted.
 void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some) {
   LLVMBasicBlockRef before = nwc_here(g), body = nwc_block(g, s->loop.var->name), exit = nwc_block(g, "");
   if (some)
@@ -80,7 +81,8 @@ static void guard(nwc *g, const nw_stmt *s) {
   nwc_at(g, join);
 }
 
-// One array in the stack frame of the function, even if its allocation is reached several times, so that it can become registers.
+// Makes an array in the stack frame of the function. There is only one, even if its allocation is reached several
+// times, so that it can become registers.
 static LLVMValueRef frame_array(nwc *g, int buffer) {
   int64_t n;
   const nw_storage *st = &g->exec->storage[buffer];
@@ -117,7 +119,8 @@ static void store(nwc *g, const nw_stmt *s) {
   f->loads = outer;
 }
 
-// A condition or a bound may read memory as well. Its values are remembered in a scope that is closed, so they are not reused.
+// Emits a statement in a scope of its own. A condition or a bound may read memory, too; when the scope is closed, these
+// values are forgotten, so they are not reused.
 static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_stmt *s)) {
   nwc_function *f = g->f;
   int outer = f->loads;

@@ -1,8 +1,8 @@
 // Simulates compiled code, instruction by instruction, as a core would run it.
 //
-// It reads the assembly that the compiler prints (x86-64, AT&T syntax). It computes integers, branches, addresses, integer vectors
-// and masks as the CPU does. It does not compute floating-point numbers, so values that depend on them are unknown. Its only memory
-// is copies of the stack, of constants, and of the frame with the kernel's pointers.
+// It reads the assembly that the compiler prints (x86-64, AT&T syntax). It computes integers, branches, addresses,
+// integer vectors and masks as the CPU does. It does not compute floating-point numbers, so values that depend on them
+// are unknown. Its only memory is copies of the stack, of constants, and of the frame with the kernel's pointers.
 #pragma once
 #include "base/base.h"
 #include "hw/machine.h"

@@ -1,5 +1,5 @@
-// The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes on a core
-// if all data is in the first level of cache.
+// The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes
+// on a core if all data is in the first level of cache.
 //
 // The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the schedule.
 // LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant indices by
@@ -74,7 +74,8 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   const nw_core_access *first_store, *last_store; // to memory
   nw_vec chain; // nw_core_chain *: the chains of its own stores
   double transfer[NW_MACHINE_LEVELS]; // total cycles of lines from and to the second level, the third, ..., memory
-  // Total cycles of lines that are not prefetched: for loads, for stores, and for loads across two lines. These overlap.
+  // Total cycles of lines that are not prefetched: for loads, for stores, and for loads across two lines. These
+  // overlap.
   double under_way[3];
   // total time: core_time.c
   double cycles; // including everything inside
@@ -106,8 +107,8 @@ bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third, ...,
-// memory.
+// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third,
+// ..., memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,

@@ -2,8 +2,8 @@
 #pragma once
 #include "cost/cpu/core.h"
 
-// Returns the class of an operation on data. NW_CLASS_COUNT: e needs no instruction of its own (a leaf, a load, or a part of
-// another operation).
+// Returns the class of an operation on data. NW_CLASS_COUNT: e needs no instruction of its own (a leaf, a load, or a
+// part of another operation).
 nw_class nw_core_class(const nw_expr *e);
 int nw_core_width(const nw_machine *m, nw_type t); // index into per_cycle for a full-width instruction on this type
 int nw_core_pieces(const nw_machine *m, nw_type t); // number of instructions for one operation on this type

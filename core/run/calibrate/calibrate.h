@@ -1,8 +1,8 @@
 // Micro-benchmarks of this machine: their form and their timing. Private to run/.
 //
-// A loop is timed alternately with a chain of dependent additions of one cycle each, in short runs. The minimum time of the loop,
-// divided by the minimum time of an addition, is the number of cycles. So neither a changing clock frequency nor other processes
-// affect the result.
+// A loop is timed alternately with a chain of dependent additions of one cycle each, in short runs. The minimum time of
+// the loop, divided by the minimum time of an addition, is the number of cycles. So neither a changing clock frequency
+// nor other processes affect the result.
 #pragma once
 #include "run/session.h"
 

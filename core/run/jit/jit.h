@@ -1,5 +1,5 @@
-// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, and a cache of objects by the content of their
-// programs.
+// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, and a cache of objects by the content of
+// their programs.
 #pragma once
 #include "run/run.h"
 #include <llvm-c/LLJIT.h>
@@ -11,8 +11,8 @@ typedef struct nwo_key {
   uint64_t a, b;
 } nwo_key;
 
-// Object code in the cache, under a hash of its program. In memory, the newest is first. It is also on disk if NESTWRIGHT_CACHE
-// names a directory.
+// Object code in the cache, under a hash of its program. In memory, the newest is first. It is also on disk if
+// NESTWRIGHT_CACHE names a directory.
 typedef struct nwo_object {
   struct nwo_object *next;
   nwo_key key;

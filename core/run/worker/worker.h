@@ -1,12 +1,14 @@
 // The worker: a separate process that runs untrusted native code.
 //
-// It is an executable (nestwright-worker) that is spawned, never forked from the session. It loads neither LLVM nor this library.
-// Data is in shared memory. The session sends one job at a time: to load a library, and to call one of its functions with some
-// words as arguments. A job that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a diagnostic.
-// The next job gets a new worker. The worker always ends when the session ends, even if the session crashes.
+// It is an executable (nestwright-worker) that is spawned, never forked from the session. It loads neither LLVM nor
+// this library. Data is in shared memory. The session sends one job at a time: to load a library, and to call one of
+// its functions with some words as arguments. A job that crashes, exits, hangs or is interrupted ends the worker, not
+// the session, and leaves a diagnostic. The next job gets a new worker. The worker always ends when the session ends,
+// even if the session crashes.
 //
-// The memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages. It maps
-// segments that are not writable as read-only. An access outside the segments is a crash, whose message names the nearest segment.
+// The memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages. It
+// maps segments that are not writable as read-only. An access outside the segments is a crash, whose message names the
+// nearest segment.
 #pragma once
 #include "ir/program/intrinsic.h"
 #include "run/run.h"
@@ -41,9 +43,9 @@ typedef struct nw_job {
   double timeout; // seconds, after which the job is killed
 } nw_job;
 
-// Runs a job and waits for its end. Returns false with a diagnostic on failure: NW_ECRASH if the job crashed, exited or did not end
-// in time; NW_EINTERRUPT; NW_EIO if the worker did not start or was killed; NW_EINVAL if there is no such library or function. Data
-// that the job wrote before it failed stays in memory.
+// Runs a job and waits for its end. Returns false with a diagnostic on failure: NW_ECRASH if the job crashed, exited or
+// did not end in time; NW_EINTERRUPT; NW_EIO if the worker did not start or was killed; NW_EINVAL if there is no such
+// library or function. Data that the job wrote before it failed stays in memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
 int nw_worker_pid(nw_ctx *c); // 0 if there is none
 void nw_worker_close(nw_ctx *c); // ends it and waits for it
@@ -52,8 +54,8 @@ void nw_worker_close(nw_ctx *c); // ends it and waits for it
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// ---- the protocol between worker.c and worker/main.c: a message is its length, and that many bytes. The worker first sends
-// NW_WIRE_READY.
+// ---- the protocol between worker.c and worker/main.c: a message is its length, and that many bytes. The worker first
+// sends NW_WIRE_READY.
 // Followed by the names, the segments and the words; the memory is sent as a file descriptor.
 typedef struct nw_wire_job {
   uint32_t nlibrary, nsymbol; // bytes of the names, with their NUL
