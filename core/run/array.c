@@ -1,10 +1,11 @@
-// Data in memory: row-major, aligned, counted.
+// Tensors in memory: row-major, aligned, and reference-counted.
 #include "base/half.h"
 #include "run/session.h"
 #include <math.h>
 #include <stdlib.h>
 
-// The number of bytes, or -1 (and a diagnostic) if the shape is invalid or the number does not fit a machine word.
+// Returns the number of bytes; -1 and a diagnostic if the shape is invalid, or the number does not fit in a machine
+// word.
 static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, int64_t *count) {
   int64_t n = 1, bytes;
   bool too_big = false, empty = false;
@@ -24,7 +25,8 @@ static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, i
   return bytes;
 }
 
-// Zeros, aligned to 64 bytes. A size that exceeds the available memory is an error here, not a crash later.
+// Makes a tensor of zeros, aligned to 64 bytes. If its size exceeds the available memory, this fails here, instead of
+// crashing later.
 nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
   if (bytes < 0) return NULL;
@@ -72,7 +74,7 @@ double nw_array_get(const nw_array *a, int64_t flat) {
   }
 }
 
-// Truncates towards zero; saturates at the limits of i64; NaN becomes 0.
+// Converts to an integer: truncates towards zero, and saturates at the limits of i64; NaN becomes 0.
 static int64_t cut(double v) {
   if (v != v) return 0;
   return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
@@ -92,7 +94,7 @@ int64_t nw_array_get_int(const nw_array *a, int64_t flat) {
   }
 }
 
-// Rounds to the dtype; integers truncate, and wrap.
+// Stores a value, rounded to the dtype; for integers, it is truncated and wraps around.
 void nw_array_set(nw_array *a, int64_t flat, double v) {
   switch (a->dtype) {
   case NW_BOOL: AT(uint8_t) = v != 0; break;
@@ -119,7 +121,7 @@ void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
   }
 }
 
-// The same seed gives the same numbers on every machine and for every dtype.
+// Fills the tensor with random numbers. The same seed gives the same numbers on every machine and for every dtype.
 bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
   bool whole = !nw_dtype_is_float(a->dtype);
   double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;

@@ -1,7 +1,7 @@
 // Measures the peak bandwidth of this machine: the loops of STREAM over a given amount of memory.
 //
-// Bytes are counted as in STREAM: those that the loop reads and writes explicitly. Lines that a cache fetches before a write are
-// not counted. Each thread has its own part of the memory, which it touched first.
+// Bytes are counted as in STREAM: only those that the loop reads and writes explicitly, not the lines that a cache
+// fetches before a write. Each thread has its own part of the memory, and is the first to touch it.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "run/session.h"
@@ -13,7 +13,7 @@
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array per iteration: eight of the widest vectors
 
-typedef struct stretch { // of one thread: up to three arrays of `bytes` bytes
+typedef struct stretch { // the memory of a thread: up to three arrays of `bytes` bytes
   char *a, *b, *c;
   int64_t bytes;
 } stretch;
@@ -34,7 +34,7 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
                      : "r"(s->a), "r"(s->b), "r"(s->c), "r"(s->bytes)                                                  \
                      : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");       \
   }
-// Reads a; a = b; a = x*c + b; a = 0. add: register r times register 15, which is 0, and b on top.
+// Four loops: read a; a = b; a = x*c + b; a = 0. add: multiplies register r by register 15, which is 0, and adds b.
 #define LOOPS(cpu, features, width, step, move, reg, begin, add, end)                                                  \
   LOOP(read_##cpu, features, begin, EACH(move " \\r*" width "(%1,%0), %%" reg "\\r"), step, end)                       \
   LOOP(copy_##cpu, features, begin,                                                                                    \
@@ -96,7 +96,7 @@ static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int6
 
 static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads, 0); }
 
-// Seconds of n passes; below 0: interrupted.
+// Returns the seconds for n passes; below 0: interrupted.
 static double passes(nw_ctx *c, job *j, int64_t n) {
   double (*clock)(void) = j->frame.threads > 1 ? nw_now : nw_cpu_now;
   j->passes = n;
@@ -104,7 +104,7 @@ static double passes(nw_ctx *c, job *j, int64_t n) {
   return nw_guarded_call(c, run_all, &j->frame) ? clock() - start : -1;
 }
 
-// The number of passes in a sample, from the time that one thread takes for its part; 0: interrupted.
+// Returns the number of passes in a sample, computed from the time that one thread needs for its part; 0: interrupted.
 static int64_t calibrate(nw_ctx *c, job *j) {
   int threads = j->frame.threads;
   double t = 0;

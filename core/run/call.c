@@ -2,7 +2,7 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// False if the number of elements does not fit in 64 bits.
+// Computes the number of elements of a buffer. False if it does not fit in 64 bits.
 static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
   if (!nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, n)) return *n = 0, NW_MUTATED(size_zero);
   if (*n < 0) *n = 0;
@@ -20,7 +20,7 @@ static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes)
                  (double)bytes / 1e9, why);
 }
 
-// Allocated from the pool before the call: generated code never allocates memory.
+// Allocates a workspace from the pool. This is done before the call, since generated code never allocates memory.
 static bool make_workspace(nw_kernel *k, int i) {
   const nw_storage *s = &k->exec->storage[i];
   if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
@@ -74,7 +74,7 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
   return sizes_fit(k) || (nw_kernel_end(k), false);
 }
 
-// The version that these sizes select; the selection has checked its facts.
+// Prepares the version that the sizes select. The selection has already checked its facts.
 static bool set_up_case(nw_kernel *k, nw_array *const *args) {
   nw_kernel *one = nw_kernel_case(k, k->sizes);
   memcpy(one->sizes, k->sizes, (size_t)k->formals.nsizes * sizeof *k->sizes);
@@ -123,7 +123,8 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
   return a;
 }
 
-// inputs: the parameters before the first output. outputs has room for the rest; each gets a count.
+// Makes the outputs of a call. inputs: the parameters before the first output. `outputs` must have room for the other
+// parameters; the caller must release each.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;

@@ -1,5 +1,5 @@
-// Runs external programs. Their standard files are in memory, so nothing must be read while they run, and a process that they leave
-// (a window) holds no pipe of this process.
+// Runs external programs. Their standard input and output are files in memory. So nothing must be read while they run,
+// and a process that they leave behind (such as a window) holds no pipe of this process.
 #include "base/file.h"
 #include "run/run.h"
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool fill(int fd, const char *text, size_t n) {
   return lseek(fd, 0, SEEK_SET) == 0;
 }
 
-// At most `most` bytes of the file, NUL-terminated.
+// Returns at most `most` bytes of the file, NUL-terminated.
 static char *take(int fd, size_t most, size_t *n) {
   struct stat s;
   size_t size = fstat(fd, &s) ? 0 : (size_t)s.st_size, at = 0;
@@ -44,7 +44,8 @@ static char *take(int fd, size_t most, size_t *n) {
   return text;
 }
 
-// Starts it in its own process group, so that the whole group can be killed, with the signal handling of a shell.
+// Starts the program with default signal handling, as a shell does, and in its own process group, so that the whole
+// group can be killed.
 static int start(pid_t *pid, const char *const *argv, const int *file) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -69,7 +70,7 @@ static bool wanted(nw_ctx *c, const nw_child *child) {
   return !nw_stopped(c);
 }
 
-// False if interrupted; the rest of the group is then killed.
+// Waits for the program. False if interrupted; the whole group is then killed.
 static bool wait_for(nw_ctx *c, pid_t pid, const nw_child *child, int *status) {
   struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
   pid_t got = 0;

@@ -10,5 +10,5 @@ static double seconds(clockid_t id) {
 
 double nw_now(void) { return seconds(CLOCK_MONOTONIC); }
 
-// CPU time of the calling thread: time in which other processes had the core does not count.
+// The CPU time of the calling thread does not include the time in which other processes had the core.
 double nw_cpu_now(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }

@@ -1,5 +1,6 @@
-// A kernel of several versions. A call runs the first version whose facts hold for its sizes, or the last if none does. Each
-// version was judged under its facts alone, and the facts are checked here, so the combined kernel is as correct as each version.
+// A kernel of several versions. A call runs the first version whose facts hold for its sizes, or the last version if
+// there is none. Each version was judged under the assumption of its facts. The facts are checked here, so the combined
+// kernel is correct if each version is.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
   return same;
 }
 
-// The case for these sizes; every fact on the path was checked.
+// Returns the number of the version for these sizes. Every fact on the path in the tree was checked.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes) {
   const nw_choice *c = t->at;
   int64_t v;
@@ -39,7 +40,7 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes) {
   return k->one[nw_choices_take(&k->choices, &k->formals, sizes)];
 }
 
-// The facts of a case beyond the common ones.
+// Returns the facts of version i that are not common to all versions.
 static nw_version_facts own_facts(const nw_kernel *k, int i) {
   const nw_formals *f = &k->one[i]->formals;
   return (nw_version_facts){f->nfacts - k->formals.nfacts, f->fact + k->formals.nfacts};
@@ -88,7 +89,7 @@ nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
   return k;
 }
 
-// Seconds to select a case.
+// Returns the seconds that it takes to select a version.
 double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
   enum { TIMES = 1 << 16 };
   if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes)) return -1;
@@ -105,7 +106,7 @@ double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
   return best;
 }
 
-// The condition under which case i is run, as text; heap.
+// Returns the condition under which version i runs, as text; heap.
 char *nw_kernel_condition(const nw_kernel *k, int i) {
   nw_str s = {0};
   nw_version_facts c = own_facts(k, i);

@@ -1,7 +1,7 @@
 // Reads the energy counters of the CPU: the powercap zones of the kernel (RAPL), if they exist and are readable.
 //
-// A counter counts microjoules and wraps at a limit of its own. Package zones include their cores; memory has separate zones. A
-// counter measures everything that runs on the package, not only this process.
+// A counter counts microjoules, and wraps around at its own limit. The zone of a package includes its cores; memory has
+// separate zones. A counter measures everything that runs on the package, not only this process.
 #include "run/run.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool read_joules(const char *root, const char *zone, const char *file, do
   return end != buf;
 }
 
-// Reads the zone of a package or of memory, if its counter is readable. The mmio zones are duplicates.
+// Reads the zone of a package or of memory, if its counter is readable. Skips mmio zones, which are duplicates.
 static bool read_zone(const char *root, const char *name, nw_energy_zone *z) {
   if (!strchr(name, ':') || strstr(name, "mmio") || !read_text(root, name, "name", z->name, sizeof z->name))
     return false;

@@ -1,4 +1,4 @@
-// The two slow ways to run, on arrays: the interpreter and the definition itself.
+// The two slow ways to run a program on tensors: with the interpreter, and by evaluating the definition.
 #include "run/formals.h"
 #include <stdlib.h>
 

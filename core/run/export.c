@@ -1,4 +1,5 @@
-// Exports a kernel as a shared library with a header: the machine code of the session, and some C code around it.
+// Exports a kernel as a shared library with a header. The library contains the machine code of the kernel, and some C
+// code around it.
 #include "base/file.h"
 #include "run/cc.h"
 #include "run/kernel.h"
@@ -9,7 +10,7 @@
 
 #define LIBRARY_MOST ((size_t)1 << 30)
 
-// k.so -> k.h; NULL unless the path ends in .so.
+// Returns the path of the header: k.h for k.so; NULL if the path does not end in .so.
 static char *header_path(const char *path) {
   size_t n = strlen(path);
   if (n < 4 || strcmp(path + n - 3, ".so")) return NULL;
@@ -19,7 +20,8 @@ static char *header_path(const char *path) {
   return nw_str_take(&s);
 }
 
-// The header's name is derived, not chosen by the user, so a header that no export wrote is not replaced.
+// True if the header may be replaced. Since its name was not chosen by the user, only a header that an export wrote is
+// replaced.
 static bool may_be_replaced(nw_ctx *c, const char *header) {
   nw_str why = {0};
   size_t n;
@@ -43,7 +45,7 @@ static char *in_dir(const char *dir, const char *name) {
 // ---- input of the compiler: an object file for each version, and the C code around them
 
 typedef struct work {
-  char *dir; // private to the user; the compiler never sees the name that the user gave
+  char *dir; // accessible only to the user; the compiler gets paths in it, never the path that the user gave
   int n;
   char **object; // paths, heap
   char *source, *library;
@@ -106,7 +108,7 @@ static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   return good;
 }
 
-// Both files are on disk before the first is renamed, since they belong together.
+// Writes both files to disk before it renames the first, since they belong together.
 static bool publish(nw_ctx *c, const char *const *path, const char *const *text, const size_t *n) {
   nw_str why = {0};
   nw_file *f[2] = {nw_file_begin(path[0], NW_FILE_PROGRAM, &why), NULL};

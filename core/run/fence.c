@@ -1,6 +1,6 @@
-// Memory next to a guard page, for tests: sanitizers do not see the accesses of generated code, but the CPU does. A block ends
-// where a guard page begins, or begins where one ends. If alignment leaves a gap between them, the gap holds a pattern that is
-// checked after each call.
+// Memory next to a guard page, for tests: sanitizers do not see the accesses of generated code, but the CPU does. A
+// block ends where a guard page begins, or begins where a guard page ends. If there is a gap between them because of
+// alignment, it is filled with a pattern, which is checked after each call.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,9 +10,9 @@
 
 struct nw_fenced {
   nw_fenced *next;
-  char *base; // of the mapping
-  size_t mapped, page, span; // bytes from one piece to the next
-  size_t bytes, before; // of a piece; from the start of its pages to the piece
+  char *base; // the start of the mapping
+  size_t mapped, page, span; // span: bytes from one piece to the next
+  size_t bytes, before; // bytes of a piece; bytes from the start of its pages to the piece
   int64_t pieces;
 };
 
@@ -56,7 +56,7 @@ static void drop(nw_fenced *f) {
   free(f);
 }
 
-// NULL when there is no memory.
+// Allocates pieces, each next to a guard page. NULL if there is no memory.
 void *nw_fenced_get(nw_mem *m, size_t bytes, int64_t pieces, size_t align, int fill, int64_t *stride) {
   nw_fenced *f = nw_xcalloc(1, sizeof *f);
   f->page = (size_t)sysconf(_SC_PAGESIZE);

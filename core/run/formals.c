@@ -1,4 +1,4 @@
-// Checking the arrays of a call.
+// Checks the tensors of a call.
 #include "run/formals.h"
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
 }
 
-// Solves coef*v + rest == value, where v is the only unknown size of e.
+// Solves e == value, where e is coef*v + rest and v is its only unknown size.
 static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *sizes, int64_t value, int64_t *out) {
   int64_t coef, rest;
   const nw_expr *r;
@@ -76,7 +76,7 @@ static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *s
   return true;
 }
 
-// The number of the only unknown size in e; -1 if there is none, -2 if there are several.
+// Returns the number of the only unknown size in e; -1 if there is none, -2 if there are several.
 static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) {
   int found = -1;
   for (int i = 0; i < f->nsizes; i++) {
@@ -87,7 +87,7 @@ static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) 
   return found;
 }
 
-// Repeats over the shapes until nothing more follows; in nearly every program, plain sizes come first.
+// Infers sizes from the shapes. Repeats until no more sizes follow; in nearly every program, the first pass finds all.
 static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known) {
   for (bool more = true; more;) {
     more = false;
@@ -100,7 +100,7 @@ static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *si
   }
 }
 
-// ", M = 5, N = 7", for messages.
+// Returns a text such as ", M = 5, N = 7", for messages.
 static char *sizes_text(const nw_formals *f, const int64_t *sizes) {
   nw_str s = {0};
   for (int i = 0; i < f->nsizes; i++) nw_str_fmt(&s, "%s%s = %ld", i ? ", " : " with ", f->size[i], (long)sizes[i]);
@@ -131,7 +131,7 @@ static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *siz
 
 typedef struct absent {
   const nw_formals *f;
-  const char *size; // one that no formal has, or NULL
+  const char *size; // a size that is in the shape of no formal, or NULL
 } absent;
 
 static bool find_absent(void *env, const nw_expr *e) {

@@ -1,9 +1,10 @@
-// A crash or an interrupt in native code ends the call, not the process.
+// Makes a crash or an interrupt in native code end the call, not the process.
 //
-// Each thread enters native code through its own jump point. A handler on an alternate stack catches a crash (also a stack
-// overflow), records it, notifies the rest of the team and jumps. An interrupt notifies the whole team. A notification is a
-// real-time signal: a thread in native code jumps to its point; a thread in the runtime sees the flag when it returns. Handlers
-// jump only out of native code, which holds no lock and owns no memory. Any other crash goes to the previous handler.
+// Each thread sets its own jump point when it enters native code. A handler on an alternate stack catches a crash (also
+// a stack overflow), records it, notifies the other threads of the team, and jumps. An interrupt notifies the whole
+// team. A notification is a real-time signal: a thread in native code jumps to its jump point; a thread in the runtime
+// sees the flag when it returns. Handlers jump only out of native code, which holds no lock and owns no memory. Any
+// other crash is passed to the previous handler.
 #include "run/guard.h"
 #include <errno.h>
 #include <math.h>
@@ -22,7 +23,7 @@
 typedef struct seat {
   sigjmp_buf *point;
   nw_call *call;
-  int tid; // 0: not seated
+  int tid; // 0: this thread is not prepared for native code
   volatile sig_atomic_t inside;
 } seat;
 
@@ -43,7 +44,8 @@ static void tell_team(nw_call *call, int but) {
   }
 }
 
-// The jump does not restore signal masks, so these signals must be unblocked after it.
+// Jumps out of native code. A jump does not restore the signal mask, so the signals that the handler blocks are
+// unblocked first.
 static void jump(void) {
   sigset_t s;
   sigemptyset(&s);
@@ -54,8 +56,8 @@ static void jump(void) {
   siglongjmp(*here.point, 1);
 }
 
-// In a callee that may hold a lock, an interrupt waits until the callee returns. A crash cannot wait: it jumps anyway, since the
-// process would end otherwise.
+// The state of a thread. In a callee, which may hold a lock, an interrupt waits until the callee returns. A crash
+// cannot wait: it jumps anyway, since the process would end otherwise.
 enum { NATIVE = 1, CALLEE = 2 };
 
 static void on_tell(int sig) {
@@ -90,7 +92,7 @@ static void install(void) {
   sigaction(TELL, &told, NULL);
 }
 
-// Checks each time: other code in the process may have replaced the handlers.
+// Installs the handlers. Checks them at each call, since other code in the process may have replaced them.
 void nw_guard_install(nw_ctx *c) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   struct sigaction now;
@@ -123,7 +125,7 @@ static void alternate_stack(void) {
   pthread_setspecific(stack_key, p);
 }
 
-// Only the main thread receives the user's signals.
+// Blocks the user's signals in the calling thread: only the main thread receives them.
 void nw_guard_block_user(sigset_t *old) {
   static const int user[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
   sigset_t s;
@@ -208,8 +210,8 @@ static void end_call(nw_call *call, int threads) {
   atomic_store(&call->used, false);
 }
 
-// Called on the main thread from its SIGINT handler. The jump must wait until that handler has returned; it does, because the
-// signal is blocked until then.
+// Called on the main thread from its SIGINT handler. The jump must happen only after that handler has returned. It
+// does, because the signal that causes it is blocked until then.
 bool nw_guard_interrupt(void) {
   int saved = errno;
   bool any = false;
@@ -251,11 +253,11 @@ static void run_entry(void *arg) {
   s->entry(s->frame);
 }
 
-// A thread that waits for the end of a call, and stops the call if it takes too long.
+// A thread that waits for the end of a call, and stops the call if that takes too long.
 typedef struct watch {
   nw_call *call;
   double seconds;
-  bool late; // read after the thread has ended
+  bool late; // the call was stopped; read after the thread has ended
   sem_t done;
   pthread_t thread;
 } watch;

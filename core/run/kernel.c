@@ -10,14 +10,14 @@ static int thread_count(const nw_exec *e, int asked) {
   return n < NW_MAX_TEAM ? n : NW_MAX_TEAM;
 }
 
-// A compile cannot be interrupted, so it must not take long.
+// Checks the size of the code: a compile cannot be interrupted, so it must not take long.
 static bool small_enough(nw_ctx *c, const nw_exec *e) {
   if (e->instructions <= NW_CODE_LIMIT) return true;
   return nw_fail(c, NW_ELIMIT, "unroll or vectorize less", "%s would be about %ld instructions long; the limit is %d",
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
-// A CPU cannot run the loops of a grid, and there is no code generator for GPUs yet.
+// Fails if the program has loops of a grid: a CPU cannot run them, and there is no code generator for GPUs yet.
 static bool for_this_machine(nw_ctx *c, const nw_program *p) {
   const nw_stmt *loop = nw_find_bound(p->root);
   if (!loop) return true;
@@ -39,7 +39,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   return k;
 }
 
-// Vector functions that the target computes one element at a time, since it has no vector form of them.
+// A math function that the target computes one element at a time, because it has no vector form of it.
 typedef struct fallback {
   const nw_target *target;
   nw_str *notes;
@@ -63,7 +63,7 @@ static bool note_fallbacks(void *env, nw_stmt *s) {
   return true;
 }
 
-// The back end of the program's target.
+// Returns the back end of the program's target.
 static const nw_backend *backend_of(nw_ctx *c, const nw_program *p) {
   nw_backends_provide(c);
   const nw_backend *b = p->target->backend;
@@ -151,7 +151,7 @@ static char *with_mark(char *text, int unsafe, const char *comment) {
   return nw_str_take(&b);
 }
 
-// "lowered", "llvm" (after optimisation), "llvm-plain" (before), "asm".
+// Returns the view "lowered", "llvm" (after optimisation), "llvm-plain" (before optimisation) or "asm".
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   char *text = k->backend->text(k, what);
@@ -160,7 +160,7 @@ static char *text_of_one(nw_kernel *k, const char *what) {
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
 }
 
-// The text of each version, after the condition under which it runs.
+// Returns the texts of all versions, each after the condition under which the version runs.
 static char *texts_of_cases(nw_kernel *k, const char *what) {
   nw_str b = {0};
   const char *comment = !strncmp(what, "llvm", 4) ? ";" : "#";

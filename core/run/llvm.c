@@ -1,8 +1,8 @@
-// The back end for CPUs. LLVM makes the code; code for this host is run here, and other code goes to a linker.
+// The back end for CPUs. LLVM generates the code. Code for this host is run here; code for other CPUs is only linked.
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// C compilers that link for another instruction set than this host's, and the libraries with the math functions.
+// C compilers that link for an instruction set other than that of this host, and the libraries with the math functions.
 static const struct linker {
   const char *command, *package;
   const char *const libraries[3];

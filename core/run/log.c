@@ -4,7 +4,7 @@
 
 enum { MOST_SPANS = 1 << 13, MOST_TOGETHER = 1 << 19, LEAST_SPANS = 64, MOST_REGIONS = 1 << 13, MOST_LOOPS = 64 };
 
-typedef struct lane { // of one thread
+typedef struct lane { // the log of a thread
   int64_t n, lost;
   nw_span *at;
 } lane;
@@ -68,7 +68,7 @@ void nw_log_body(nw_frame *f, void *captured, int64_t from, int64_t to, int64_t 
 
 // ---- before and after
 
-// The memory is touched here, since page faults at the first touch would disturb the measurement.
+// Makes a log. It touches the memory, since page faults at the first touch would otherwise disturb the measurement.
 static nw_log *log_new(int threads) {
   nw_log *l = nw_xcalloc(1, sizeof *l);
   int64_t room = MOST_TOGETHER / threads;
@@ -123,7 +123,8 @@ static void parallel_loops(const nw_stmt *s, nw_vec *out) {
   for (int i = 0; i < s->nkids; i++) parallel_loops(s->kid[i], out);
 }
 
-// Loops are reached in program order. If a loop was never reached, it is unknown which one, so no loop gets a name.
+// Names the loops. They are reached in program order. If some loop was never reached, it is unknown which one, so none
+// gets a name.
 static void name_loops(nw_log *l, const nw_program *p) {
   nw_vec names = {0};
   parallel_loops(p->root, &names);

@@ -1,7 +1,8 @@
-// This machine, as text.
+// Describes this machine as text.
 #include "run/session.h"
 
-// LLVM's name of the CPU is known once the JIT is open; `generic` means that LLVM does not know the CPU, and code is slower.
+// The text has LLVM's name of the CPU if the JIT is open. `generic` means that LLVM does not know the CPU; code is then
+// slower.
 char *nw_machine_text(nw_ctx *c) {
   const nw_machine_info *m = nw_host();
   const nw_session *s = nw_session_of(c);

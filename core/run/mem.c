@@ -1,11 +1,11 @@
-// Memory for data: aligned, pooled, large blocks on huge pages.
+// Memory for data: aligned and pooled, with large blocks on huge pages.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define ALIGN 64
-#define LINE 128 // two threads' pieces never share a cache line, nor a pair of lines that is fetched together
-#define LARGE ((size_t)1 << 20) // mapped, on huge pages if the system has them
+#define LINE 128 // pieces of two threads never share a cache line, nor a pair of lines that is fetched together
+#define LARGE ((size_t)1 << 20) // blocks from this size on are mapped, on huge pages if the system has them
 #define HUGE_PAGE ((size_t)2 << 20)
 #define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
@@ -14,15 +14,15 @@
 struct nw_block_list {
   struct nw_block_list *next;
   void *base;
-  size_t bytes; // usable
-  size_t mapped; // 0: from the heap
+  size_t bytes; // usable bytes
+  size_t mapped; // mapped bytes; 0: the block is from the heap
 };
 typedef struct nw_block_list block;
 
 static block *header_of(void *data) { return (block *)((char *)data - ALIGN); }
 
-// Arrays that start at the same page offset compete for the same cache sets, so each large block starts a few lines further than
-// the last one.
+// Maps a large block. Arrays that start at the same page offset compete for the same cache sets, so each large block
+// starts a few lines further than the previous one.
 static block *map_block(nw_mem *m, size_t bytes) {
   size_t colour = ALIGN + (m->colour++ % 8) * 17 * ALIGN;
   size_t mapped = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -37,7 +37,7 @@ static block *map_block(nw_mem *m, size_t bytes) {
   return b;
 }
 
-// A block of 0 bytes also has memory that data can point to.
+// Allocates a block from the heap. A block of 0 bytes has memory, too, so that data can point to it.
 static block *heap_block(size_t bytes) {
   size_t all = ((bytes ? bytes : 1) + 2 * ALIGN - 1) / ALIGN * ALIGN;
   char *p = aligned_alloc(ALIGN, all);
@@ -54,7 +54,7 @@ static void destroy(block *b) {
     free(b->base);
 }
 
-// The first kept block that fits without wasting more than half of it.
+// Returns the first kept block that is large enough, if at most half of it would be wasted.
 static block *reuse(nw_mem *m, size_t bytes) {
   for (block **at = &m->free_block; *at; at = &(*at)->next) {
     block *b = *at;
@@ -81,7 +81,7 @@ void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
   return data;
 }
 
-// With fences, the pieces first hold a pattern, so that no code relies on zeros.
+// With fences, the pieces are first filled with a pattern, so that no code relies on zeros.
 void *nw_mem_pieces(nw_mem *m, size_t bytes, int64_t pieces, int64_t *stride) {
   int64_t all;
   if (m->fence) return nw_fenced_get(m, bytes, pieces, ALIGN, 0xa5, stride);

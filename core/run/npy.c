@@ -1,4 +1,5 @@
-// NumPy's .npy files: format 1.0, 2.0 and 3.0, C and Fortran order, both byte orders. Written as 1.0, little-endian, C.
+// NumPy's .npy files. It reads formats 1.0, 2.0 and 3.0, in C or Fortran order, and both byte orders. It writes format
+// 1.0, in C order, little-endian.
 #include "base/file.h"
 #include "run/run.h"
 #include <ctype.h>
@@ -33,7 +34,7 @@ static const char *skip_space(const char *s) {
   return s;
 }
 
-// The readers of the header parse the text at *at and advance *at. False: no match.
+// The functions that read the header parse the text at *at, and advance *at. False: no match.
 
 static bool take(const char **at, const char *text) {
   const char *s = skip_space(*at);
@@ -43,7 +44,7 @@ static bool take(const char **at, const char *text) {
   return true;
 }
 
-// A string in single or double quotes, without escapes: its start and its length.
+// Reads a string in single or double quotes, without escapes: finds its start and its length.
 static bool read_string(const char **at, const char **begin, size_t *n) {
   const char *s = skip_space(*at);
   if (*s != '\'' && *s != '"') return false;
@@ -144,7 +145,7 @@ static void swap_bytes(unsigned char *p, int64_t count, int bytes) {
     }
 }
 
-// Column-major `from` into row-major `to`.
+// Copies column-major data `from` into row-major data `to`.
 static void transpose(nw_ctx *c, unsigned char *to, const unsigned char *from, const npy *h, int64_t count, int bytes) {
   int64_t at[NDIM_MOST] = {0}, stride[NDIM_MOST], pos = 0, s = 1;
   for (int d = 0; d < h->ndim; d++) stride[d] = s, s *= h->shape[d];
@@ -173,8 +174,8 @@ static const char *read_data(nw_ctx *c, FILE *f, const npy *h, nw_array *a) {
   return whole ? NULL : "it is truncated: the shape needs more data";
 }
 
-// A size that exceeds the file is reported before memory is allocated. Returns an error message or NULL; the size of a pipe is
-// unknown.
+// Compares the shape with the size of the file, before memory is allocated. Returns an error message or NULL. The size
+// of a pipe is unknown, so it is not checked.
 static const char *fits(FILE *f, const npy *h) {
   long here = ftell(f);
   if (here < 0 || fseek(f, 0, SEEK_END)) return NULL;
@@ -222,7 +223,7 @@ static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str_free(&b);
 }
 
-// The format has no bf16, which is rejected.
+// Saves a tensor. The format has no bf16, so such tensors are rejected.
 bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
   const code *k = NULL;
   nw_str why = {0};

@@ -7,7 +7,8 @@
 
 #define MODULE "nestwright-jit.so"
 
-// Finds a file of this library, in a build tree or installed: the path in the variable, or a file next to the library.
+// Finds a file that belongs to this library, in a build tree or installed. Its path is in the environment variable; if
+// that is not set, the file is next to the library.
 bool nw_find_library(const char *variable, const char *name, char *path, size_t n) {
   static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
   const char *given = getenv(variable);
@@ -34,8 +35,8 @@ static const char *dlerror_text(void) {
   return why ? why : "there is no such file";
 }
 
-// LLVM ends the process if it gets no memory, so the room is checked first. Measured with LLVM 19: opening takes 185 MB of address
-// space, compiling 50,000 instructions 32 MB.
+// LLVM ends the process if it gets no memory, so the available memory is checked first. Measured with LLVM 19: opening
+// needs 185 MB of address space, and compiling 50,000 instructions needs 32 MB.
 enum { TO_OPEN = 224 << 20, TO_COMPILE = 24 << 20, AN_INSTRUCTION = 1024 };
 
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions) {

@@ -1,4 +1,4 @@
-// Measures the peak of this machine: a loop of independent fused multiply-adds, and its clock frequency.
+// Measures the peak of this machine, with a loop of independent fused multiply-adds, and its clock frequency.
 #include "run/guard.h"
 #include "hw/hw.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #if defined __x86_64__
 
-// Registers are named: some compilers spill an array of vectors, which would halve the figure.
+// Registers are named explicitly: some compilers spill an array of vectors, which would halve the result.
 #define EACH(registers, text) ".irp r, " registers "\n\t" text "\n\t.endr\n\t"
 #define FIRST12 "0,1,2,3,4,5,6,7,8,9,10,11"
 #define FIRST24 FIRST12 ",12,13,14,15,16,17,18,19,20,21,22,23"
@@ -56,7 +56,7 @@ static int64_t add_chain(int64_t rounds) {
 
 typedef void (*fma_loop)(int64_t rounds);
 
-// The loop with the widest vectors, and the lanes of such a vector for the type.
+// Returns the loop with the widest vectors, and the number of lanes of such a vector for the type.
 static fma_loop widest(nw_dtype type, int *lanes) {
   static const fma_loop loops[][3] = {{f32_sse, f32_avx2, f32_avx512}, {f64_sse, f64_avx2, f64_avx512}};
   int width = __builtin_cpu_supports("avx512f")                                 ? 2
@@ -86,7 +86,7 @@ static int faster_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-// How often the loop fits into a sample, by the fastest of three runs.
+// Returns how often the loop runs in a sample, computed from the fastest of three runs.
 static int fits(fma_loop loop, double sample) {
   double best = sample;
   for (int i = 0; i < 3; i++) {
@@ -98,8 +98,8 @@ static int fits(fma_loop loop, double sample) {
   return best > 0 ? (int)(sample / best) : 1;
 }
 
-// The upper quartile of a dozen samples: faster samples are clock errors, slower ones were disturbed. With one thread, the time is
-// the thread's CPU time.
+// Returns the upper quartile of a dozen samples: faster samples may be errors of the clock, and slower ones were
+// disturbed. With one thread, the time is its CPU time.
 double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
   int lanes;
   double rate[12];
@@ -118,7 +118,8 @@ double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
   return rate[NW_COUNT(rate) / 4 - 1];
 }
 
-// Cycles per second while this core computes: each add of a dependent chain takes one cycle.
+// Returns the cycles per second while this core computes, measured with a chain of dependent additions of one cycle
+// each.
 double nw_core_hz(void) {
   double rate[12];
   for (int i = 0; i < NW_COUNT(rate); i++) {
@@ -131,8 +132,8 @@ double nw_core_hz(void) {
   return rate[NW_COUNT(rate) / 4 - 1];
 }
 
-// The ratio of the measured peak of one thread to that of two full-width units. It detects a peak loop that spills, which would
-// make everything compared with it look better.
+// Returns the ratio of the measured peak of one thread to the peak of two full-width units. It detects a peak loop that
+// spills: such a loop would make everything that is compared with it look better.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);

@@ -1,4 +1,4 @@
-// The state of this room in a session.
+// The state of core/run in a session.
 #include "run/session.h"
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // Measures the cost of starting a team and waiting for it: the minimum of a few runs without work.
 //
-// If other processes keep the cores busy, a run lasts until the scheduler gives every thread a core: milliseconds, which are not
-// the cost of the team. After a pause, threads get cores sooner. If that does not help, the cost stays unknown until the next
-// query.
+// If other processes keep the cores busy, a run lasts until the scheduler has given every thread a core. This takes
+// milliseconds, which are not the cost of the team. After a pause, threads get cores sooner. If that does not help, the
+// cost stays unknown until the next query.
 #include "run/guard.h"
 #include "run/run.h"
 #include <pthread.h>
@@ -38,7 +38,7 @@ static double measure(int threads) {
   return 0;
 }
 
-// Seconds; 0: unknown, the machine is busy; negative: there is only one core.
+// Returns the cost in seconds. 0: unknown, because the machine is busy; negative: there is only one core.
 static double spawn_seconds(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static double known;

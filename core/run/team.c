@@ -1,4 +1,4 @@
-// The threads: OpenMP's, or a separate pool under ThreadSanitizer, which does not understand libgomp.
+// The threads: those of OpenMP or, under ThreadSanitizer, which does not understand libgomp, a separate pool.
 #include "run/guard.h"
 #include <omp.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ typedef struct team {
 static team pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
-// Runs as thread number `t` in every parallel region after its creation.
+// The function of a thread: it takes part, as thread number `t`, in every parallel region after its creation.
 static void *work(void *number) {
   int t = (int)(intptr_t)number;
   pthread_mutex_lock(&pool.lock);
@@ -43,7 +43,7 @@ static void *work(void *number) {
   return NULL;
 }
 
-// Teams of several sessions take turns.
+// The teams of several sessions run one after another.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
   static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&turn);
@@ -80,7 +80,8 @@ static void *wait_for(void *gate) {
   return NULL;
 }
 
-// libgomp ends the process if it cannot create a thread. So the same number of idle threads is created first, as a test.
+// True if the system can create the threads. libgomp ends the process if it cannot create a thread, so the same number
+// of idle threads is created first, as a test.
 static bool can_make(int threads) {
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
   pthread_t *id = nw_xask((uint64_t)threads, sizeof *id);

@@ -51,7 +51,7 @@ static void run_team(nw_frame *f, region *r) {
   if (f->runtime) nw_guard_back(f->runtime);
 }
 
-// The same with logging: a wrapper replaces the loop's body.
+// Runs the loop with logging: a wrapper replaces its body.
 static void run_logged(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
   nw_logged logged = {body, captured, 0};
   region r = {.frame = f, .body = nw_log_body, .captured = &logged, .n = n, .chunk = chunk, .threads = f->threads};

@@ -1,4 +1,4 @@
-// Timing kernels.
+// Measures the run time of kernels.
 //
 // A sample is the average time of one call over enough calls in a row to last a millisecond. For kernels of one thread, the time is
 // the CPU time of the thread, which stops while other processes have the core. For kernels of several threads, it is wall-clock
@@ -12,7 +12,7 @@
 #define MOST_REPS 100000
 
 typedef struct batch {
-  nw_frame frame; // first: it is what the entry gets
+  nw_frame frame; // must be first, since the entry gets its address
   nw_entry entry;
   int64_t times;
   double seconds;
@@ -26,14 +26,14 @@ static void run_batch(nw_frame *f) {
   b->seconds = clock() - start;
 }
 
-// Seconds per call, or -1.
+// Returns the seconds per call; -1 on failure.
 static double sample(nw_kernel *k, int64_t times) {
   batch b = {.frame = k->frame, .entry = k->entry, .times = times};
   if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
   return b.seconds / (double)times;
 }
 
-// Warms up, and finds the number of calls in a sample; 0 on failure.
+// Warms up, and returns the number of calls in a sample; 0 on failure.
 static int64_t calibrate(nw_kernel *k) {
   for (int64_t times = 1;;) {
     double t = sample(k, times);
@@ -73,7 +73,7 @@ static void summarise(nw_time *t) {
   nw_let_go(s);
 }
 
-// One more sample; false on failure.
+// Takes one more sample; false on failure.
 static bool take(nw_kernel *k, int64_t times, nw_time *t) {
   double s = sample(k, times);
   if (s < 0) return false;
@@ -90,7 +90,7 @@ static bool give_up(nw_time *t, int n) {
   return false;
 }
 
-// At least `reps` samples (0: the usual number), and more until min_seconds have passed.
+// Takes at least `reps` samples (0: the default number), and more until min_seconds have passed.
 bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out) {
   if (!k || !nw_kernel_begin(k, n, args)) return false;
   if (reps <= 0) reps = USUAL_REPS;
@@ -119,7 +119,7 @@ static bool rounds_of(int n, nw_kernel *const *k, int rounds, nw_time *out) {
   return good;
 }
 
-// Measures A B C A B C ..., so that a disturbance affects all kernels alike.
+// Measures the kernels in turn (A B C A B C ...), so that a disturbance affects all of them equally.
 bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                        nw_time *out) {
   int begun = 0;

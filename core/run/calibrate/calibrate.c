@@ -1,4 +1,4 @@
-// The calibration: all of its parts in turn, and the timing of a loop.
+// The calibration: runs all parts, one after another. Also times loops.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #define TURN_SECONDS 1e-4
 #define CHAIN_ADDS (64 * 3000)
 #define TURNS 8
-#define LEAST_CYCLES 1e-2 // of one iteration
+#define LEAST_CYCLES 1e-2 // fewest cycles of an iteration
 #define STEPS 40 // approximate number of progress steps of all parts
 
 #if defined __x86_64__
@@ -27,7 +27,7 @@ static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
 
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-// The first run, which includes one-time work, does not count.
+// Returns the number of iterations in a run. The first run is not used, since it includes one-time work.
 static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   int64_t n = 8;
   double t;
@@ -36,7 +36,7 @@ static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
 }
 
-// The cost of reading the clock.
+// A loop without work, to measure the cost of reading the clock.
 static void nothing(int64_t rounds, void *data) { (void)rounds, (void)data; }
 
 double nw_cycles_of(nw_bench_loop loop, void *data) {
@@ -57,7 +57,7 @@ static uint64_t ticks(void) {
   return (uint64_t)hi << 32 | lo;
 }
 
-// Core cycles per cycle of the time-stamp counter.
+// Returns the number of core cycles per cycle of the time-stamp counter.
 static double clock_ratio(void) {
   uint64_t least = UINT64_MAX;
   for (int i = 0; i < 4 * TURNS; i++) {
@@ -69,7 +69,7 @@ static double clock_ratio(void) {
   return (double)CHAIN_ADDS / (double)least;
 }
 
-// Vector loops use AVX2 and FMA; the widest use AVX-512.
+// Returns the index of the widest vectors: loops over vectors need AVX2 and FMA, those over the widest need AVX-512.
 static int widest(void) {
   const nw_machine_info *m = nw_host();
   bool good = m->vector_bytes >= 32 && nw_has(m->features, NW_FEATURE_FMA | NW_FEATURE_AVX2);

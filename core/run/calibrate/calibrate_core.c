@@ -11,7 +11,7 @@ NW_BENCH_LOOP(empty, "", "", "")
 NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
 NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 
-// A branch on a bit of a random number, and on one that is always 0.
+// A branch on a bit of a random number, and a branch on a bit that is always 0.
 #define RANDOM                                                                                                         \
   "mov %%r8, %%rax\n\tshl $13, %%rax\n\txor %%rax, %%r8\n\tmov %%r8, %%rax\n\tshr $7, %%rax\n\txor %%rax, %%r8\n\t"    \
   "mov %%r8, %%rax\n\tshl $17, %%rax\n\txor %%rax, %%r8\n\t"
@@ -19,7 +19,8 @@ NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 NW_BENCH_LOOP(branch_random, "movabs $88172645463325252, %%r8\n\t", BRANCH("1"), "")
 NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"), "")
 
-// Eight accesses, a line or a page apart, that cross into the next one, depending on `at`. Four pages: their lines share a set.
+// Eight accesses, a line or a page apart. Depending on `at`, each crosses into the next line or page. With pages, their
+// lines share a cache set.
 #define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define PAGES(text) ".irp r,0,1,2,3,0,1,2,3\n\t" text "\n\t.endr\n\t"
 #define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")
@@ -34,7 +35,7 @@ NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"),
 CROSSING(ymm, "48")
 CROSSING(zmm, "32")
 
-// A load soon after a store at the same offset of another page, and at another offset.
+// A load soon after a store to another page: at the same offset in the page, and at a different offset.
 #define STORE_LOAD(at) LINES("mov %%r8, \\r*64(%1)\n\tmov " at "+\\r*64(%1), %%r9")
 NW_BENCH_LOOP(aliased, "", STORE_LOAD("4096"), "")
 NW_BENCH_LOOP(not_aliased, "", STORE_LOAD("6144"), "")
@@ -46,7 +47,7 @@ NW_BENCH_LOOP(gather_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 
 NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
               LINES("kxnorw %%k1, %%k1, %%k1\n\tvscatterdps %%zmm14, (%1,%%zmm15,4)%{%%k1%}"), "vzeroupper")
-// An inner loop, whose number of iterations is the first number of the data.
+// A loop with an inner loop, whose number of iterations is the first number of the data.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
 static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
@@ -61,8 +62,8 @@ static void measure_branches(nw_calibration *k) {
   nw_found(k, more(k, aliased, not_aliased, 8), "alias_4k");
 }
 
-// The largest tried number of iterations after which the end of a loop costs less than half of a misprediction. Noise can make a
-// number fail, never pass.
+// Measures the largest number of iterations, among those tried, for which the end of a loop costs less than half of a
+// misprediction. Because of noise, the result may be too small, but never too large.
 static void measure_foretold(nw_calibration *k) {
   int64_t *trips = (void *)k->data;
   double each = nw_cycles_of(empty, k->data), miss = more(k, branch_random, branch_steady, 0.5);
@@ -80,7 +81,7 @@ static void measure_crossing(nw_calibration *k) {
   nw_found(k, more(k, wide ? store_crossing_zmm : store_crossing_ymm, store, 8), "store_crossing");
 }
 
-// Each lane loads from a different line, all in the first level.
+// Measures gathers. Each lane loads from a different line, and all lines are in the first level of cache.
 static void measure_gather(nw_calibration *k) {
   int lanes = k->width == 3 ? 16 : 8;
   for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * i;

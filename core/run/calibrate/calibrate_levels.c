@@ -1,8 +1,8 @@
 // Measures caches and memory: the latency of a line, the bytes per cycle, and the usable part of the last level.
 //
-// Latencies are those of loads at random addresses, where each address depends on the previous load. The cost of the arithmetic in
-// between is measured with hits and subtracted. Memory is measured after its lines were flushed from every cache, so that no buffer
-// must be larger than the largest cache.
+// A latency is measured with loads at random addresses, each of which depends on the previous load. The cost of the
+// arithmetic in between is measured with loads that hit in the first level, and subtracted. Memory is measured after
+// its lines were flushed from every cache, so that no buffer must be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "hw/machine.h"
@@ -67,7 +67,8 @@ static double memory_latency(char *base, int64_t bytes) {
   return nw_cycles_of(chase_random, &c);
 }
 
-// The largest size, doubling each time, whose latency is below the geometric mean of this level's and memory's.
+// Finds the usable part of a level: tries sizes that double each time, and returns the largest whose latency is below
+// the geometric mean of the latencies of the level and of memory.
 static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to, double level, double memory) {
   int64_t found = from;
   for (int64_t bytes = 2 * from; bytes <= to; bytes *= 2) {
@@ -108,7 +109,8 @@ static double bytes_per_cycle(nw_calibration *k, nw_stream loop, int64_t bytes) 
   return best / k->hz;
 }
 
-// A loop that writes fetches every line and writes it back. Its time minus that of fetching is the time of writing back.
+// Returns the bytes per cycle that are written back. A loop that writes fetches every line and writes it back, so the
+// time of writing back is the time of the loop minus that of fetching.
 static double back_per_cycle(double read, double written) {
   double both = 1 / written, back = both - 1 / read;
   return back > 0.05 * both ? 1 / back : 20 * written;
@@ -138,7 +140,8 @@ typedef struct columns { // of an array, accessed column by column of lines
                        : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
     }                                                                                                                  \
   }
-// Nine loads across two lines for each line fetched: those of a window of three rows and three columns.
+// For each fetched line, nine loads that cross into a second line, like those of a window of three rows and three
+// columns.
 #define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
 #define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
 #define WINDOW_LOADS 9
@@ -153,7 +156,8 @@ static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t 
   return nw_cycles_of(loop, &c) / (double)(bytes / step);
 }
 
-// Rows of an odd multiple of four lines use many sets; rows of whole pages use few.
+// Measures accesses by columns. With rows of an odd multiple of four lines they use many sets, with rows of whole pages
+// only few.
 static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
   if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it"), false;
@@ -183,7 +187,7 @@ static bool measure_levels(nw_calibration *k) {
 
 typedef struct team {
   char *base;
-  int64_t each; // bytes of a thread
+  int64_t each; // bytes for each thread
 } team;
 
 static void flush_part(void *arg, int t) {

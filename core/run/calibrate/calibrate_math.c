@@ -1,11 +1,12 @@
-// Measures math functions (exp, log, ...), by width, as generated code calls them.
+// Measures the math functions (exp, log, ...) that generated code calls, for each width.
 #include "run/calibrate/calibrate.h"
 #include "interp/interp.h"
 #include "ir/ops.h"
 
 #if defined __x86_64__
 
-// Upper halves left by vector code would slow down later code: each change between encodings costs hundreds of cycles.
+// Clears the upper halves of vector registers. Otherwise they would slow down later code: each change between encodings
+// of instructions would cost hundreds of cycles.
 static void forget_upper_halves(void) { __asm__ volatile("vzeroupper" ::: "memory"); }
 
 typedef struct call {
@@ -21,7 +22,7 @@ static void calls(int64_t rounds, void *data) {
   for (int64_t i = 0; i < rounds; i++) c->row->apply(c->out, c->in, c->in);
 }
 
-// ---- latency of the scalar function: each call takes the previous result
+// ---- latency of the scalar function: the argument of each call is the previous result
 
 typedef struct chain {
   void (*function)(void);
@@ -30,7 +31,7 @@ typedef struct chain {
 
 __attribute__((naked)) static void same(void) { __asm__("ret"); }
 
-// Moves the stack pointer below the data of the enclosing function, and aligns it for calls.
+// A chain of calls. The code moves the stack pointer below the data of the enclosing function, and aligns it for calls.
 #define CHAINED(name, s)                                                                                               \
   static void name(int64_t rounds, void *data) {                                                                       \
     register int64_t n __asm__("r12") = rounds;                                                                        \
@@ -77,7 +78,7 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
   nw_found(k, latency(nw_math_find(nw_host()->features, op, type, 1)), "ops.%s.latency", nw_class_name(of));
 }
 
-// The function after which a class is named represents the class.
+// Each class is represented by the function after which it is named.
 bool nw_calibrate_math(nw_calibration *k) {
   for (int op = 0; op < NW_OP_COUNT; op++) {
     nw_class of = nw_op_class((nw_op)op, true);

@@ -1,4 +1,4 @@
-// Measures how many instructions of each class a core executes per cycle, by width, and their latency.
+// Measures, for each class of instructions and each width, how many a core executes per cycle, and their latency.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 #define REGISTERS "0,1,2,3,4,5,6,7,8,9,10,11"
 #define EACH(text) ".irp r," REGISTERS "," REGISTERS "\n\t" text "\n\t.endr\n\t"
 #define CHAIN(text) ".rept 24\n\t" text "\n\t.endr\n\t"
-// Numbers near 1 in all registers, so that nothing is denormal or special.
+// Fills all registers with numbers near 1, so that no number is denormal or special.
 #define FILL(reg) ".irp r," REGISTERS ",14,15\n\tvmovups (%1), %%" reg "\\r\n\t.endr\n\t"
 
-// Independent instructions (RATE), and instructions that each need the previous result. FORM3: three operands, FORM2: two.
+// RATE: independent instructions. LATE: instructions that each need the previous result. The number is that of
+// operands.
 #define RATE3(ins, reg) EACH(ins " %%" reg "14, %%" reg "15, %%" reg "\\r")
 #define LATE3(ins, reg) CHAIN(ins " %%" reg "15, %%" reg "0, %%" reg "0")
 #define RATE2(ins, reg) EACH(ins " %%" reg "15, %%" reg "\\r")
@@ -58,7 +59,7 @@ NW_BENCH_LOOP(intdiv_rate, "mov $1000003, %%r8d\n\tmov $17, %%r9d\n\t", ".rept 2
 NW_BENCH_LOOP(intdiv_late, "mov $-1, %%eax\n\tmov $3, %%r9d\n\t",
               ".rept 24\n\txor %%edx, %%edx\n\tdivl %%r9d\n\tor $0x7fffff00, %%eax\n\t.endr\n\t", "")
 
-// Adjacent accesses, as in loops over arrays.
+// Loads and stores of adjacent elements, as in loops over arrays.
 #define LOADED(move, reg, bytes)                                                                                       \
   ".irp r," REGISTERS "," REGISTERS "\n\t" move " \\r*" bytes "(%1), %%" reg "\\r\n\t.endr\n\t"
 #define STORED(move, reg, bytes)                                                                                       \
@@ -71,10 +72,10 @@ NW_BENCH_LOOP(store0, "", ".irp r," EIGHTS "\n\tmov %%r\\r, \\r*8(%1)\n\t.endr\n
 NW_BENCH_LOOP(store1, FILL("xmm"), STORED("vmovaps", "xmm", "16"), "")
 NW_BENCH_LOOP(store2, FILL("ymm"), STORED("vmovaps", "ymm", "32"), "vzeroupper")
 NW_BENCH_LOOP(store3, FILL("zmm"), STORED("vmovaps", "zmm", "64"), "vzeroupper")
-// Clearing a register needs no execution unit, so only dispatch counts.
+// Clearing a register needs no execution unit, so only dispatch limits this loop.
 NW_BENCH_LOOP(cleared, "", ".rept 4\n\t.irp r," EIGHTS "\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
 
-typedef struct bench { // of a class
+typedef struct bench { // the loops of a class
   nw_class of;
   bool f64;
   nw_bench_loop rate[NW_WIDTHS], late[NW_WIDTHS];
@@ -108,7 +109,7 @@ static const bench benches[] = {
     {NW_CLASS_STORE, false, {store0, store1, store2, store3}, {NULL}},
 };
 
-// Refilled before each loop, since store loops change the data.
+// Called before each loop, since loops with stores change the data.
 static void fill_data(nw_calibration *k, bool f64) {
   for (int i = 0; i < 16 && !f64; i++) ((float *)(void *)k->data)[i] = 1.0001f;
   for (int i = 0; i < 8 && f64; i++) ((double *)(void *)k->data)[i] = 1.0001;
@@ -125,7 +126,7 @@ static void measure_class(nw_calibration *k, const bench *b) {
   if (b->late[most]) nw_found(k, nw_cycles_of(b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
 }
 
-// Without AVX2 and FMA, measures only scalar operations.
+// Measures all classes; without AVX2 and FMA, only scalar operations.
 bool nw_calibrate_ops(nw_calibration *k) {
   nw_found(k, (4 * MANY + 1) / nw_cycles_of(cleared, k->data), "dispatch"); // including the loop branch
   for (int i = 0; i < NW_COUNT(benches); i++) {

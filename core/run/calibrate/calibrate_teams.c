@@ -1,4 +1,5 @@
-// Measures the overhead of a parallel loop: until the last thread has begun, and after the last thread has ended.
+// Measures the overhead of a parallel loop: the time until the last thread has begun, and the time after the last
+// thread has ended.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include <math.h>
@@ -32,7 +33,7 @@ static void measure_team(nw_calibration *k, int number, int threads) {
   nw_found(k, barrier * 1e6, "teams[%d].barrier", number);
 }
 
-// Teams of 2, 4, 8 and so on, and of all.
+// Measures teams of 2, 4, 8, ... threads, and of all.
 bool nw_calibrate_teams(nw_calibration *k) {
   int cores = nw_host()->cores < NW_MAX_TEAM ? nw_host()->cores : NW_MAX_TEAM;
   for (int number = 1, threads = 2; threads <= cores; number++) {

@@ -1,7 +1,7 @@
 // Measures the capacity of the reorder buffer; store forwarding; and stores that move from line to line.
 //
-// Two loads that miss, far apart in the code, take as long as one if both fit in the reorder buffer, otherwise as long as two (H.
-// Wong, "Measuring Reorder Buffer Capacity", 2013).
+// Two loads that miss the cache overlap if both, and the code between them, fit in the reorder buffer. Then they take
+// as long as one load, and otherwise as long as two (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
 #include "run/calibrate/calibrate.h"
 
 #if defined __x86_64__
@@ -13,7 +13,7 @@ typedef struct misses {
   uint64_t mask, random;
 } misses;
 
-// Computes the next random address in rax from the state in a register.
+// Computes the next random address, in rax, from the state in a register.
 #define STEP(state)                                                                                                    \
   "imul %[by], %%" state "\n\tadd $12345, %%" state "\n\tmov %%" state                                                 \
   ", %%rax\n\tshr $20, %%rax\n\tand %[mask], %%rax\n\t"
@@ -64,7 +64,8 @@ static void measure_forwarding(nw_calibration *k) {
   nw_found(k, nw_cycles_of(wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
 }
 
-// The largest tried number of instructions between two loads that still overlap. Noise can make a number fail, never pass.
+// Returns the largest number of instructions, among those tried, between two loads that still overlap. Because of
+// noise, the result may be too small, but never too large.
 static int window(misses *m, double alone) {
   int i = NW_COUNT(apart);
   while (--i >= 0 && nw_cycles_of(apart[i].loop, m) > 1.5 * alone) {}

@@ -1,4 +1,4 @@
-// The JIT: module -> object -> code in memory, and its removal.
+// The JIT: compiles a module to an object, links the object into memory, and removes the code.
 #include "run/jit/jit.h"
 #include "codegen/llvm/llvm.h"
 #include <elf.h>
@@ -13,7 +13,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// The schedule decides loops, vectors and registers; LLVM only does scalar clean-up. The last two pipelines are for comparison.
+// LLVM's passes for each level. The schedule determines loops, vectors and registers, so LLVM only simplifies scalar
+// code. The last two pipelines are for comparison.
 static const char *const pipelines[NWO_LEVELS] = {
     "function(sroa)",
     "function(sroa,early-cse,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-reduce)",
@@ -37,7 +38,8 @@ bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n) {
   return false;
 }
 
-// LLVM reports the cause here and only "failed to materialize" to the caller; stderr belongs to the user.
+// Keeps LLVM's report of the cause of an error, since the caller gets only "failed to materialize". It is not printed
+// to stderr, which belongs to the user.
 static void on_report(void *jit, LLVMErrorRef e) {
   nw_jit *j = jit;
   nwo_ok(e, "JIT", j->report, sizeof j->report);
@@ -83,7 +85,8 @@ typedef struct symbol {
   void *address;
 } symbol;
 
-// Functions of the compiler's run-time library, which LLVM calls for f16 on a CPU without F16C. Their types do not matter here.
+// Functions of the compiler's run-time library, which LLVM calls for f16 on a CPU without F16C. Only their addresses
+// are used.
 void __extendhfsf2(void);
 void __truncsfhf2(void);
 
@@ -140,7 +143,7 @@ static bool is_callee(const nw_jit *j, const char *name) {
   return false;
 }
 
-// The name identifies the function, including every stride, so a definition stays valid.
+// Defines the name of a callee. The name contains every stride, so it always means the same function.
 static bool define_callee(void *env, nw_stmt *s) {
   defining *d = env;
   nw_callee callee;
@@ -161,7 +164,7 @@ static bool define_callees(nw_jit *j, const nw_exec *e, char *error, size_t size
   return nw_walk_from(e->p->root, define_callee, &d);
 }
 
-// LLJIT would resolve any function of the process; only those of the table are allowed.
+// Checks that the module calls only functions in the table: LLJIT would resolve any function of the process.
 static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t size) {
   symbol s[MAX_SYMBOLS];
   int n = runtime_symbols(s, MAX_SYMBOLS);
@@ -202,8 +205,8 @@ static void jit_close(nw_jit *j) {
   free(j);
 }
 
-// A short loop runs at half speed if it crosses two fetch lines, so innermost loops are 64-byte aligned. LLVM accepts this only as
-// a command-line option, and only once.
+// Aligns innermost loops to 64 bytes, since a short loop that crosses into a second fetch line runs at half speed. LLVM
+// accepts this only as a command-line option, and only once.
 static void align_loops(void) {
 #if defined __x86_64__
   const char *const options[] = {"nestwright", "-x86-experimental-pref-innermost-loop-alignment=6"};
@@ -211,7 +214,7 @@ static void align_loops(void) {
 #endif
 }
 
-// Initializes LLVM's state of the process.
+// Initializes the global state of LLVM.
 static void start_llvm(void) {
   align_loops();
   LLVMInitializeNativeTarget();
@@ -321,7 +324,7 @@ static nw_machine_code *already(nw_jit *j, nwo_key key) {
   return NULL;
 }
 
-// The bytes of the executable sections of an object file; 0 if it is not an object file.
+// Returns the number of bytes in the executable sections of an object file; 0 if it is not an object file.
 static size_t code_bytes(const char *object, size_t n) {
   Elf64_Ehdr head;
   size_t bytes = 0;
@@ -346,7 +349,7 @@ static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, cons
   return m;
 }
 
-// From the cache; an object that does not link is dropped.
+// Links an object from the cache. An object that does not link is removed from the cache.
 static nw_machine_code *link_cached(nw_jit *j, nwo_key key, const char *name) {
   char ignored[64] = "";
   LLVMMemoryBufferRef object = nwo_cache_get(&j->cache, key);
@@ -385,7 +388,7 @@ static size_t jit_bytes(const nw_machine_code *m) { return m->bytes; }
 
 static nw_entry jit_entry(const nw_machine_code *m) { return m->entry; }
 
-// The code is freed with its last handle; if the JIT was freed first, the code was freed with it.
+// Frees the code with its last handle. If the JIT was freed before, the code was freed with it.
 static void jit_free(nw_machine_code *m) {
   if (!m || --m->refs) return;
   if (m->jit) {

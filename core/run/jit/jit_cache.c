@@ -1,4 +1,4 @@
-// Object code by content: the same lowered program, for the same CPU, level and version, is compiled once.
+// The cache of object code: a lowered program is compiled only once for the same CPU, level and version.
 #include "run/jit/jit.h"
 #include <dlfcn.h>
 #include <llvm-c/Core.h>
@@ -9,7 +9,8 @@
 
 #define MEMORY_MOST ((size_t)64 << 20)
 
-// Identifies this build of the module: another build, or one with an injected fault, may compile a program differently.
+// Writes a text that identifies this build of the module: another build, or one with an injected fault, may generate
+// different code.
 static void build_identity(nw_str *b) {
   Dl_info info;
   struct stat st;
@@ -63,7 +64,7 @@ static void keep(nwo_cache *c, nwo_object *o) {
   }
 }
 
-// Removes it from the list without freeing it.
+// Removes the object from the list without freeing it.
 static nwo_object *take(nwo_cache *c, nwo_key key) {
   for (nwo_object **at = &c->first; *at; at = &(*at)->next) {
     nwo_object *o = *at;

@@ -1,5 +1,6 @@
-// Object code on disk, in the directory that NESTWRIGHT_CACHE names. It is run unchecked, so it must belong to the user: the
-// directory and each file are opened without following links, and must be the user's and writable by nobody else.
+// Object code on disk, in the directory that NESTWRIGHT_CACHE names. The code is run unchecked. So the directory and
+// each file are opened without following links; they must belong to the user, and nobody else may be able to write
+// them.
 #include "base/file.h"
 #include "run/jit/jit.h"
 #include <dirent.h>
@@ -32,14 +33,16 @@ static void name_of(char *name, nwo_key k) {
   snprintf(name, NAME, "%016lx%016lx.o", (unsigned long)k.a, (unsigned long)k.b);
 }
 
-// Prints some lines to standard error; the program is then compiled without the cache.
+// Prints to standard error why the cache is not used, for the first few problems; the program is then compiled without
+// the cache.
 static void tell(nwo_disk *d, nw_str *why) {
   const char *dir = getenv("NESTWRIGHT_CACHE");
   if (why->s && d->told++ < MOST_TOLD) fprintf(stderr, "nestwright: not cached in %s: %s\n", dir, why->s);
   nw_str_free(why);
 }
 
-// The directory, without a slash at its end, since a slash would follow a link. NULL: no cache.
+// Returns the path of the directory, without a slash at its end, because with a slash a link would be followed. NULL:
+// there is no cache.
 static char *directory(void) {
   const char *d = getenv("NESTWRIGHT_CACHE");
   if (!d || !*d) return NULL;
@@ -110,7 +113,7 @@ static bool is_object(const char *name) {
   return strlen(name) == 34 && strspn(name, "0123456789abcdef") == 32 && !strcmp(name + 32, ".o");
 }
 
-// The objects of the directory, which are the user's; *n of them, on the heap.
+// Lists the objects in the directory that belong to the user; *n: their number. Heap.
 static entry *list_objects(DIR *at, int *n) {
   entry *all = NULL;
   int room = 0;
@@ -127,8 +130,9 @@ static entry *list_objects(DIR *at, int *n) {
   return all;
 }
 
-// Removes the oldest objects until the rest, with the new one, fills three quarters of the limit. The total is read once and then
-// updated; objects that other processes add are seen the next time.
+// If the new object would exceed the limit, removes the oldest objects until the others, with the new one, fill three
+// quarters of it. The total is read once and then updated. Objects that other processes add count from the next reading
+// on.
 static void make_room(nwo_disk *d, int dir, size_t more) {
   if (d->counted && d->bytes + more <= DISK_MOST) return;
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
@@ -149,7 +153,7 @@ static void make_room(nwo_disk *d, int dir, size_t more) {
 
 // ---- writing
 
-// A file of this name that is not an object of the user is left alone.
+// True if the name can be used. A file of this name that is not an object of the user is not replaced.
 static bool is_free(int dir, const char *name) {
   nw_str why = {0};
   int fd = nw_file_open_at(dir, name, O_RDONLY, NW_FILE_CODE, sizeof(head) + OBJECT_MOST, &why);

@@ -1,5 +1,5 @@
-// Views of compiled code, and its object file. They are made from the program when needed, so that nothing is kept for unused
-// views.
+// Views of compiled code, and its object file. They are made from the program when they are requested, so that unused
+// views need no memory.
 #include "run/jit/jit.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -24,7 +24,8 @@ static char *assembly(nwo_maker *maker, LLVMModuleRef m, int opt) {
   return nw_str_take(&s);
 }
 
-// "llvm": the optimised module; "llvm-plain": the module before optimisation; "asm". NULL for anything else.
+// Returns a view: "llvm" is the optimised module, "llvm-plain" the module before optimisation, "asm" the assembly. NULL
+// for others.
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   bool plain = !strcmp(what, "llvm-plain"), as_asm = !strcmp(what, "asm");
   if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;
@@ -40,7 +41,8 @@ char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   return text;
 }
 
-// A shared library uses the small code model; the JIT does not, since its memory may be anywhere.
+// Makes a code generator for shared libraries, which use the small code model. The JIT does not, since its memory may
+// be at any address.
 static LLVMTargetMachineRef library_machine(nwo_maker *m, int opt) {
   LLVMTargetMachineRef tm = nwo_machine(m, opt);
   return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), m->triple, m->cpu, m->features,

@@ -1,4 +1,4 @@
-// nestwright-worker: takes jobs from a socket, one at a time, until it closes. See run/worker.h.
+// nestwright-worker: runs jobs from a socket, one at a time, until the socket is closed. See run/worker.h.
 #include "run/worker/worker.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -162,7 +162,7 @@ static void say(nw_wire_reply *r, nw_wire_outcome outcome, const char *text) {
   if (outcome) snprintf(r->text, sizeof r->text, "%s", text ? text : "?");
 }
 
-// The library is closed after the job, since the file may be a different one next time.
+// Runs a job. The library is closed afterwards, since its file may have changed when the next job runs.
 static void run(job *j, nw_wire_reply *r) {
   void *library = dlopen(j->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) return say(r, NW_WIRE_NO_LIBRARY, dlerror());

@@ -49,7 +49,7 @@ void nw_shared_free(nw_shared *m) {
 
 // ---- life
 
-// Starts it in its own process group, so that signals from the terminal to the session's group do not reach it.
+// Starts the worker in its own process group, so that signals from the terminal to the session's group do not reach it.
 static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return nw_fail(c, NW_EIO, NULL, "%s", strerror(errno));
@@ -81,7 +81,8 @@ static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
                  strerror(failed));
 }
 
-// Kills it and all processes that it started, and waits, so that no zombie remains. Returns the status of waitpid.
+// Kills the worker and all processes that it started, and waits for it, so that no zombie remains. Returns the status
+// of waitpid.
 int nw_worker_end(nw_worker *w) {
   int status = 0;
   if (!w) return 0;
@@ -138,7 +139,8 @@ static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
 
 // ---- starting
 
-// A worker that closed its end is about to exit; its status shows how, unless it is killed first. False: it still runs.
+// Checks whether a worker that closed its end of the connection has ended, and waits a while for that: if it were
+// killed at once, its status would not show the cause. False: it still runs.
 static bool is_gone(const nw_worker *w, double patience) {
   siginfo_t info = {0};
   for (double until = nw_now() + patience;; usleep(2000)) {
@@ -147,13 +149,13 @@ static bool is_gone(const nw_worker *w, double patience) {
   }
 }
 
-// How a process ended, for a message.
+// Returns how a process ended, for a message.
 static const char *ending_of(nw_ctx *c, int status) {
   if (WIFEXITED(status)) return nw_diag_printf(c, "it ended with status %d", WEXITSTATUS(status));
   return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-// A worker sends one word when it is ready.
+// Waits for the word that a worker sends when it is ready.
 static bool greeted(nw_ctx *c, const char *path) {
   nw_worker *w = nw_session_of(c)->worker;
   uint32_t word = 0;
@@ -168,7 +170,7 @@ static bool greeted(nw_ctx *c, const char *path) {
   return nw_fail(c, NW_EIO, "call it again: a new worker starts", "the worker %s did not start: %s", path, why);
 }
 
-// The current worker, or a new one. A worker that was killed in the meantime is removed first.
+// Returns the current worker, or starts a new one. A worker that was killed in the meantime is removed first.
 static nw_worker *worker_of(nw_ctx *c) {
   nw_session *s = nw_session_of(c);
   char path[4096];
@@ -246,7 +248,7 @@ static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
                  (long long)beyond, r->at < 0 ? "before" : "after the end of", s->name);
 }
 
-// A signal that the function did not cause: a kill by a user, or by the system when memory runs out.
+// Reports a signal that the function did not cause: a user killed the worker, or the system did because memory ran out.
 static bool killed(nw_ctx *c, const nw_job *j, int sig) {
   return nw_fail(c, NW_EIO, "call it again: a new worker starts; if memory ran out, use less",
                  "the worker was killed while %s was running (signal %d: %s)", j->symbol, sig, strsignal(sig));
