@@ -1,4 +1,4 @@
-// Index expressions as affine forms or compiled expressions.
+// Converts index expressions to affine forms or to compiled expressions.
 #include "access/address.h"
 #include "ir/expr/whole.h"
 
@@ -52,7 +52,7 @@ static bool form_of_ramp(nw_arena *a, const nw_form *base, const nw_form *stride
   return true;
 }
 
-// A size is a number, so M*i is affine like 8*i.
+// Finds the form of a name. A size is a known number, so M*i is affine, as 8*i is.
 static bool form_of_name(nw_arena *a, const nw_names *names, const char *name, nw_form *out) {
   int slot = nw_name_slot(names, name);
   if (slot < 0) return false;
@@ -179,7 +179,7 @@ static bool multiply_spans(span a, span b, span *out) {
   return true;
 }
 
-// Only by a single positive number.
+// Divides a range by a range that consists of a single positive number; otherwise fails.
 static bool divide_spans(nw_op op, span a, span b, span *out) {
   if (b.lo != b.hi || b.lo <= 0) return false;
   span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};

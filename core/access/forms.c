@@ -34,7 +34,7 @@ void nw_affine_scope_pop(nw_affine_scope *s) { s->name.n--, s->value.n--; }
 static const nw_form zero = {0};
 static const int64_t FAR = INT64_C(1) << 60;
 
-// a + by*b; a value that is too large becomes a number that is outside every range.
+// Returns a + by*b. A value that is too large becomes a number that is outside every range.
 static int64_t plus(int64_t a, int64_t by, int64_t b) {
   __int128 v = a + (__int128)by * b;
   return v > FAR || v < -FAR ? INT64_MAX : (int64_t)v;
@@ -142,7 +142,7 @@ bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_
   return true;
 }
 
-// The cases of the negation: condition i fails, and all before it hold.
+// Adds the cases of the negation: condition i does not hold, and all conditions before it hold.
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out) {
   *out = (nw_union){0};
   nw_conds before = {0};
@@ -171,7 +171,7 @@ static const nw_quotient *quotient_in(const nw_affine_scope *s, const nw_form *f
   return NULL;
 }
 
-// q + g >= 0: of + by*g >= 0;  -q + g >= 0: by*g + by-1 - of >= 0.
+// For q = floor(of / by), q + g >= 0 becomes of + by*g >= 0, and -q + g >= 0 becomes by*g + by-1 - of >= 0.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond) {
   nw_form f = *cond;
   int64_t coef;
@@ -196,7 +196,7 @@ static int quotient_slot(nw_affine_scope *s, const nw_form *of, int64_t by, int6
   return q->slot;
 }
 
-// f = by*out + remainder, whose coefficients are in 0..by.
+// Splits f = by*out + remainder. Returns the remainder, whose coefficients are in 0..by-1.
 static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_form *out) {
   nw_form left = nw_form_sum(a, f, 0, &zero, 0), q = nw_form_sum(a, f, 0, &zero, 0);
   q.rest = nw_floordiv_i64(f->rest, by), left.rest = nw_floormod_i64(f->rest, by);

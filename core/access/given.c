@@ -1,4 +1,4 @@
-// A walk of a schedule's program at given sizes.
+// Prepares the walk of a scheduled program for given sizes.
 #include "access/ready.h"
 #include "poly/poly.h"
 #include "run/formals.h"

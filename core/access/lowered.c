@@ -1,4 +1,4 @@
-// Bodies, statements and accesses of a lowered program.
+// Finds the bodies, statements and accesses of a lowered program.
 #include "access/lowered.h"
 #include "access/walker.h"
 #include "ir/expr/fold.h" // nw_intern
@@ -15,7 +15,8 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// A shifted tail begins at the minimum of two places. All iterations but the last use the first place, which is affine.
+// Makes the index of a shifted tail affine. Such a tail begins at the minimum of two positions; all iterations but the
+// last use the first position, which is affine.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -68,7 +69,7 @@ static bool collect_load(void *env, const nw_expr *e) {
 
 // ---- statements
 
-// Index arithmetic, comparisons and operations on truth values do not count as operations on values.
+// True for an operation on values. Index arithmetic, comparisons and operations on truth values do not count.
 static bool works_on_values(const nw_expr *e) {
   return e->n && e->type.dtype != NW_BOOL && !nw_op_has((nw_op)e->op, 'X');
 }
@@ -172,7 +173,7 @@ void nw_lowered_free(nw_lowered *v) {
 
 // ---- strides
 
-// A size without a value, and a load, count as constant between iterations.
+// Returns the step of e when the variable grows by 1. Loads, and sizes without a value, are assumed to be constant.
 static int64_t slope(const nw_expr *e, const char *var) {
   int64_t by, of;
   if (e->op == NW_OP_VAR) return !strcmp(e->name, var);

@@ -1,7 +1,7 @@
 // Computes the addresses of buffers.
 #include "access/place.h"
 
-#define NW_MOST (INT64_C(1) << 40) // limit for bytes of an array, and for iterations of a loop
+#define NW_MOST (INT64_C(1) << 40) // limit of the bytes of an array, and of the iterations of a loop
 
 void nw_name_sizes(nw_names *names, const nw_program *p) {
   for (int i = 0; i < p->nsizes; i++) {
@@ -15,7 +15,7 @@ static bool too_large(nw_ctx *c, const nw_storage *s) {
                  "%s is too large: only arrays of up to 2^40 bytes can be modelled", s->buffer);
 }
 
-// A product that does not fit in 64 bits counts as too large.
+// Computes the size of a buffer. A product that does not fit in 64 bits is treated as too large.
 static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names *names, const int64_t *sizes,
                     int64_t *bytes) {
   int64_t n;
@@ -27,7 +27,7 @@ static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names 
   return true;
 }
 
-// Sizes must be limited too, since a loop may run to a size that no array has.
+// Checks the sizes. They must be limited, too, since a loop may run to a size that no array has.
 static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++)
     if (sizes[i] > NW_MOST)

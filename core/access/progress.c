@@ -1,9 +1,10 @@
-// The progress of a walk, computed from the current values of its loops, so that the walk itself counts nothing.
+// Computes the progress of a walk from the current values of its loops, so that the walk itself need not count
+// anything.
 #include "access/ready.h"
 
 enum { DEEP = 64 };
 
-// The estimated cost of a loop, in statements, for the current values of the outer loops.
+// Returns the estimated cost of a loop, in statements, for the current values of the outer loops.
 static double weight(const nw_walker *w, const nw_nest *c, int depth) {
   if (c->stmt->kind == NW_STORE) return 1;
   double sum = 0;
@@ -26,7 +27,7 @@ static double part_of_kids(const nw_walker *w, const nw_nest *c) {
   return all > 0 ? done / all : 0;
 }
 
-// The part that is done of a nest that is running.
+// Returns the finished fraction of a nest that is running.
 static double part_of(const nw_walker *w, const nw_nest *c) {
   if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
   double extent = (double)nw_calc_at(c->extent, w->slot, 0),

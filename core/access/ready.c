@@ -172,7 +172,7 @@ static bool make_kids(nw_walker *w, const nw_stmt *s, const nw_stmt *loop, nw_ne
   return true;
 }
 
-// Accesses of one iteration, or -1 if some iterations skip some of them.
+// Returns the number of accesses of an iteration; -1 if some iterations skip some of them.
 static int plain_count(const nw_nest *c) {
   if (c->stmt->kind == NW_STORE) return c->plain ? c->nacts : -1;
   if (c->stmt->kind == NW_PREFETCH) return 0;

@@ -48,7 +48,8 @@ static void end(nw_rounds *r, int depth, int64_t time) {
   nw_vec_push(&r->round, x);
 }
 
-// An iteration ends when the next one begins or the loop ends; a loop without iterations only ends.
+// An iteration ends when the next one begins, or when the loop ends. For a loop without iterations, only its end is
+// reported.
 void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time) {
   bool again = r->depth > 0 && r->loop[r->depth - 1] == loop;
   if (again) end(r, r->depth - 1, time);

@@ -95,7 +95,7 @@ static void touch(nw_walker *w, uint32_t site) {
     if (lane_on(w, s, l)) put(w, s, site, index_at(w, s, l), 1);
 }
 
-// Only the first thread runs code outside of parallel loops.
+// True if this thread does not run the current code: only the first thread runs code outside of parallel loops.
 static bool is_idle(const nw_walker *w) { return w->thread && !w->inside; }
 
 static void run_store(nw_walker *w, const nw_nest *c) {
@@ -120,7 +120,7 @@ static void tick(nw_walker *w) {
   if (++w->ticks % 65536 == 0 && !w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
 
-// Runs iterations from..to of the loop.
+// Runs iterations from..to-1 of the loop.
 static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
   if (is_idle(w)) return;
   w->slot[c->slot] = begin + from;

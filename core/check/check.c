@@ -1,9 +1,9 @@
-// nw_check: a schedule against its definition, run four ways on the same data.
+// nw_check compares a schedule with its definition. It computes the results in four ways, on the same data:
 //
-//   the definition         the tensor expression itself, no program
+//   the definition         the tensor expression itself, without a program
 //   the scheduled program  interpreted
-//   the lowered program    interpreted; equal to the compiled program, to the bit
-//   the compiled program   machine code; not for a program that runs on a grid
+//   the lowered program    interpreted; its results are bit for bit those of the compiled program
+//   the compiled program   machine code; omitted for a program that runs on a grid
 //
 // If even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is compared with the
 // definition at the corners and at random points.
@@ -85,19 +85,20 @@ static bool run_all(job *j, const int64_t *sizes, nw_check_data *d) {
   return true;
 }
 
-// An intrinsic may add in any order.
+// Finds a call of an intrinsic, which may add in any order.
 static bool find_call(void *env, nw_stmt *s) {
   (void)env;
   return s->kind != NW_CALL;
 }
 
-// The JIT computes the same bits as the interpreter, unless threads add floats in no fixed order.
+// Returns how closely the JIT must agree with the interpreter: bit for bit, unless floats may be added in any order.
 static nw_check_bound native_bound(const job *j) {
   if (!nw_walk_from(j->p->root, find_call, NULL)) return NW_CHECK_NEAR;
   return nw_check_any_order(nw_sched_program(j->s)) ? j->bound : NW_CHECK_BITS;
 }
 
-// False if something could not be run. A mismatch is recorded, and the check continues with the other shapes.
+// Checks a shape. False if something could not be run. A mismatch is only recorded; the check continues with the other
+// shapes.
 static bool check_shape(job *j, const int64_t *sizes) {
   nw_check_data d[WAYS] = {0};
   char *text = nw_check_shape_text(j->p, sizes);
@@ -190,7 +191,7 @@ static bool check_large(job *j, const int64_t *sizes) {
   return ok;
 }
 
-// If the full size is too large, the hint is to check the same steps on smaller sizes.
+// Checks a program without symbolic sizes. If it is too large, the hint is to check the same steps on smaller sizes.
 static bool check_constant(job *j) {
   if (!j->kernel && !nw_target_here(j->p->target))
     return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host cannot run code for %s",
@@ -206,7 +207,7 @@ static bool check_constant(job *j) {
   return ok;
 }
 
-// ---- the whole
+// ---- the whole check
 
 static bool check_shapes(job *j) {
   int64_t *row[NW_CHECK_SHAPES];
@@ -219,7 +220,8 @@ static bool check_shapes(job *j) {
   return nw_fail(j->c, NW_ELIMIT, NULL, "no small shape satisfies the facts about the sizes");
 }
 
-// True when all runs agree. `report` (if not NULL): one line a shape, with the first element that differs; heap.
+// True if all results agree. `report` (if not NULL) gets a line for each shape, with the first element that differs;
+// heap.
 bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   nw_str text = {0};
   if (report) *report = NULL;

@@ -1,4 +1,4 @@
-// Data for a check: integers small enough that their sums and products are exact.
+// Data for a check: integers that are so small that their sums and products are exact.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static nw_array *array_for(const nw_program *p, const nw_buffer *b, const int64_
   return nw_array_new(p->ctx, b->dtype, b->ndim, shape);
 }
 
-enum { LOOK_UP = 1 << 20 }; // elements between checks for an interrupt
+enum { LOOK_UP = 1 << 20 }; // number of elements between checks for an interrupt
 
 static bool fill(nw_ctx *c, nw_array *a, uint64_t seed) {
   bool halves = nw_array_dtype(a) == NW_F16 || nw_array_dtype(a) == NW_BF16;
@@ -34,7 +34,7 @@ static bool fill(nw_ctx *c, nw_array *a, uint64_t seed) {
   return !nw_stopped(c);
 }
 
-// First checks that there is room for all arrays.
+// Makes the data. It first checks that there is enough memory for all arrays.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed) {
   *d = (nw_check_data){.n = params(p)};
   d->array = nw_xcalloc((size_t)d->n + 1, sizeof *d->array);

@@ -1,4 +1,4 @@
-// Registering an intrinsic: its description, its implementation, its trial.
+// Registers an intrinsic: reads its description, compiles or loads its implementation, and tests it.
 #include "base/file.h"
 #include "check/trial.h"
 #include "run/cc.h"
@@ -39,7 +39,7 @@ static int outputs_of(const nw_intrinsic_spec *s, nw_tensor **out) {
   return n;
 }
 
-// The description uses the names of the arguments.
+// Builds the description, in which the buffers have the names of the arguments.
 static bool describe(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   nw_tensor *out[NW_MAX_TILES];
   if (!read_args(c, in, s)) return false;
@@ -99,7 +99,8 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 
 // ---- the implementation
 
-// Links the code without any library. If that works, it calls nothing, and a jump may leave it at any moment.
+// Compiles the source, and links the code without any library. If that works, it calls no other code, so a jump may
+// leave it at any moment.
 static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);
@@ -120,7 +121,8 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
   return good;
 }
 
-// Identified by the whole source or library file. The loader searches for a name without a slash, which is not a path.
+// Computes the identity of the intrinsic from the whole source or library file. A library name without a slash is not a
+// path: the loader searches for it.
 static bool identify(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   size_t n = s->source ? strlen(s->source) : 0;
   nw_str why = {0};

@@ -1,16 +1,17 @@
-// Explains a refusal: what happens now, what would happen, and the number that would be wrong.
+// Explains a refusal: what the program does now, what it would do after the step, and which number would be wrong.
 #include "check/replay.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-// Names an execution by the instance it computes, as in C(i=0, k=1): the name is the same before and after the step.
+// Writes the name of an execution: the instance that it computes, as in C(i=0, k=1). It is the same before and after
+// the step.
 static void put_who(nw_str *b, const nw_touch *t) {
   nw_str_fmt(b, "%s%s(", t->block->block.origin, t->init && !t->block->block.init_part ? " start" : "");
   for (int i = 0; i < t->nvars; i++) nw_str_fmt(b, "%s%s=%lld", i ? ", " : "", t->var[i], (long long)t->at[i]);
   nw_str_add(b, ")");
 }
 
-// True if each thread has its own element under the same name.
+// True if each thread has its own copy of the element, under the same name.
 static bool is_own(const nw_replay_case *x) {
   const nw_buffer *b = x->w && x->w->buffer ? nw_find_buffer(x->r->after, x->w->buffer) : NULL;
   return b && b->scope == NW_LOCAL && x->race == NW_UNSEEN;
@@ -39,7 +40,8 @@ static bool writes(const nw_replay_case *x, int who) {
   return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
 }
 
-// One line if both are one access: the old program does once what the new one does twice.
+// Writes the two accesses in order; only one line if they are the same access, because the old program does once what
+// the new one does twice.
 static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
@@ -57,7 +59,7 @@ static void put_should(nw_str *b, const char *element, double should, double is)
   nw_str_fmt(b, "%s should be %s, is %s\n", element, one, other);
 }
 
-// A conflict need not change a value: the text then says so, and why the step is still refused.
+// Writes, for a conflict that changes no value, that the value is the same, and why the step is still refused.
 static void put_same(nw_str *b, const nw_replay_case *x, double value, const char *why) {
   nw_str_fmt(b, "  %s is %.6g either way; the step is still refused: %s\n", x->name ? x->name : "the value", value,
              why);
@@ -95,7 +97,7 @@ static bool same_reduction(const nw_replay_case *x) {
          x->raced[0][0].block->block.combiner != NW_PLAIN;
 }
 
-// Each sets the initial value of the reduction, and then both add to it.
+// Shows two iterations that both set the initial value of the reduction, and then both add to it.
 static void put_starts(nw_str *b, const nw_replay_case *x) {
   nw_str cell = {0};
   nw_str_fmt(&cell, "sets %s = %.6g", x->name, x->raced[NW_SOURCE][0].value);
@@ -105,7 +107,7 @@ static void put_starts(nw_str *b, const nw_replay_case *x) {
   for (int i = 0; i < 4; i++) put_touch(b, x, i / 2, i % 2);
 }
 
-// Both read before either writes: the update of the one that does not write last is lost.
+// Shows two iterations that both read before either writes: the update of the iteration that writes first is lost.
 static void put_lost(nw_str *b, const nw_replay_case *x) {
   bool first_stays = x->race == NW_FIRST_STAYS;
   put_touch(b, x, NW_SOURCE, false);
@@ -132,7 +134,8 @@ static const char *label_of(const nw_replay_case *x) {
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
-// A write that is seen too late is shown as coming later.
+// Shows the two iterations in order and interleaved. A write that the other iteration does not see is shown after its
+// read.
 static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
@@ -179,13 +182,13 @@ static void put_evidence(nw_str *b, const nw_replay_case *x) {
     put_same(b, x, x->after[1].value, "each contribution must be taken once");
 }
 
-// True if the line of the two iterations has already shown the wrong number.
+// True if the lines about the two iterations have already shown the wrong number.
 static bool says_it(const nw_replay_case *x) {
   return x->paired && x->shows && same_reduction(x) && x->pair[1][1].value == x->should &&
          nw_case_final(x, x->raced, x->race) == x->is;
 }
 
-// Short, for a terminal: the step, why, what happens, and the wrong number.
+// Returns a short text for a terminal: the step, the reason of its refusal, what would happen, and the wrong number.
 char *nw_case_text(const nw_replay_case *x) {
   const nw_refusal *r = &x->r->refusal;
   nw_str b = {0};

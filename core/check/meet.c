@@ -1,7 +1,7 @@
 // Runs two unsynchronized iterations of a marked loop alone, until a value shows the conflict.
 //
-// One interleaving may give the right value by chance. Then another is tried, then other data, then the same two iterations in the
-// middle of the other loops, far from borders.
+// An interleaving may give the right value by chance. Then another interleaving is tried, then other data, and then the
+// same two iterations with the other loops at their middle, far from borders.
 #include "check/replay.h"
 #include <math.h>
 
@@ -20,7 +20,8 @@ bool nw_in_two_rounds(const nw_conflict *w) {
   return false;
 }
 
-// Two threads of a grid are not iterations of one loop, so there is no loop to run backwards.
+// Returns the first interleaving to try. Two threads of a grid are not iterations of the same loop, so it is not
+// BACKWARDS for these.
 nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
@@ -28,10 +29,12 @@ nw_race nw_case_race(const nw_replay_case *x) {
   return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
 }
 
-// If both have read first, both write the same values in either order.
+// Returns the interleaving that is actually run. If both iterations read first, each writes the same value in either
+// order, so FIRST_STAYS is run as SECOND_STAYS.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
-// A run finds the storage of the element: in the next run, other elements that share it count from the start.
+// Runs the two iterations. A run finds the storage of the element, so that in the next run, elements that share it are
+// known from the start.
 static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
@@ -39,7 +42,7 @@ static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch ou
   v.needs = true;
   v.race = run_as(race);
   v.known_room = *room;
-  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // only the reader needs all updates
+  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // only the reader needs the updates of other executions
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->source});
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->sink});
   bool ran = nw_watch_run(&v);
@@ -63,7 +66,7 @@ static bool same_touch(const nw_touch *a, const nw_touch *b) {
          a->foreign == b->foreign;
 }
 
-// Compares the value that the reader finds, or the final value.
+// True if the runs differ in the value that is read, or in the final value.
 static bool shows(nw_replay_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
@@ -105,7 +108,8 @@ static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop)
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Loops with the same value in both go to the middle; those of the reduction stay at its start.
+// Moves two executions away from borders: loops that have the same value in both get their middle value, except reduce
+// loops, which stay at their start.
 static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
@@ -142,7 +146,7 @@ static bool meets_inside(nw_replay_case *x) {
   return x->moved;
 }
 
-// If no case shows a wrong value, the case of the witness is reported.
+// Tries cases until one shows a wrong value. If none does, the case of the witness is used.
 void nw_case_meet(nw_replay_case *x) {
   if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);

@@ -1,4 +1,5 @@
-// A hash table with open addressing, at most half full, since a run may make millions of queries.
+// A hash table with open addressing that is at most half full: it must be fast, since a run may make millions of
+// queries.
 #include "check/numbers.h"
 #include "base/base.h"
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 // Tests whether the refused program really has the conflict that a refusal names.
 //
-// The executions of the witness, and everything that writes its element, run in the interpreter. They must be in the wrong order,
-// in two iterations of the marked loop, or out of bounds, or read an unwritten element or a part of a reduction. A refusal without
-// executions must give wrong results.
+// The executions of the witness, and everything that writes its element, run in the interpreter. This must show one of
+// these errors: they are in the wrong order; they are in two iterations of the marked loop; an access is out of bounds;
+// a read finds an unwritten element, or a reduction that is not complete. If a refusal has no executions, the results
+// must be wrong.
 #include "check/replay.h"
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   }
 }
 
-// Without a witness any shape may do: this takes the last shape that a check would try, which is not a special case.
+// Chooses a shape if there is no witness: the last shape that a check would try, because it is not a special case.
 static bool some_shape(nw_replay_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
@@ -32,13 +33,13 @@ static bool some_shape(nw_replay_case *x) {
   return n > 0;
 }
 
-// A step that was refused for its structure, or for lack of a proof, has no visible conflict.
+// True if the conflict can be observed. If a step was refused for its structure, or for lack of a proof, there is none.
 static bool can_be_seen(const nw_refused *r) {
   nw_refusal_kind k = r->refusal.kind;
   return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
-// Sets all integer inputs, which are read as indices, to this index.
+// Sets all elements of integer inputs, which are used as indices, to this index.
 static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -75,7 +76,7 @@ void nw_case_close(nw_replay_case *x) {
   free(x->element);
 }
 
-// Copies what the text needs, since the watch is freed.
+// Copies the parts that the text needs, since the watch is freed before the text is written.
 nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t) {
   nw_touch to = *t;
   to.other = t->other ? nw_arena_strdup(x->r->arena, t->other) : NULL;
@@ -113,12 +114,12 @@ static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
-// Between two updates, other updates of their buffer do not matter.
+// Returns the buffer whose other updates need not run, because the conflict is between two updates; or NULL.
 static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }
 
-// The same two instances in the program before the step; `needs` as in nw_watch.
+// Runs the same two instances in the program before the step; `needs` as in nw_watch.
 static bool meet_before(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
@@ -133,7 +134,7 @@ static bool meet_before(nw_replay_case *x, bool needs) {
   return met;
 }
 
-// The two executions of the witness, and everything else that may write their element.
+// Runs the two executions of the witness in the refused program, and everything else that may write their element.
 static bool meet_after(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
@@ -177,8 +178,8 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   return same;
 }
 
-// For blocks and threads: runs the lowered program with its barriers, and looks for a race, or for threads that read a value before
-// it is written.
+// For blocks and threads: runs the lowered program with its barriers. Returns the kind of conflict if there is a race,
+// or if a thread reads a value before it is written; otherwise NULL.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
@@ -195,8 +196,8 @@ static const char *how_race(nw_replay_case *x) {
   return seen ? "race" : NULL;
 }
 
-// If an element gets the same value twice for all inputs, the order has no visible effect. Then it is enough that two threads
-// access the element and one of them writes it.
+// If an element gets the same value from both threads for all inputs, the order has no visible effect. Then it is
+// sufficient evidence that two threads access the element, and one of them writes it.
 static const char *how_threads(nw_replay_case *x) {
   const char *how = how_race(x);
   for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
@@ -208,8 +209,8 @@ static const char *how_threads(nw_replay_case *x) {
   return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
-// Runs again with everything that the executions read, so that the values are right. Elements that share storage only after the
-// step do not conflict before it.
+// Runs the executions again, with everything that they read, so that the values are right. Elements that share storage
+// only after the step do not conflict before it.
 static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
@@ -248,7 +249,8 @@ static void note_workers(nw_replay_case *x) {
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
-// If an index is read from data, the element of the witness is touched only for some data: inputs are set to its index.
+// If an index is read from data, the element of the witness is accessed only for some data. So these inputs are set to
+// its index.
 static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);

@@ -1,4 +1,4 @@
-// Small awkward shapes: 0, 1, sizes near the tiles of the schedule, primes; and the cost of running them.
+// Finds small and awkward shapes (0, 1, sizes near the tiles of the schedule, primes), and the cost of running them.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static double work_below(const nw_program *p, const nw_stmt *s, const int64_t *s
   return n > 0 ? sum * (double)n : 0;
 }
 
-// The naive program's loops are boxes over the sizes, so this is exact.
+// The bounds of the naive program's loops depend only on sizes, so this is exact.
 double nw_check_work(const nw_program *naive, const int64_t *sizes) { return work_below(naive, naive->root, sizes); }
 
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes) {

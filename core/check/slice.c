@@ -1,5 +1,5 @@
-// A loop is entered only if a block inside may be wanted: its loops have the wanted values, or the bounds of its index include a
-// wanted element.
+// Decides which loops of a slice are entered: those with a block inside that may be wanted, because its loops have the
+// wanted values, or the range of its index includes a wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>
@@ -11,10 +11,10 @@ struct nw_slice_site {
   int64_t at[NW_MAX_DEPTH],
       upto[NW_MAX_DEPTH]; // the current iteration of each loop; a range for the innermost known loop
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
-  int first; // range of the outermost loop
+  int first; // index in `r` of the range of the outermost loop
   nw_ranges r; // sizes, then loops: entered loops are fixed
-  const nw_expr **bind; // of its variables
-  const nw_expr ***index; // of its targets, in loops
+  const nw_expr **bind; // the bindings of its variables
+  const nw_expr ***index; // the indices of its targets, as expressions of loops
 };
 
 // ---- setting up
@@ -157,7 +157,7 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
-// Any write of a wanted element, except updates of the buffer of which only inits are wanted.
+// True if the block may write a wanted element. Updates of the buffer of which only inits are wanted do not count.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_block_target *to = &t->block->block.target[i];
@@ -193,7 +193,7 @@ static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t lo, int64_t hi) 
   }
 }
 
-// The element itself is checked only if all loops are fixed.
+// The element itself is checked only if all loops have values.
 bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi) {
   bool wanted = false;
   for (int i = 0; i < s->nsites; i++) {

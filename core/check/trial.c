@@ -1,17 +1,17 @@
-// The trial of an intrinsic. Its function runs in the worker on tiles with several memory layouts. It must write exactly what the
-// description says, and nothing else.
+// The trial of an intrinsic. Its function runs in the worker on tiles with several memory layouts. It must write
+// exactly the values that the description computes, and nothing else.
 //
-// Each argument has its own segment; inputs are read-only. In some cases the tile ends at the end of the segment, in others it
-// begins at the start, so that an access just outside crashes. Memory outside the tile holds a pattern that must not change, and
-// that turns a float sum into NaN if it is read.
+// Each argument has its own segment; the segments of inputs are read-only. In some cases the tile is at the end of the
+// segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled with a
+// pattern. It must not change, and if it is read, it turns a float sum into NaN.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATTERN = 0xff, MARGIN = 64 }; // elements around a tile
+enum { PATTERN = 0xff, MARGIN = 64 }; // MARGIN: elements before and after a tile
 
-// How free strides are chosen.
+// How strides that the intrinsic leaves free are chosen.
 typedef enum spread { TIGHT, PADDED, WIDE, TURNED, NEGATIVE, REPEATED, OVERLAPPING, SPREADS } spread;
 typedef enum place { AT_END, AT_START, INSIDE } place;
 
@@ -41,7 +41,7 @@ typedef struct trial {
 
 static int64_t reach(const nw_tile_dim *dim, int64_t stride) { return (dim->extent - 1) * llabs(stride); }
 
-// From the inside out, each large enough that no two elements overlap.
+// Chooses strides from the innermost dimension outwards, each so large that no two elements overlap.
 static void distinct_strides(tile *t, spread s) {
   int64_t span = 1;
   const nw_intrinsic_arg *a = t->arg;
@@ -56,7 +56,8 @@ static void distinct_strides(tile *t, spread s) {
   }
 }
 
-// An input may overlap itself: all elements of a dimension in one place, or each next to the last.
+// Chooses the strides of a tile. Elements of an input may overlap: in a dimension they may all have the same position,
+// or be adjacent.
 static void choose_strides(tile *t, spread s) {
   distinct_strides(t, s);
   for (int d = 0; d < t->arg->ndim && !t->arg->output; d++)
@@ -83,7 +84,7 @@ static int64_t count(const nw_intrinsic_arg *a) {
   return n;
 }
 
-// Bytes from the start of the segment to the element with this number in row-major order.
+// Returns the bytes from the start of the segment to the element with this number in row-major order.
 static size_t offset(const tile *t, int64_t flat) {
   int64_t at = t->first;
   for (int d = t->arg->ndim - 1; d >= 0; d--) {
@@ -206,7 +207,7 @@ static bool check_values(trial *x, const tile *t) {
   return at < 0;
 }
 
-// Apart from the tile, all memory must be unchanged.
+// Checks that all memory outside the tile is unchanged.
 static bool check_around(trial *x, const tile *t) {
   const char *before = x->before + t->segment.offset;
   size_t size = (size_t)nw_dtype_bytes(t->arg->dtype);
@@ -244,7 +245,7 @@ static bool lay_out(trial *x, spread s, place where) {
   return true;
 }
 
-// Outputs that are only written start with the pattern too, so that reading them is detected.
+// Fills the tiles. Outputs that are only written get the pattern, too, so that reading them is detected.
 static void fill_tiles(trial *x) {
   for (int i = 0; i < x->in->nargs; i++) {
     const tile *t = &x->tile[i];
@@ -274,7 +275,7 @@ static void fill(trial *x, nw_array *a, uint64_t seed) {
     nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
 }
 
-// First integers, whose sums and products are exact; then, for floats, other numbers.
+// Chooses the data: whole numbers, whose sums and products are exact, or, for floats, other numbers.
 static bool choose_numbers(trial *x, bool whole, uint64_t seed) {
   const nw_program *p = x->in->description;
   x->whole = whole;

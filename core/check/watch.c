@@ -1,11 +1,11 @@
-// Watches a run: records when the two executions of a witness touch its element, and the effects.
+// Watches a run: records when the two executions of a witness access its element, and the effects.
 #include "check/replay.h"
 #include <stdlib.h>
 
 enum {
   MAX_ROUNDS = 64,
   MAX_FOCUSED = 20000,
-  MAX_STEPS = 200000, // of a slice: each checks what may be wanted
+  MAX_STEPS = 200000, // limit for a slice; its steps are slow, since each checks what may be wanted
 };
 
 static bool is_named(const nw_watch *x, const nw_access *a) {
@@ -15,13 +15,13 @@ static bool is_named(const nw_watch *x, const nw_access *a) {
   return true;
 }
 
-// True for the element, or for one that shares its storage by a layout.
+// True if the access is to the element, or to one that shares its storage because of a layout.
 static bool is_element(const nw_watch *x, const nw_access *a) {
   if (is_named(x, a)) return true;
   return x->room >= 0 && !a->outside && x->w && !strcmp(x->w->buffer, a->buffer) && a->room == x->room;
 }
 
-// The storage of the element is known after its first access.
+// Records the storage of the element at its first access.
 static void see_room(nw_watch *x, const nw_access *a, bool element) {
   bool named = is_named(x, a);
   if (named && !a->outside) x->room = a->room;
@@ -127,7 +127,8 @@ static bool runs_backwards(void *env, const nw_stmt *loop) {
   return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
-// True for a write without effect: the other write overwrites it, a later read does not see it, or it repeats an initialization.
+// True if a write has no effect in this interleaving: the other write overwrites it, a later read does not see it, or
+// it repeats an initialization.
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
   if (x->race == NW_IN_ORDER || x->race == NW_BACKWARDS || !is_element(x, a)) return false;

@@ -1,5 +1,5 @@
-// Finds the step that made a line: the first version, from the naive program to the current one, that has the content of the line.
-// If the content was rewritten since, the step that first made it is named as well.
+// Finds the step that made a line of the program: it made the first version that has the content of the line. If an
+// older version had the same part with other content, the step that made that is named, too.
 #include "check/check.h"
 #include "ir/text/lines.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 typedef struct history {
   nw_sched *s;
   int n;
-  int *version; // from the naive program to the current one
+  int *version; // the versions from the naive program to the current one
 } history;
 
 static history history_of(nw_sched *s) {
@@ -40,7 +40,7 @@ static bool see_origin(void *env, nw_stmt *s) {
   return !o->found;
 }
 
-// The statement one version earlier: itself, or the block from which it was copied.
+// Returns the statement in the previous version: itself, or the block from which it was copied.
 static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   const nw_stmt *same = with_id(p, s->id);
   if (same || s->kind != NW_BLOCK) return same;
@@ -49,13 +49,13 @@ static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   return o.found;
 }
 
-// ---- pieces of text of a statement that a step may have made
+// ---- pieces: the parts of a statement's text that a step may have made
 
 typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL: no such piece
 
 static char *shown(const nw_expr *e) { return nw_expr_show(e); }
 
-// A loop, under any name: one piece only.
+// A loop is a single piece, which does not depend on its name.
 static char *loop_range(const nw_stmt *s, int which) {
   if (s->kind != NW_LOOP || which) return NULL;
   char *begin = shown(s->loop.begin), *extent = shown(s->loop.extent);
@@ -134,13 +134,13 @@ static bool has(const nw_stmt *s, piece f, const char *text) {
   }
 }
 
-// The first version since which the piece has existed without a break, and its statement there.
+// Returns the first version since which the piece has existed without interruption; *s: its statement in that version.
 static int since(const history *h, int i, const nw_stmt **s, piece f, const char *text) {
   for (const nw_stmt *old; i > 0 && (old = earlier(program_at(h, i - 1), *s)) && has(old, f, text); i--) *s = old;
   return i;
 }
 
-// The n-th piece that one has and the other lacks; heap.
+// Returns the n-th piece of `one` that `other` does not have; heap.
 static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) {
   char *text;
   for (int which = 0; (text = f(one, which)); which++) {
@@ -150,7 +150,7 @@ static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) 
   return NULL;
 }
 
-// The piece that the step replaced by this one. Heap; NULL: none.
+// Returns the piece that the step replaced by this one. Heap; NULL: there is none.
 static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const char *text) {
   char *mine = NULL;
   for (int n = 0; old && (mine = nth_only(new, old, f, n)); n++) {
@@ -171,11 +171,11 @@ static void put_step(nw_str *b, const history *h, int i) {
   free(text);
 }
 
-// The step that wrote the current piece, and before it the steps that wrote its predecessors.
+// Writes the step that made the current piece, and the steps that made the pieces before it.
 static void put_reason(nw_str *b, const history *h, const nw_stmt *s, piece f, const char *text) {
   int i = since(h, h->n - 1, &s, f, text);
   bool own = f == guard || f == loop_mark || f == box || f == loop_range;
-  if (!own && !i) return; // a binding of the user is not worth a line
+  if (!own && !i) return; // a binding that the user wrote is not shown
   nw_str_fmt(b, "%s: ", text);
   put_step(b, h, i);
   for (char *was = NULL, *next; i > 0; was = next) {
@@ -208,7 +208,7 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
   nw_str_add(b, "\n");
 }
 
-// ---- lowered lines carry the last step that changed them; a loop is also found by its name
+// ---- lowered lines have the last step that changed them; a loop is also found by its name
 
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;

@@ -71,11 +71,11 @@ void nw_stream_pass(nw_stream loop, char *data, int64_t bytes) {
 }
 
 typedef struct job {
-  nw_frame frame; // first, since the entry gets its address
+  nw_frame frame; // must be first, since the entry gets its address
   stream_loop loop;
   stretch of[NW_MAX_TEAM];
   int64_t passes;
-  bool touch; // only write everything once
+  bool touch; // only writes everything once
 } job;
 
 static void touch(const stretch *s) {

@@ -16,10 +16,10 @@ struct nw_log {
   int64_t nregions, lost;
   nw_region region[MOST_REGIONS];
   int nloops;
-  nw_parallel_body loop[MOST_LOOPS]; // in the order in which they were first reached
+  nw_parallel_body loop[MOST_LOOPS]; // bodies of the loops, in the order in which they were first reached
   char *name[MOST_LOOPS];
   double begin, seconds;
-  nw_span *span; // all of them, after the run
+  nw_span *span; // the spans of all threads, after the run
   int64_t nspans;
 };
 

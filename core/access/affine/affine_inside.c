@@ -8,10 +8,10 @@ enum {
   TRIES = 20000,
   STEPS = 5,
   ROWS = 200
-}; // of one proof: most tries, most consecutive steps; most known inequalities
-static const int64_t MOST_TRIES = 50000000; // of all proofs together
+}; // limits of a proof: tries, consecutive steps, and known inequalities
+static const int64_t MOST_TRIES = 50000000; // limit of tries for all proofs together
 
-typedef struct inequality { // >= 0; coef: by depth of the loop, outermost first
+typedef struct inequality { // a linear form that is >= 0; coef: by depth of the loop, outermost first
   bool cut; // its constant was rounded: it holds only for integers
   int64_t rest;
   int64_t *coef;
@@ -22,8 +22,8 @@ typedef struct prover {
   const nw_affine_nest *nest;
   int depth, most; // current depth; greatest depth
   int *at; // by slot: the depth of its loop
-  int64_t *lo, *hi; // by depth: the range of the loop at this place
-  nw_vec row; // inequality *: facts at this place
+  int64_t *lo, *hi; // by depth: the range of the loop at the current position
+  nw_vec row; // inequality *: facts at the current position
   int64_t total; // tries of all proofs
   int tries, found; // found: a site, -1: none
 } prover;
@@ -34,7 +34,7 @@ static inequality *new_row(const prover *p) {
   return x;
 }
 
-// by*f + rest
+// Returns by*f + rest.
 static inequality *row_of(const prover *p, const nw_form *f, int64_t by, int64_t rest) {
   inequality *x = new_row(p);
   x->rest = by * f->rest + rest;
@@ -49,7 +49,7 @@ static int64_t common(const prover *p, const inequality *x) {
   return g;
 }
 
-// |a|*x + sign*|c|*row, which eliminates the slot, divided by the common divisor of all coefficients.
+// Returns |a|*x + sign*|c|*row, which eliminates the slot, divided by the common divisor of all coefficients.
 static inequality *eliminated(const prover *p, const inequality *x, const inequality *row, int slot, int sign) {
   int64_t a = llabs(row->coef[slot]), c = sign * llabs(x->coef[slot]);
   inequality *y = new_row(p);
@@ -69,7 +69,7 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   return y;
 }
 
-// Checks the least value in the box of the slots' ranges.
+// True if the least value in the box of the slots' ranges is >= 0.
 static bool holds_in_box(const prover *p, const inequality *x) {
   __int128 least = x->rest;
   for (int s = 0; s < p->depth; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
@@ -120,7 +120,8 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// Adds a fact, and facts that follow from it and another one by rounding: 4*i + 4*q <= 7, so i + q <= 1.
+// Adds a fact, and the facts that follow from it and another one by rounding: for example, 4*i + 4*q <= 7 gives i + q
+// <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -151,7 +152,7 @@ static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t
   return lo >= -FAR && hi <= FAR;
 }
 
-// form <= div*slot for lower bounds (sign -1), div*slot <= form for upper bounds.
+// Adds facts from the bounds of a loop: form <= div*slot for lower bounds (sign -1), div*slot <= form for upper bounds.
 static void assume(prover *p, const nw_affine_node *x, int n, const nw_affine_bound *b, int sign) {
   for (int i = 0; i < n; i++) {
     inequality *row = row_of(p, &b[i].form, sign, 0);

@@ -5,7 +5,7 @@
 enum { MOST_BLOCKS = 8 };
 
 typedef struct
-    blocks { // a variable is used by quotient and remainder of these numbers, each of which divides the previous one
+    blocks { // numbers by which a variable is divided, in quotients and remainders; each divides the previous one
   int n;
   int64_t at[MOST_BLOCKS];
 } blocks;
@@ -58,7 +58,7 @@ static void find_blocks(const nw_maker *m, const nw_nest *c, search *x) {
   for (int i = 0; i < c->nkids; i++) find_blocks(m, c->kid[i], x);
 }
 
-// The blocks that are useful for lo..hi, as a divisor chain.
+// Finds the blocks that are useful for the range lo..hi; each divides the previous one.
 static blocks blocks_of(const nw_maker *m, const nw_nest *c, int64_t lo, int64_t hi) {
   blocks all = {0}, chain = {0};
   search x = {c->stmt->loop.var->pool, c->stmt->loop.var->name, &all};
@@ -104,7 +104,7 @@ static bool make_body(nw_maker *m, const wanted *x, const nw_form *value, nw_aff
   return ok;
 }
 
-// floor(first / block), floor(last / block)
+// Returns the bounds of the block number: floor(first / block) or floor(last / block).
 static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool begin) {
   nw_bounds out = {.n = b->n};
   for (int i = 0; i < b->n; i++) {
@@ -119,7 +119,7 @@ static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// The bounds within block number `outer`.
+// Finds the bounds within block number `outer`.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
@@ -133,7 +133,7 @@ static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, 
   return true;
 }
 
-// base: added to the loop's value to give the variable's value.
+// Makes the loops. base: the form that is added to the loop's value to give the variable's value.
 static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
                        nw_form base, nw_affine_node *to) {
   int64_t lo, hi;
@@ -168,7 +168,7 @@ static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, 
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
-// Drops the 0 of a max: a loop with a negative extent has no iterations either.
+// Removes the 0 from a max: a loop with a negative extent has no iterations, like one with extent 0.
 static const nw_expr *without_zero(const nw_expr *extent) {
   while (extent->op == NW_OP_MAX) {
     int64_t v;
@@ -179,7 +179,7 @@ static const nw_expr *without_zero(const nw_expr *extent) {
   return extent;
 }
 
-// For a single begin form and an extent that is a minimum of forms.
+// Makes the loop if it has a single form as its begin, and a minimum of forms as its extent.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
   nw_bounds from = {0}, until = {0};
@@ -191,7 +191,7 @@ static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *
   return !*made || make_bounded(m, c, &from, &until, to);
 }
 
-// Makes one loop per case, each with a copy of the body.
+// Makes a loop for each case, with a copy of the body.
 static bool make_cases(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   nw_cases b, e;
   if (!nw_cases_of(&m->s, c->stmt->loop.begin, &b) || !nw_cases_of(&m->s, c->stmt->loop.extent, &e)) return false;

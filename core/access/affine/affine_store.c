@@ -1,4 +1,4 @@
-// The accesses of a statement as affine references: lanes, masks, branches, and repeated loads.
+// Converts the accesses of a statement to affine references: lanes, masks, branches, and repeated loads.
 #include "access/affine/affine_make.h"
 
 static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "%s", why); }
@@ -10,7 +10,7 @@ typedef struct access { // an access of a site, in one case
   nw_form at; // in elements; lanes are `step` apart
 } access;
 
-// `lanes` adjacent elements from `at` on.
+// Adds a reference to `lanes` adjacent elements from `at` on.
 static bool add_ref(nw_maker *m, nw_affine_node *to, const nw_site_code *site, const nw_form *at, int lanes) {
   static const nw_form none = {0};
   nw_affine_node *s = nw_maker_node(m, NW_AFFINE_STMT);
@@ -69,7 +69,7 @@ static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, cons
   return add_ref(m, loop, x->site, &at, 1) && nw_maker_add(m, to, loop);
 }
 
-// The conditions of one lane, for all lanes, and the conditions that do not depend on lanes.
+// Sets *all to conditions under which `when` holds in all lanes.
 static bool in_all_lanes(nw_maker *m, const nw_conds *when, nw_conds *all) {
   *all = (nw_conds){0};
   for (int i = 0; i < when->n; i++) {
@@ -92,7 +92,7 @@ static nw_conds of_no_lane(nw_maker *m, const nw_conds *c) {
   return out;
 }
 
-// A mask of one case: one access if all lanes are active, otherwise one per active lane.
+// Adds an access whose mask has one case: a single access if all lanes are active, otherwise one for each active lane.
 static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *mask) {
   nw_conds always = of_no_lane(m, mask), all;
   nw_union rest;
@@ -108,7 +108,7 @@ static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const n
   return true;
 }
 
-// One access for each active lane, for lanes that are never touched together.
+// Adds an access for each active lane, if no two lanes are ever accessed together.
 static bool add_lane_by_lane(nw_maker *m, nw_affine_node *to, const access *x, const nw_union *mask) {
   for (int l = 0; l < m->s.lanes; l++)
     for (int i = 0; i < mask->n; i++) {
@@ -160,7 +160,8 @@ static bool add_cases(nw_maker *m, nw_affine_node *to, const nw_site_code *site,
   return true;
 }
 
-// Each lane separately, if they are not at equal distances. This is possible only if no two lanes are ever adjacent.
+// Adds each lane as an access of its own, if the lanes are not at equal distances. This is possible only if no two
+// lanes are ever adjacent.
 static bool add_scattered(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
   nw_form *at = NW_NEW_N(m->s.arena, nw_form, m->s.lanes);
   bool apart = false;
@@ -197,7 +198,7 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
 
 // ---- repeated accesses
 
-// The cases in which the path holds, and no path by which the site was reached before.
+// Finds the cases in which the current path holds, and none of the earlier paths to the same site holds.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;
@@ -215,7 +216,7 @@ static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   return true;
 }
 
-// The conditions after the first n: those of the path hold already.
+// Returns the conditions after the first n, which are those of the path and already hold.
 static nw_conds after(const nw_conds *c, int n) { return (nw_conds){c->n - n, c->at + n}; }
 
 static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
@@ -247,7 +248,7 @@ static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const 
   return true;
 }
 
-// UNLESS, the acts of the true branch, JUMP, the acts of the false branch.
+// Adds a select: UNLESS, the acts of the true branch, JUMP, the acts of the false branch.
 static bool add_select(nw_maker *m, nw_affine_node *to, const nw_nest *c, int at, int *end) {
   const nw_act *unless = &c->act[at];
   nw_union yes, other;

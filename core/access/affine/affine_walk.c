@@ -79,7 +79,7 @@ static nw_ref ref_at(const walk *w, const nw_affine_ref *r) {
                   .write = r->write};
 }
 
-// Only the first thread runs code outside of parallel loops.
+// True if this thread does not run the current code: only the first thread runs code outside of parallel loops.
 static bool is_idle(const walk *w) { return w->share.thread && !w->inside; }
 
 static void run_stmt(walk *w, const nw_affine_node *s) {
@@ -92,7 +92,8 @@ static void run_stmt(walk *w, const nw_affine_node *s) {
 
 // ---- loops
 
-// Accesses in an iteration of a loop that contains only statements; 0: another loop, or an iteration is too long.
+// Returns the number of accesses in an iteration of a loop that contains only statements. 0: it contains something
+// else, or an iteration has too many accesses.
 static int flat_refs(const nw_affine_node *loop) {
   int n = 0;
   for (int i = 0; i < loop->nkids; i++) {
@@ -136,7 +137,7 @@ static void run_kids(walk *w, const nw_affine_node *x, double whole) {
   }
 }
 
-// Runs iterations from..to of a loop, numbered from 0.
+// Runs iterations from..to-1 of a loop; they are numbered from 0.
 static void run_rounds(walk *w, const nw_affine_node *loop, int64_t first, int64_t from, int64_t to, double whole) {
   int nrefs = flat_refs(loop);
   double part = w->part, share = to > from ? whole / (double)(to - from) : 0;

@@ -1,4 +1,4 @@
-// Integer expressions and conditions as affine forms, split into cases.
+// Converts integer expressions and conditions to affine forms, split into cases.
 #include "access/affine/cases.h"
 #include "ir/expr/fold.h" // nw_wrap
 
@@ -55,7 +55,7 @@ static bool ramp(nw_affine_scope *s, const nw_form *base, const nw_form *stride,
   return true;
 }
 
-// One result if x <= y, the other otherwise.
+// Adds the two cases of a minimum or maximum: one result if x <= y, the other otherwise.
 static bool choose(nw_affine_scope *s, nw_op op, const nw_conds *when, const nw_form *x, const nw_form *y,
                    nw_cases *out) {
   nw_conds less = *when, more = *when;
@@ -160,7 +160,7 @@ static bool make_cases(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   }
 }
 
-// False if numbers of a narrow type may wrap.
+// False if numbers of a narrow type may wrap around.
 static bool fits(nw_affine_scope *s, nw_dtype t, const nw_cases *x) {
   for (int i = 0; i < x->n; i++) {
     int64_t lo, hi;
@@ -189,7 +189,7 @@ static bool add_conds(nw_affine_scope *s, nw_union *to, const nw_conds *when, in
   return true;
 }
 
-// x < y, x <= y, x == y, x != y
+// Adds the cases of a comparison: x < y, x <= y, x == y or x != y.
 static bool compare_case(nw_affine_scope *s, nw_op op, const nw_conds *when, const nw_form *x, const nw_form *y,
                          nw_union *out) {
   nw_form up = nw_form_sum(s->arena, y, -1, x, 0), down = nw_form_sum(s->arena, x, -1, y, 0);
@@ -223,7 +223,8 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// `and`: both hold. Its negation: the first does not hold, or it holds and the second does not.
+// Adds the cases of an `and`: both operands hold. Its negation: the first does not hold, or it holds and the second
+// does not.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;

@@ -35,7 +35,7 @@ static void unset(nw_recency *r, uint32_t slot) {
   add(r, slot >> 6, UINT32_MAX); // minus one
 }
 
-// The number of lines in slots up to this one, inclusive.
+// Returns the number of lines in the slots up to and including this one.
 static uint32_t up_to(const nw_recency *r, uint32_t slot) {
   uint32_t n = (uint32_t)__builtin_popcountll(r->here[slot >> 6] << (63 - (slot & 63)));
   for (uint32_t i = slot >> 6; i; i &= i - 1) n += r->tree[i];

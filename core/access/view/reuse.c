@@ -1,4 +1,4 @@
-// Reuse distances of a program, by tensor.
+// Finds the reuse distances of a program, by tensor.
 #include "access/view/recency.h"
 #include "access/walker.h"
 #include <stdlib.h>

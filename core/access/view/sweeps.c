@@ -1,4 +1,4 @@
-// How enclosing loops change the address of each load and store.
+// Finds how the enclosing loops change the address of each load and store.
 #include "access/ready.h"
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static void add(nw_sweeps *s, const nw_site_code *site) {
   nw_vec_push(&s->at, x);
 }
 
-// A site may occur in a statement more than once.
+// True if the site has occurred in the statement before.
 static bool is_again(const nw_nest *c, int act) {
   for (int i = 0; i < act; i++)
     if (c->act[i].kind == NW_ACT_TOUCH && c->act[i].site == c->act[act].site) return true;

@@ -1,5 +1,5 @@
-// Lists the executions of a scheduled program's blocks, in order, with their instances and the values of the loops. Nothing is
-// computed. A loop is entered only if a block inside may have a requested instance.
+// Lists the executions of the blocks of a scheduled program, in order, with their instances and the values of the
+// loops. No data is computed. A loop is entered only if a block inside may have a requested instance.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ typedef struct trail { // from the root to the current node
   int pos[NW_MAX_DEPTH];
 } trail;
 
-// A value that depends on data is unknown here.
+// Compiles an expression. NULL and a diagnostic if it depends on data, which is unknown here.
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
@@ -101,7 +101,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// The index of the first store; none if it depends on data.
+// Sets the index of the block's first store; none if it depends on data.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_block_target *t = &b->block.target[0];
@@ -224,7 +224,7 @@ static bool any_between(const asked *a, int64_t lo, int64_t hi) {
   return !a->n;
 }
 
-// ---- what may be requested when the loops outside `loop` have values, and `loop` has a range
+// ---- the blocks that may be requested when the loops outside `loop` have values, and `loop` has a range
 
 static void bound_loop(nw_visits *v, const node *x) {
   int64_t b0, b1, e0, e1;
@@ -285,7 +285,8 @@ static void run_block(nw_visits *v, const site *s) {
 
 static void run(nw_visits *v, const node *x);
 
-// Runs iterations lo..hi, halved until a part contains nothing requested, or is a single iteration.
+// Runs iterations lo..hi. The range is halved until a part contains nothing that is requested, or is a single
+// iteration.
 static void run_part(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
   if (++v->ticks % 4096 == 0 && nw_stopped(v->ctx)) v->failed = true;
   if (v->failed || lo > hi || !enters(v, x, lo, hi)) return;
@@ -314,7 +315,7 @@ static void run(nw_visits *v, const node *x) {
 
 // ---- order
 
-// True if iterations run in lockstep, statement by statement.
+// True if the iterations of a loop run in lockstep, statement by statement.
 static bool is_side_by_side(const nw_stmt *s) {
   return s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || nw_is_vthread_loop(s));
 }

@@ -124,9 +124,9 @@ static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
   return true;
 }
 
-typedef struct columns { // of an array, accessed column by column of lines
+typedef struct columns { // an array that is accessed by columns of lines
   char *base;
-  int64_t bytes, step, column; // step: from row to row
+  int64_t bytes, step, column; // step: bytes from row to row
 } columns;
 
 #define COLUMNS(name, access, after)                                                                                   \
