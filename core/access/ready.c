@@ -95,7 +95,7 @@ static bool touch(making *m, const char *buffer, const nw_expr *index, const nw_
   return true;
 }
 
-// ---- expressions: each distinct one once per execution, arguments first
+// ---- expressions: each distinct one is evaluated once per execution, after its arguments
 
 static bool make_expr(making *m, const nw_expr *e);
 
@@ -113,7 +113,7 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-// With one condition for all lanes, only the branch taken is evaluated.
+// Makes the acts of a select. If it has one condition for all lanes, only the selected branch is evaluated.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;

@@ -13,7 +13,7 @@ enum { LOOK_UP = 1 << 20 }; // elements between checks for an interrupt
 
 static bool goes_on(const nw_program *p, int64_t k) { return k % LOOK_UP || !nw_stopped(p->ctx); }
 
-// Small non-zero integers, so that a wrong order changes results.
+// Fills the inputs with small non-zero integers, so that a wrong order changes results.
 static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];

@@ -125,7 +125,7 @@ int nw_slice_focused(const nw_slice *s) {
   return n;
 }
 
-// ---- what may be wanted when `known` loops are fixed
+// ---- the blocks that may be wanted when the outer `known` loops have values
 
 static bool stands(const nw_slice_site *t, int known, const nw_execution *e) {
   if (e->n != t->nloops || strcmp(e->block, t->block->block.name)) return false;
@@ -148,7 +148,7 @@ static bool has_vars(const nw_slice_site *t, const nw_wanted *w) {
   return true;
 }
 
-// If all loops are fixed and the index is a number, the element decides.
+// If all loops have values and the index is a number, checks the element itself.
 static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_expr *const *index) {
   int64_t at[NW_MAX_DEPTH], to;
   for (int d = 0; d < e->buffer->ndim; d++)

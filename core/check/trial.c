@@ -17,12 +17,12 @@ typedef enum place { AT_END, AT_START, INSIDE } place;
 
 typedef struct tile {
   const nw_intrinsic_arg *arg;
-  int param; // of the description
+  int param; // number of the parameter of the description
   int64_t stride[NW_MAX_TILE_DIMS];
-  int64_t low, high; // of its elements, from the first one
-  int64_t first; // element of the segment
+  int64_t low, high; // lowest and highest position of its elements, relative to the first element
+  int64_t first; // position of the first element in the segment
   nw_segment segment;
-  char *data; // of the segment
+  char *data; // data of the segment
 } tile;
 
 typedef struct trial {

@@ -190,7 +190,7 @@ static void look(prover *p, const nw_affine_node *x) {
 
 // ---- enumeration
 
-enum { MOST_TRIED = 1000000 }; // iterations and references
+enum { MOST_TRIED = 1000000 }; // limit of iterations and references
 
 typedef struct trial {
   const nw_affine_nest *nest;
@@ -221,7 +221,7 @@ static bool is_inside(trial *t, const nw_affine_ref *r) {
   return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
 }
 
-// False: a reference is outside, or there are too many iterations.
+// Runs a node. False: a reference is outside, or there are too many iterations.
 static bool run(trial *t, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
   if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;

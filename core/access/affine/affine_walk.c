@@ -9,11 +9,11 @@ typedef struct walk {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   nw_affine_share share;
-  bool inside; // of a parallel loop
+  bool inside; // inside a parallel loop
   int64_t *slot;
   nw_ref batch[NW_BATCH];
   int n;
-  nw_ref now[NW_BATCH]; // of an innermost loop: the accesses of an iteration, with the step of each address
+  nw_ref now[NW_BATCH]; // for an innermost loop: the accesses of an iteration, with the step of each address
   uint64_t add[NW_BATCH];
   int64_t time, tell; // accesses handed out; time of the next progress report
   unsigned ticks;

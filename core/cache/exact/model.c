@@ -1,8 +1,9 @@
-// The cache model: chooses how each level is counted.
+// The cache model: chooses the method that counts the misses of each level.
 //
-// One fold of the nest gives the lines that are touched, and the first access to each: the cold misses of all levels. A level that
-// holds all lines has no other misses. For any other level a separate fold counts the misses. If folding would take longer than a
-// simulation of all accesses, they are simulated. If both exceed the budget, the misses are estimated.
+// One fold of the nest gives the lines that are touched, and the first access to each. These are the cold misses of all
+// levels. A level that can hold all lines has no other misses. For any other level, a separate fold counts the misses.
+// If folding would take longer than a simulation of all accesses, they are simulated. If both exceed the budget, the
+// misses are estimated.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or walked, in the time of one touch of a fold
+enum { PLAIN = 4, WALKED = 16 }; // number of accesses that can be simulated, or walked, in the time of one touch of a fold
 
 // ---- estimates
 
@@ -30,10 +31,10 @@ static double misses_of(const nw_asking *q, int level) {
   return sum;
 }
 
-// An estimate ignores the positions of arrays within the sets, and some iterations stand for others. So two estimates are made,
-// with positions far apart and with different iterations, the first with too few misses, the second with too many (model_nodes.c).
-// The second is kept. The error bound comes from their difference: three times the difference plus 2 % was enough for 186 of 194
-// random nests that were also counted exactly.
+// An estimate ignores the positions of arrays within the sets, and uses some iterations in place of others. So two
+// estimates are made, with very different positions and with different iterations. The first has too few misses, the
+// second too many (model_nodes.c). The second is the result. The error bound is three times their difference plus 2 %;
+// this was enough for 186 of 194 random nests that were also counted exactly.
 enum { DIFFERENCE = 3 };
 static const double SLACK = 0.02;
 
@@ -41,7 +42,7 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   nw_level_of of = nw_level_asked(q, level);
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = last ? 1 : 2};
   q->shape.jitter = last ? 0 : (of.sets / 3 + 1) * q->o->caches.line;
-  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: may take as long as a simulation
+  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last method: it may take as long as a simulation
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
   q->shape.jitter = 0;
@@ -68,7 +69,7 @@ static nw_answered estimate_level(nw_asking *q, int level) {
 
 // ---- one level
 
-enum { SOME = 1 << 20 }; // touches with which a fold is always tried
+enum { SOME = 1 << 20 }; // number of touches with which a fold is always tried
 
 static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);
@@ -93,7 +94,7 @@ static void count_hits(nw_asking *q) {
 
 // ---- all levels
 
-// Counts levels from the largest to the smallest: folds that ignore sets also serve the smaller levels.
+// Counts the levels from the largest to the smallest, since the smaller levels can reuse folds that ignore sets.
 static nw_answered count_levels(nw_asking *q) {
   nw_answered a = NW_ANSWERED;
   bool done[NW_MAX_LEVELS] = {false};
@@ -119,8 +120,8 @@ static nw_answered count_known(nw_asking *q) {
   return a;
 }
 
-// astray: a reference leaves its array, so regions cannot be distinguished.
-// known: the lines were found.
+// Counts with a fold of the touched lines. *known: the lines were found. *astray: a reference leaves its array, so
+// regions cannot be distinguished.
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
@@ -138,7 +139,8 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// This way cannot handle the share of a thread. many: too many accesses to simulate.
+// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of a thread. *many:
+// there are too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
   *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);

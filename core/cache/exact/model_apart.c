@@ -1,10 +1,10 @@
 // Tests whether regions on one ground touch the same lines.
 //
-// They do not if one ends before the other begins. They also do not if they use separate parts of each row, where a row is the
-// widest step of an inner loop: for example, two columns of a matrix.
+// They do not if one ends before the other begins. They also do not if they use separate parts of each row, for
+// example, two columns of a matrix. A row is the widest step of an inner loop.
 #include "cache/exact/model_shape.h"
 
-typedef struct span { // of addresses, both ends included
+typedef struct span { // a range of addresses, which includes both ends
   __int128 lo, hi;
 } span;
 

@@ -1,7 +1,8 @@
-// The dependences of a loop in the model: the positions of its regions, and the controls that decide which iterations run.
+// Finds the dependences of a loop in the model: the positions of its regions, and the controls that determine which
+// iterations run.
 #include "cache/exact/model_making.h"
 
-typedef struct gather { // over the nodes in a loop
+typedef struct gather { // the state while the nodes in a loop are visited
   nw_making *m;
   nw_shape *loop;
   int under; // the enclosing guard that classifies iterations, or -1
@@ -53,7 +54,8 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 
-// For classes of iterations, `inner` starts after the loop's own index; for keys, at it.
+// Splits a form. For classes of iterations, the inner part starts after the loop itself; for keys, it includes the
+// loop.
 static nw_watched watch(const gather *g, const nw_linear *f, int64_t div, int split, int depth) {
   nw_watched w = {.f = f, .div = div, .own = f->coef[g->loop->depth]};
   nw_making_range(g->m, f, split, depth, &w.lo, &w.hi);

@@ -2,13 +2,14 @@
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A step is the number of iterations that moves each region by whole lines. Assume that every set has room for the lines of two
-// steps, for any positions of the regions. Assume also that each step after the first adds as many new lines as the second step
-// does. Then a step requests no line that was last requested before the previous step. So every repeated request hits, in any sets,
-// and the misses are the new lines: the same number in each step, once every set is full. The last writer of a line does not depend
-// on the sets either. So most steps can be skipped. The last steps give the final content of the sets, if every moving line came
-// within them (except in the first of them, whose lines may have come earlier). Lines written back are those that were written and
-// are not there.
+// A step is the number of iterations that moves each region by whole lines. Assume that every set has room for the
+// lines of two steps, for any positions of the regions. Assume also that each step after the first adds as many new
+// lines as the second step does. Then a step requests no line that was last requested before the previous step. So
+// every repeated request hits, in any sets, and the misses are the new lines. Once every set is full, their number is
+// the same in each step. The last writer of a line does not depend on the sets, either. So most steps can be skipped.
+// The last steps give the final content of the sets, if every moving line in the sets was loaded during them (but not
+// in the first of them, whose lines may have been loaded earlier). The lines that were written and are no longer in the
+// sets were written back.
 
 typedef struct drift {
   nw_run *e;
@@ -40,7 +41,8 @@ static bool has_room_for_two(drift *d, int64_t *lines) {
   return has;
 }
 
-// True if the steps to fill all sets, made twice, plus some, are much fewer than all steps.
+// True if the method pays off: twice the number of steps that fill all sets, plus some, is much less than the number of
+// all steps.
 static bool pays(const drift *d, const int64_t *lines) {
   const nw_level_of *of = d->e->job->of;
   int64_t each = lines[1] > lines[0] ? lines[1] - lines[0] : 1;
@@ -61,7 +63,7 @@ static bool comes_from_before(drift *d, int64_t first, const int64_t *lines) {
 
 static void make_step(drift *d) { nw_run_put_behind(d->e, d->f, d->once, d->l, d->from + d->t++ * d->q); }
 
-// Steps until every set is full, and the lines of the first steps are gone.
+// Makes steps until every set is full, and the lines of the first steps are evicted.
 static bool settle(drift *d) {
   const nw_stack *k = nw_level_stack(d->f);
   for (int64_t check = 0; d->t < d->patience && !d->e->stop; make_step(d)) {
@@ -73,7 +75,7 @@ static bool settle(drift *d) {
   return false;
 }
 
-// The counts of a step; write-backs include those that it will cause later.
+// Makes a step and returns its counts. The write-backs include those that its writes cause later.
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
@@ -102,7 +104,8 @@ static bool count_steps(drift *d, int64_t steps) {
   return fits;
 }
 
-// Skips to the last `steps` steps and makes them, for the n-th time. True if all remaining moving lines came from these steps.
+// Skips to the last `steps` steps and makes them, in the n-th attempt. True if all moving lines in the sets were loaded
+// during these.
 static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
   d->t = d->steps - steps;
@@ -113,7 +116,8 @@ static bool make_last(drift *d, int64_t steps, uint32_t n) {
   return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
 }
 
-// Makes the number of last steps that filled the sets, and some more, or that it takes to settle.
+// Skips steps, and makes the last ones: first as many as filled the sets, plus some; if these are too few, as many as
+// settling took.
 static bool leap(drift *d) {
   nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
   int64_t left = d->steps - d->t, settled = d->t;
@@ -144,7 +148,8 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
-  // The steps to settle are made twice; whole periods of the sets, if there are two of them, and the rest, once.
+  // The steps until the sets settle are made twice. If there are two whole periods of the sets or more, one period and
+  // the remaining steps are made once.
   int64_t period = nw_run_period(e, l, nw_run_sets(e));
   d.patience = (d.steps - 8) / 3;
   if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)

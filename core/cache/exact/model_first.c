@@ -1,16 +1,16 @@
-// Finds the first access to each line, from each reference separately.
+// Finds the first access to each line, for each reference separately.
 //
-// Every iteration of the nest has a time, and the earliest access to a line is the first. So references can be processed in any
-// order, and the loops of each in any order. A loop that does not move a reference adds nothing after its first iteration, except
-// the new iterations of an inner loop whose bound it extends. A loop that moves a reference by at most a line, and on which nothing
-// inside depends, adds a run of lines.
+// Every iteration of the nest has a time, and the first access to a line is that with the least time. So references can
+// be processed in any order, and so can the loops of a reference. After its first iteration, a loop that does not move
+// a reference adds only the new iterations of an inner loop whose bound it extends. A loop that moves a reference by at
+// most a line, and on which nothing inside depends, adds a sequence of adjacent lines at once.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
 enum { SOME = 1 << 22 }; // ticks
 static const int64_t MOST_LINES = INT64_C(1) << 23; // half a gigabyte of arrays
 
-typedef struct going { // enumeration of the iterations of one reference
+typedef struct going { // the enumeration of the iterations of a reference
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_ref *ref;
@@ -42,7 +42,7 @@ static void touch_line(going *g, int64_t line, int64_t time) {
 
 static int64_t line_of(const going *g, int64_t address) { return address >> g->f->shift; }
 
-// n accesses, `step` bytes apart: each line gets the time of the first access to it.
+// Handles n accesses that are `step` bytes apart: each line gets the time of the first access to it.
 static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_t time, int64_t between) {
   int64_t line = INT64_C(1) << g->f->shift, low = line_of(g, address), high = line_of(g, address + g->ref->bytes - 1);
   for (int64_t l = low; l <= high; l++) touch_line(g, l, time);
@@ -66,7 +66,7 @@ static int64_t past(int64_t first, int64_t step, int64_t last) { // the first va
   return last < first ? first : first + ((last - first) / step + 1) * step;
 }
 
-// Skips what node k did in the previous iteration of the loop that extends it.
+// Returns the first value of loop k that was not in its range in the previous iteration of the loop that extends it.
 static int64_t first_fresh(going *g, int k, int64_t first) {
   int64_t *slot = g->f->slot, out = first;
   for (int i = 0; i < k; i++) {
@@ -138,8 +138,8 @@ static void go(going *g, int k, int64_t address, int64_t time) {
   }
 }
 
-// For a loop that does not move the reference: itself if later iterations add nothing; the one inner loop that extends in later
-// iterations; or NULL.
+// For a loop that does not move the reference, returns: the loop itself, if later iterations add nothing; the inner
+// loop, if there is only one, whose range grows in later iterations; otherwise NULL.
 static const nw_affine_node *fresh_of(const going *g, int k) {
   const nw_affine_node *l = g->p->node[k], *grows = NULL;
   if (g->p->free[k] || l->kind != NW_AFFINE_LOOP || move_of(g, l)) return NULL;
@@ -153,7 +153,7 @@ static const nw_affine_node *fresh_of(const going *g, int k) {
 
 static int64_t size(int64_t v) { return v < 0 ? -v : v; }
 
-// Sorts by step, the widest first.
+// Sorts the free loops by step, the widest first.
 static void find_order(going *g) {
   for (int k = 0; k < g->p->n; k++) {
     g->fresh[k] = fresh_of(g, k);
@@ -211,7 +211,7 @@ static void visit(nw_firsts *f, nw_around *p, const nw_affine_node *x, int64_t t
   if (steers) p->n--;
 }
 
-// Arrays are sorted by address; those that share a line are one region.
+// Finds the regions. Arrays are sorted by address; arrays that share a line are one region.
 static void find_regions(nw_firsts *f) {
   const nw_affine_nest *n = f->nest;
   for (int i = 0; i < n->narrays; i++) {

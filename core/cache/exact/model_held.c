@@ -51,8 +51,9 @@ void nw_held_clear(nw_held *h) {
 
 // ---- lines by number
 
-// Adjacent blocks have adjacent slots, in rows of sixteen, since lines mostly come in order. The order within a row varies, so that
-// large steps do not always use the same slot of each row. If a slot is taken, the next slot of the next row is tried.
+// Finds the slot of a line. Lines are mostly requested in order, so adjacent blocks have adjacent slots, in rows of
+// sixteen. The order within a row varies, so that large steps do not always use the same slot of each row. If a slot is
+// taken, the next slot of the next row is tried.
 static nw_held_slot *slot_of(const nw_held *h, int64_t line) {
   enum { ROW = 16, ROW_BITS = 4 };
   int64_t block = line >> NW_HELD_NEAR_BITS;
@@ -71,7 +72,8 @@ static bool in_use(const nw_held *h, const nw_held_slot *s) {
   return s->era == h->era && (s->at[0] | s->at[1] | s->at[2] | s->at[3]);
 }
 
-// Slots of removed lines stay until there are too many; then the used slots move to a new table.
+// Moves the used slots to a new table. This is done when there are too many slots of removed lines, which are not freed
+// before.
 static void renew_table(nw_held *h) {
   nw_held_slot *old = h->slot;
   uint32_t n = h->slots + 1, used = 0;

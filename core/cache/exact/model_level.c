@@ -2,8 +2,8 @@
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
-// A request that is a conflict if it misses here and hits in the shadow. Each outcome is known, or is the index of a first line
-// whose outcome is still unknown.
+// A request that is a conflict if it misses in the level and hits in the shadow. Each of the two outcomes is known, or
+// is the index of a first line whose outcome is still unknown.
 typedef struct doubt {
   int site, main, shadow;
 } doubt;
@@ -67,7 +67,8 @@ static void level_clear(nw_folder *base) {
   f->ndoubts = 0;
 }
 
-// A request that misses in the shadow, or hits here, is not a conflict; one that misses here and hits in the shadow is.
+// Handles a request that may be a conflict. It is one if it misses in the level and hits in the shadow. It is not if it
+// hits in the level, or misses in the shadow. Otherwise it is still unknown.
 static void doubt_it(level_folder *f, doubt d) {
   if (d.main == NW_STACK_HIT || d.shadow == NW_STACK_MISS) return;
   if (d.main == NW_STACK_MISS && d.shadow == NW_STACK_HIT) {

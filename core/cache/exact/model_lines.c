@@ -1,4 +1,5 @@
-// Folds of all lines ever touched, and of their first accesses. They give cold misses, and whether everything fits.
+// Folds of all lines ever touched, and of their first accesses. They give the cold misses, and show whether all lines
+// fit in a level.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ typedef struct lines_fold {
 
 enum { BUFFER = 1024, RECENT = 256 };
 
-typedef struct fresh { // a line that was added singly
+typedef struct fresh { // a single line that was added
   int64_t line;
   int order, label;
   uint16_t region;
@@ -66,7 +67,8 @@ static void begin_at(run *r, int64_t line) {
   r->from = line;
 }
 
-// Adds old up to r, and the parts of r that are not in old. i: how far old is consumed.
+// Adds the runs of old up to r, and the parts of r that are not in old. i: the number of runs of old that were already
+// added. Returns the new number.
 static int add_rest(runs *to, const runs *old, int i, run r) {
   while (r.from < r.to) {
     while (i < old->n && old->at[i].to <= r.from) add_run(to, old->at[i++]);
@@ -203,7 +205,7 @@ static int by_from(const void *a, const void *b) {
   return x->from < y->from ? -1 : x->from > y->from;
 }
 
-// Regions on one ground may be in the opposite order.
+// Moves runs to their positions, and sorts them, since the regions on a ground may then be in another order.
 static void place(lines_folder *f, const runs *x, const int64_t *origin) {
   runs *to = &f->placed;
   if (to->cap < x->n) {
@@ -258,7 +260,7 @@ static int side_by_side(const runs *r, int i, int *label, int *n) {
   return k - i;
 }
 
-// Merges adjacent short runs, so that they can repeat as one.
+// Merges adjacent short runs into one run with a pattern.
 static void find_patterns(lines_folder *f) {
   int label[LONG], n;
   if (!has_short_ones(&f->runs)) return;
@@ -302,7 +304,7 @@ static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   return &copy_of(&f->runs, origin, -1)->base;
 }
 
-// If no line was new, and no region moves, no later repetition adds a line.
+// True if no repetition adds a line, because none was new and no region moves.
 static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
   (void)origin;
   lines_folder *f = (lines_folder *)base;

@@ -2,8 +2,9 @@
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A loop has the same effect if it runs the same iterations and the positions of its regions are equivalent: the same within a
-// line, the same distances in sets for levels with sets, and on one ground the same distances, or apart.
+// Makes the key of a loop. Two runs of a loop have the same effect if they run the same iterations, and the positions
+// of the regions are equivalent: the positions within a line are the same; for levels with sets, the distances in sets
+// are the same; and regions on one ground have the same distances, or are apart.
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
@@ -75,7 +76,8 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// If all iterations are alike, their fold is used directly, without appending it to an empty folder.
+// Folds the iterations of a loop. If all run the same inner iterations, their fold is used directly, without an empty
+// folder to which it is appended.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);
@@ -93,7 +95,7 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// The number of lines that a loop touches, if known: the fold of all lines has the same key.
+// Returns the number of lines that a loop touches, if it is known: the fold of all lines has the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
@@ -108,7 +110,7 @@ static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t r
   e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   e->times = times;
-  if (e->stop) { // there is no room, which an empty fold records; or it was stopped
+  if (e->stop) { // either there is no room, which is recorded by an entry without a fold, or the run was stopped
     if (x) nw_run_drop(e, x);
     x = nw_run_fold_nothing(e, l);
   }
@@ -127,7 +129,8 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True for a new key of a loop most of whose folds were never reused. A key that is seen a second time is still folded.
+// True if the key is new, and most folds of the loop were never reused. A loop is still folded when its key is seen a
+// second time.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

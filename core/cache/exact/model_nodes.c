@@ -55,8 +55,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// The only child of a loop, if it is a loop. NULL: there are more children, or the positions differ, since in a loop that does not
-// count from 0, regions begin where its slot is 0.
+// Returns the only child of a loop, if it is a loop. NULL: there are more children; or the child does not count from 0,
+// so that its regions have other positions.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -64,7 +64,7 @@ static const nw_shape *only_kid(const nw_shape *l) {
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
 }
 
-// The fold of a loop; NULL: it has no iterations, or they were appended to f.
+// Returns the fold of a loop. NULL: it has no iterations, or they were appended to f.
 static nw_fold *fold_or_run(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (e->room) return nw_run_fold_loop(e, l);
   int64_t first, last;
@@ -114,7 +114,7 @@ static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Runs iterations from..to one by one. `first` is the value of the loop in iteration 0.
+// Runs iterations from..to-1 one by one. `first` is the value of the loop in iteration 0.
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   run_each(e, l, first, from, to, f, false);
 }
@@ -142,16 +142,16 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // periods of the sets: with fewer, steps that fit are as good
+enum { FEW = 4 }; // periods of the sets: with fewer, the steps of model_steps.c are as good
 
-// True if replaying `times` copies is cheaper than building one summary, which costs filling the level, inspecting it and applying
-// it.
+// True if appending `times` copies is cheaper than building one summary of them, which must fill the level, read its
+// contents and apply the result.
 static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
-// Folds the whole periods of iterations from..to, which all run the same inner iterations. NULL: fewer than two periods, or they
-// were appended to f, if given.
+// Folds the whole periods in iterations from..to-1, which all run the same inner iterations. NULL: there are fewer than
+// two periods, or they were appended to f, if f is given.
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
@@ -187,7 +187,8 @@ static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round,
   return nw_shape_class(l, e->val, fact);
 }
 
-// The end of the iterations that agree with `from` in every fact: each fact changes at most once.
+// Returns the end of the iterations that agree with `from` in every fact. They are adjacent, because each fact changes
+// at most once.
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
   int n = nw_shape_facts(l);
   *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
@@ -203,7 +204,7 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
-// An estimate skips iterations, so it does not need to know which regions overlap.
+// In an estimate, regions are treated as apart: it skips iterations, so it does not need to know which regions overlap.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
   int line = e->job->line;
   *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));

@@ -24,7 +24,7 @@ nw_change nw_change_of(const nw_affine_node *x, int slot) {
   }
   signs_of(x->end, x->nend, slot, &end_up, &end_down);
   signs_of(x->begin, x->nbegin, slot, &begin_up, &begin_down);
-  bool moves = begin_up || begin_down; // with a step, the values change
+  bool moves = begin_up || begin_down; // if the step is not 1, all values change
   return (nw_change){end_up || end_down || moves, end_up, begin_down || (moves && x->step > 1)};
 }
 
@@ -103,7 +103,7 @@ static int64_t base_of(const nw_firsts *f, const nw_affine_ref *r) {
   return (int64_t)f->nest->array[r->array].address + r->at.rest;
 }
 
-// The number of lines per access, if it is the same for all start positions in a line; otherwise 0.
+// Returns the number of lines per access, if it is the same for all start positions in a line; otherwise 0.
 static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   int64_t g = line_of(f);
   for (int i = 0; i < r->at.n; i++) g = nw_gcd(g, r->at.coef[i]);

@@ -47,7 +47,8 @@ const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n) {
   return x;
 }
 
-// Knuth, Morris and Pratt: the length minus the longest border.
+// Returns the period of the labels: the length minus the longest border, found by the method of Knuth, Morris and
+// Pratt.
 static int period_of(const int *label, int n) {
   int border[LONG + 1];
   border[0] = -1;

@@ -1,14 +1,14 @@
-// The offsets within a line that matter to a loop: those at which its references reach another line.
+// Finds the offsets within a line that matter to a loop: the offsets at which its references reach another line.
 #include "cache/exact/model_making.h"
 
-// Rotates a set of bytes within a line, one bit each.
+// Rotates a set of bytes within a line; each byte is a bit.
 static uint64_t turned(uint64_t set, int64_t by, int line) {
   int n = (int)nw_floormod_i64(by, line);
   uint64_t all = line == 64 ? ~UINT64_C(0) : (UINT64_C(1) << line) - 1;
   return n ? (set << n | set >> (line - n)) & all : set;
 }
 
-// The union of the set rotated by 0, 1, .. times - 1 steps.
+// Returns the union of the sets that are rotated by 0, 1, ... times - 1 steps.
 static uint64_t repeated(uint64_t set, int64_t step, int64_t times, int line) {
   if (times > line) times = line;
   for (int64_t n = 1; n < times; n *= 2) set |= turned(set, step * (n < times - n ? n : times - n), line);
@@ -37,7 +37,7 @@ void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, co
   at->turns |= reflected(bytes, line);
 }
 
-// The last byte, up to this one, at which a reference reaches another line.
+// Returns the last byte, not after this one, at which a reference reaches another line.
 int nw_shape_phase(const nw_anchor *a, int byte) {
   uint64_t upto = byte < 64 ? a->turns & ((UINT64_C(2) << byte) - 1) : 0;
   return byte >= 64 || a->turns == ~UINT64_C(0) ? byte : upto ? 63 - __builtin_clzll(upto) : 0;

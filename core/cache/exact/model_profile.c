@@ -1,7 +1,8 @@
-// The distribution of a fold's lines over the sets, by region.
+// The distribution of a fold's lines over the sets, for each region.
 //
-// The positions of regions only shift these distributions against each other. A set can get too many lines only if, for each
-// region, its lines plus the maxima of all other regions are too many. So only few sets have to be checked.
+// The positions of regions only shift these distributions against each other. A set can get too many lines only if, for
+// each region, its lines of this region plus the maxima of all other regions are too many. So for one region, the lead,
+// the sets are listed in which this can happen. Only these few sets have to be checked.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {

@@ -4,7 +4,7 @@
 enum {
   MOST_REGIONS = 6,
   ROWS = 6
-}; // regions per ground: references beyond that join the first region; most widths that are tried
+}; // limit of regions per ground, beyond which references join the first region; limit of the widths that are tried
 
 typedef struct nw_region_moves {
   int ground;
@@ -113,7 +113,7 @@ typedef struct widths {
   int n;
 } widths;
 
-// Collects steps of two lines or more that the loop and inner loops make with a region.
+// Collects the steps, of two lines or more, by which the loop and its inner loops move a region.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -133,7 +133,7 @@ static void reach_rows(nw_making *m, const nw_shape *loop, nw_shape *s, const nw
   for (int i = 0; i < s->nkids; i++) reach_rows(m, loop, s->kid[i], at, wide, lo, hi);
 }
 
-// The bytes of a row that two regions leave free.
+// Returns the number of bytes of a row that two regions do not use.
 static int64_t free_of(int64_t wide, const int64_t *lo, const int64_t *hi) {
   __int128 left = (__int128)wide - ((__int128)hi[0] - lo[0]) - ((__int128)hi[1] - lo[1]);
   return left < 0 ? 0 : (int64_t)left;

@@ -1,11 +1,12 @@
-// Repeated iterations: by doubling, or at once.
+// Repeats iterations: by doubling, or all at once.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
-// The least number of iterations that moves all regions by whole lines and, for levels with sets, all by the same number of sets.
-// After that many iterations the loop does the same at another place: lines that share a set still do, and all sets behave alike.
+// Returns the least number of iterations that moves all regions by whole lines and, for levels with sets, all of them
+// by the same number of sets. After that many iterations, the loop does the same with other lines: lines that share a
+// set still share one, and all sets behave in the same way.
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
@@ -28,12 +29,12 @@ void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds) {
     e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
 }
 
-// `once` repeated `times` times, each time a period further.
+// The repetition of a fold; each repetition is moved by another period.
 typedef struct repetition {
   nw_run *e;
   const nw_shape *l;
   int64_t times, from, period;
-  nw_folder *f; // the first k of them
+  nw_folder *f; // the first k repetitions
   int64_t k;
   nw_fold *made[64]; // len[i] repetitions
   int64_t len[64];
@@ -58,8 +59,8 @@ static nw_fold *so_far(repetition *r) {
   return r->made[r->n] = x;
 }
 
-// If one more repetition changes nothing but the positions, any number of repetitions does: each sees the state of the previous
-// one, moved.
+// If one more repetition changes only positions, so does any number of repetitions, because each begins with the moved
+// state of the previous one. Then returns the fold of all.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);
@@ -82,8 +83,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// Compares the lines to process by doubling and one by one: until the end, or until the level is full, when most loops become
-// steady.
+// True if doubling processes fewer lines than repeating one by one. Both are considered until the end, or until the
+// level is full, when most loops reach a steady state.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

@@ -1,4 +1,4 @@
-// Loops that fit: their effect does not depend on the positions of their regions.
+// Loops whose lines fit in the sets: their effect does not depend on the positions of their regions.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// The sum over regions of the most lines that any set gets: an upper bound for all positions of the regions.
+// Returns the sum, over all regions, of the most lines that a set gets: an upper bound for any positions of the
+// regions.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {
@@ -65,8 +66,8 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
-// After several failures for lack of room, tries become less and less frequent. An innermost loop whose fold would hardly be reused
-// is not tried either: it can be run directly.
+// True if this fold is worth trying. After several failures for lack of room, tries become less and less frequent. An
+// innermost loop whose fold would hardly be reused is not tried, because it can be run directly.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
@@ -74,8 +75,8 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
   return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
-// If sets have room for all lines of a loop, nothing is evicted, so its effect does not depend on positions. It is the same as in
-// one set with the room of all sets, for any positions of its regions. NULL: some set has no room.
+// Folds a loop for which the sets have room. Nothing is evicted then, so its effect does not depend on positions: it is
+// the same as in one set with the room of all sets, wherever its regions are. NULL: some set has no room.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
@@ -103,7 +104,8 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// Its folds have no counts: only first lines miss, and nothing is evicted. So they are valid for all levels with this room or less.
+// The folds of this run have no counts, because only first lines miss, and nothing is evicted. So they are valid for
+// all levels with this room or less.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);

@@ -31,7 +31,7 @@ nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth) {
   return out;
 }
 
-// The slot of a loop that counts from 0 is its start plus its step times the iteration.
+// Adds by * slot. The slot of a loop that counts from 0 is its start plus its step times the number of the iteration.
 static void add_slot(nw_making *m, nw_linear *to, int slot, int64_t by, int depth) {
   for (int d = depth - 1; d >= 0; d--) {
     if (m->slot[d] != slot) continue;
@@ -56,7 +56,7 @@ int64_t nw_making_clamped(__int128 v) {
   return (int64_t)(v > far ? far : v < -far ? -far : v);
 }
 
-// The range of the part of loops from..to-1.
+// Finds the range of the terms of the loops from..to-1.
 void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, int64_t *lo, int64_t *hi) {
   __int128 least = 0, most = 0;
   for (int d = from; d < to; d++) {
@@ -102,7 +102,8 @@ static nw_bound *bounds_of(nw_making *m, const nw_affine_bound *b, int n, int de
   return out;
 }
 
-// slot <= E/div is equivalent to (slot - start)/step <= (E - div*start) / (div*step).
+// Rewrites a bound for a loop that counts from 0: slot <= E/div is equivalent to (slot - start)/step <= (E - div*start)
+// / (div*step).
 static void count_from_zero(nw_shape *s, const nw_linear *start, int64_t step) {
   for (int i = 0; i < s->nend; i++) {
     nw_linear_add(&s->end[i].f, start, -s->end[i].div, s->depth);

@@ -62,8 +62,8 @@ INLINE void missed(const nw_stack *k, int site, bool write) {
   count(k, site, write ? k->counts.write : k->counts.read);
 }
 
-// The line is evicted, now or before its next request. The write-back counts for the site that wrote it last. If that write may
-// have been before this part, the write-back is counted when the earlier part is known.
+// Called when a line is evicted, now or before its next request. The write-back is counted for the site that wrote the
+// line last. If that write may have been before this part, the write-back is counted when the earlier part is known.
 INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
@@ -77,8 +77,8 @@ static void more_firsts(nw_stack *k) {
                            (size_t)k->first_cap * sizeof *k->first);
 }
 
-// Adds a line that is not there. If the set has seen fewer lines than it holds, it is unknown whether the line was there before
-// this part; in a full set, it was not. Returns its place.
+// Adds a line that is not in the set, and returns its place. If the set is not full yet, it is unknown whether the line
+// was there before this part; if it is full, the line was not.
 INLINE uint32_t bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, int *what) {
   bool full = is_full(k, rows, set);
   uint32_t e = nw_held_enter(&k->held, rows, set, line, full);
@@ -115,8 +115,8 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
 
 // ---- applying summaries
 
-// Requests the first lines of a summary: only these can hit earlier content. If a line stays to the end of the summary, its final
-// state holds for its whole stay, which began here or earlier; if it was evicted, the stay is over.
+// Requests a first line of a summary: only first lines can hit earlier content. If the line stays to the end of the
+// summary, it gets its final state now; otherwise it is evicted.
 INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
   int64_t line = f->line + origin[f->region];
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
@@ -135,17 +135,18 @@ INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const in
   return what;
 }
 
-// No line of the summary has been evicted so far.
+// Requests a first line again, to correct the LRU order (see model_stacked.c). No line of the summary has been evicted
+// so far.
 INLINE void take_turn(nw_stack *k, bool rows, uint32_t e) {
   nw_held_refresh(&k->held, rows, nw_held_set(&k->held, k->held.at[e].line), e);
 }
 
-// The place of a first line, or 0 if it was evicted.
+// Returns the place of a first line, or 0 if it was evicted.
 INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t line, uint32_t came) {
   return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
 }
 
-// First lines that the summary evicts are evicted before any other.
+// Makes the first lines that the summary evicts the least recent, so that they are evicted before any other line.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
   for (int i = 0; i < s->nleft; i++) {
     const nw_stack_first *f = &s->first[s->left[i]];
@@ -155,8 +156,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// Puts the remaining lines into LRU order. Lines that are not first lines replace evicted ones: if a line was evicted, the set was
-// filled by first lines alone, and as many were evicted as come in.
+// Brings a last line into LRU order. A line that is not a first line replaces an evicted one: if the summary evicted
+// lines of a set, its first lines filled the set, and as many lines were evicted as were added.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
@@ -169,7 +170,7 @@ INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int
   if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
-// If the set now holds only evicted first lines, the remaining lines take their places.
+// If the set now contains only first lines that were evicted, the last lines of the summary replace them.
 INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
   nw_held *h = &k->held;
   uint32_t set = nw_held_set(h, l->line + origin[l->region]);

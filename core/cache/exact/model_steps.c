@@ -1,4 +1,4 @@
-// Equal iterations, if sets have room for some of them.
+// Runs equal iterations several at a time, if the sets have room for their lines.
 #include "cache/exact/model_rounds.h"
 
 // A step is the number of iterations that moves each region by whole lines. If sets have room for its lines, its effect does not
@@ -9,8 +9,8 @@ enum { SIZES = 16 };
 typedef struct steps {
   nw_run *e;
   const nw_shape *l;
-  int64_t first, from, to, q; // first: the value in iteration 0; the others are iterations
-  nw_fold *made[SIZES]; // of 2^i steps
+  int64_t first, from, to, q; // first: the value of the loop in iteration 0; q: iterations per step; from, to: numbers of iterations
+  nw_fold *made[SIZES]; // made[i]: the fold of 2^i steps
   int n;
 } steps;
 
@@ -26,11 +26,12 @@ static nw_fold *make_next(const steps *s) {
   return NULL;
 }
 
-// The fold is the same wherever the loop does the same, so it may be in the memo.
+// Returns the fold of the next size. It may be in the memo, since it is the same for all equivalent positions of the
+// loop.
 static nw_fold *next_size(const steps *s) {
   nw_run *r = s->e->roomy;
   int n = nw_run_key(r, s->l, s->first, s->to, r->key);
-  r->key[0] = ~r->key[0]; // not the key of a loop
+  r->key[0] = ~r->key[0]; // makes it different from all keys of loops
   r->key[n++] = s->from;
   r->key[n++] = s->n;
   const nw_known *k = nw_run_recall(r, r->key, n);

@@ -1,13 +1,15 @@
 // Iterations that request the same lines as the previous iteration, access by access.
 #include "cache/exact/model_rounds.h"
 
-// After an iteration, each set holds the last requested lines in LRU order. The same iteration again leaves the same lines in the
-// same order: in a set that holds all lines of the iteration nothing is evicted, and any other set holds no other lines already.
-// From the third iteration on, hits and last writers are the same: a line that stays through the second iteration stays through all
-// later ones, and the state of any other line comes from within an iteration. So the counts of the third hold for all that follow.
-// No line is new after the first iteration.
+// After an iteration, each set contains the last requested lines in LRU order. If the same iteration is repeated, the
+// same lines are there in the same order: in a set with room for all lines of the iteration nothing is evicted, and any
+// other set already contains only lines of the iteration. From the third iteration on, hits and last writers are the
+// same: a line that stays during the whole second iteration stays during all later ones, and the state of any other
+// line is determined within an iteration. So all later iterations have the counts of the third. No line is new after
+// the first iteration.
 
-// A divisor of the line size such that an access has the same offset from its multiples for all values of inner loops.
+// Returns a divisor of the line size such that, for all values of inner loops, the access has the same offset from a
+// multiple of it.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -19,7 +21,7 @@ static int64_t move_of(const nw_shape *l, const nw_access_form *r) {
   return move < 0 ? -move : move;
 }
 
-// An upper bound of the number of stationary iterations.
+// Returns an upper bound of the number of stationary iterations.
 static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   int64_t most = INT64_MAX;
   for (int i = 0; i < s->nrefs; i++) {
@@ -33,7 +35,7 @@ static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s)
   return most;
 }
 
-// The bytes that an address may still move, up or down, before it leaves its grain.
+// Returns the number of bytes by which an address may still move, up or down, before it leaves its grain.
 static int64_t left(int64_t at, int64_t grain, bool up) {
   int64_t in = at & (grain - 1);
   return up ? grain - 1 - in : in;
@@ -61,7 +63,7 @@ static int64_t still_in(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   return n;
 }
 
-enum { FEW = 4 }; // iterations that are too few to check
+enum { FEW = 4 }; // number of iterations that is too small to check
 
 static bool may_stand(nw_run *e, const nw_shape *l) {
   nw_record *r = &e->record[l->id];

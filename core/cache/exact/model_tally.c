@@ -1,4 +1,4 @@
-// Counts as a graph.
+// The counts of a run, as a graph.
 #include "cache/exact/model_tally.h"
 #include <stdlib.h>
 
@@ -70,7 +70,7 @@ nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all) {
   return t;
 }
 
-// to += a*b; false: overflow.
+// Adds a*b to *to. False: overflow.
 static bool add_product(int64_t *to, int64_t a, int64_t b) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*to, product, to);

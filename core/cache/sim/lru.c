@@ -1,4 +1,4 @@
-// LRU replacement: the lines that a level holds.
+// LRU replacement: the lines that are in a level.
 #include "cache/sim/lru.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Misses: simulates a walk and counts misses by site.
+// Simulates the accesses of a walk, and counts misses by site.
 #include "cache/sim/misses.h"
 #include <stdlib.h>
 

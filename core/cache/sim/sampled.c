@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Lines have one of CLASSES classes, from the low bits of their numbers; PICKED classes are simulated. No two of these are a power
-// of two apart, since rows of matrices often are.
+// The low bits of the number of a line are its class. PICKED of the CLASSES classes are simulated. No two of these
+// differ by a power of two, because the distances of rows of matrices are often powers of two.
 enum { CLASSES = 64, PICKED = 8, PART = CLASSES / PICKED };
 
 struct nw_sampled {
@@ -26,7 +26,7 @@ bool nw_sampled_can(const nw_sim_opts *o) {
   return true;
 }
 
-// A fully associative level gets only a part of the lines, so it is made smaller.
+// Returns the caches to simulate. A fully associative level gets only a part of the lines, so it is made smaller.
 static nw_sim_opts part_of(const nw_sim_opts *o) {
   nw_sim_opts part = *o;
   part.part = PART;
@@ -54,7 +54,7 @@ void nw_sampled_free(nw_sampled *k) {
 
 static int pick_of(const nw_sampled *k, uint64_t address) { return k->pick[(address >> k->shift) % CLASSES]; }
 
-// The part of the access in one line.
+// Returns the part of the access in one line.
 static nw_ref within(const nw_ref *r, uint64_t line, int shift) {
   uint64_t from = line << shift, to = (line + 1) << shift, end = r->address + r->bytes;
   nw_ref part = *r;
@@ -85,7 +85,7 @@ void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n) {
   simulate(k, picked);
 }
 
-// ---- what was counted
+// ---- the counts
 
 static int64_t scaled(int64_t n, double by) { return llround((double)n * by); }
 

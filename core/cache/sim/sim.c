@@ -105,8 +105,8 @@ static bool soil(level *l, uint32_t line) {
   return l->full ? nw_list_soil(&l->list, line) : nw_sets_soil(&l->sets, line);
 }
 
-// Writes back a dirty line that level i evicted, to its copy in an outer level or to memory. It is counted for the site that wrote
-// it.
+// Writes back a dirty line that level i evicted: to its copy in an outer level, or to memory. The write-back is counted
+// for the site that wrote the line.
 static void write_back(nw_sim *k, int i, uint32_t line) {
   k->level[i].count[k->writer[line]].written_back++;
   for (int next = i + 1; k->o.misses && next < k->o.nlevels; next++)
@@ -131,7 +131,7 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
-// A fast path for the most recent line of a set, which most requests hit.
+// True if the access is to the most recent line of its set. This is a fast path, since most requests are.
 static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
   level *l = &k->level[0];
   if (l->full || !k->o.misses) return false;

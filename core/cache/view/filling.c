@@ -1,4 +1,4 @@
-// The number of lines in each set of a cache over time.
+// Counts the lines in each set of a cache over time.
 #include "cache/sim/sim.h"
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
-// All accesses of a program as pixels.
+// Draws all accesses of a program as pixels.
 #include "access/rounds.h"
 #include "cache/sim/sim.h"
 #include <stdlib.h>
 
 enum { BRACKETS = 300 };
 
-typedef struct axis { // of a site: pixels for addresses
+typedef struct axis { // maps the addresses of a site to rows of pixels
   nw_lane *lane;
   uint64_t from; // address
   uint64_t up,
@@ -39,7 +39,7 @@ typedef struct painting {
   uint8_t *out;
 } painting;
 
-// ---- the first walk: its length, and its loops
+// ---- the first walk: counts the accesses, and finds the loops
 
 static bool count_refs(void *env, const nw_ref *ref, int n) {
   (void)ref;
@@ -51,13 +51,13 @@ static void see_round(void *env, const nw_stmt *loop, int64_t index, int64_t tim
   nw_rounds_see(&((nw_raster *)env)->rounds, loop, index, time);
 }
 
-// ---- the second: pixels
+// ---- the second walk: paints the pixels
 
 static void worst(uint8_t *pixel, uint8_t value) {
   if (*pixel < value) *pixel = value;
 }
 
-// The rows that from..to covers.
+// Paints the rows that the addresses from..to cover.
 static void paint_part(const painting *x, const axis *a, const axis *scale, uint64_t from, uint64_t to, uint8_t value) {
   int last = x->r->height - 1, row = (int)(from * scale->up >> 32), top = (int)((to * scale->down - 1) >> 32);
   if (row > last) row = last;
@@ -67,7 +67,7 @@ static void paint_part(const painting *x, const axis *a, const axis *scale, uint
   for (; row < top; row++) worst(pixel += x->r->width, value);
 }
 
-// A line has its full height, even if only a part of it is accessed.
+// Paints an access. The whole line is painted, even if only a part of it is accessed.
 static void paint(const painting *x, const nw_ref *ref, uint8_t value) {
   const axis *a = &x->at[ref->site];
   uint64_t in_line = x->by_line ? (UINT64_C(1) << x->shift) - 1 : 0;
@@ -93,7 +93,7 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
-// The first level with a hit, from 1; a level that was not accessed reports a hit.
+// Returns the first level with a hit, from 1. For a level that was not accessed, the outcome is a hit.
 static uint8_t found_in(const painting *x, const uint8_t *out) {
   int n = 0;
   while (n < x->nlevels && out[n] != NW_HIT) n++;
@@ -181,7 +181,7 @@ static void make_lanes(painting *x, nw_raster_y y, int line) {
   }
 }
 
-// ---- all of it
+// ---- the whole picture
 
 static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y y) {
   nw_raster *r = x->r;

@@ -12,7 +12,7 @@ struct nw_trace {
   nw_places places; // during construction
   int64_t n, cap, most;
   nw_touched *at;
-  bool more; // there are more than requested, or more than fit in memory
+  bool more; // there are more accesses than requested, or more than fit in memory
   nw_rounds rounds;
 };
 
@@ -45,7 +45,7 @@ void nw_trace_free(nw_trace *t) {
   nw_let_go(t);
 }
 
-// Names outlive the program.
+// Copies the names, since the trace may exist longer than the program.
 static void keep_names(nw_trace *t, const nw_places *places) {
   const char **name = NW_NEW_N(t->arena, const char *, places->n + 1);
   for (int i = 0; i < places->n; i++) name[i] = nw_arena_strdup(t->arena, places->at[i].buffer->name);
