@@ -1,4 +1,4 @@
-// What a program costs: the core model, the bytes that its caches move, threads and energy as one record.
+// The cost of a program: combines the core model, the bytes that the caches move, threads and energy in one record.
 #include "cost/energy.h"
 #include "cost/traffic.h"
 #include "poly/poly.h"
@@ -34,7 +34,7 @@ static bool has_region(const nw_core_node *at) {
   return has;
 }
 
-// Only the first thread runs code outside of parallel loops.
+// Clears the counts of code outside of parallel loops, which only the first thread runs.
 static void clear_outside(nw_core_node *at) {
   if (is_region(at)) return;
   at->times = 0;
@@ -48,7 +48,8 @@ static double cycles_in_regions(const nw_core_node *at, int *entered) {
   return all;
 }
 
-// A line that misses in a level comes from the next level, and a dirty line is written back to it.
+// Adds the moved bytes. A line that misses in a level is loaded from the next level, and a dirty line is written back
+// to that level.
 static void add_moved(nw_cost *k, const nw_traffic *t) {
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
@@ -75,7 +76,8 @@ static int count_bodies(const nw_core_node *at) {
   return n;
 }
 
-// If a thread runs every body as often as the previous thread, its misses are assumed to be the same.
+// Computes the cost of a thread. If it runs every body as often as the previous thread, its misses are assumed to be
+// the same.
 static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
                        nw_traffic **traffic) {
   int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;
@@ -98,7 +100,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   return true;
 }
 
-// The first thread comes last, since its results are shown.
+// Computes the cost of each thread. The first thread is handled last, since its results are shown.
 static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
   int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
   bool ok = true;
@@ -108,7 +110,8 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 
 // ---- together
 
-// Threads share the memory bandwidth; the rest of the record applies to one thread.
+// Returns the machine as one thread can use it: threads share the memory bandwidth; the rest of the record is for one
+// thread.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
   if (one.memory.bandwidth * threads > one.memory.bandwidth_all)

@@ -1,4 +1,4 @@
-// Energy: counts times pJ. Events without an energy in the record count as 0 and get no row.
+// Estimates energy: each count times its pJ. An event without an energy in the record counts as 0 and gets no row.
 #include "cost/energy.h"
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 enum {
   MOST_SIMULATED = 20000000,
   MOST_SAMPLED = 100000000
-}; // limits of accesses, some seconds: in all sets, or in an eighth of them
+}; // limits of the number of accesses to simulate, in all sets or in an eighth of them; both take some seconds
 
 // The part of a level that one thread can use: its effective ways, divided by the threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
@@ -162,16 +162,16 @@ typedef struct lines { // missing lines of one access in a level
   double in, stored, back; // fetched for loads, fetched for stores, written back
 } lines;
 
-// A part of the cold misses are hits, since the previous call loaded their lines.
+// Returns the missing lines. A part of the cold misses are hits, since the previous call loaded their lines.
 static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
   return (lines){part * (double)n->read_misses, part * (double)n->write_misses, part * (double)n->written_back};
 }
 
-// Adjacent lines are prefetched, and cost the transfer time of each level. Other lines are requested one by one. Each occupies one
-// of the few places for outstanding cache misses until it arrives from any level. Writing back dirty lines takes long, and loading
-// lines overlaps it.
+// Charges an access for its missing lines. Adjacent lines are prefetched, and cost the transfer time of each level.
+// Other lines are requested one by one, and each occupies one of the few buffers for outstanding cache misses until it
+// arrives. Writing back dirty lines takes long, but overlaps with loading lines.
 static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, int level, const lines *n,
                    const lines *further, const nw_line_walk *walk) {
   behind b = behind_of(k->machine, level);
@@ -184,8 +184,9 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// A load across two lines that are still outstanding is retried. All similar loads of a body are assumed to meet the lines that are
-// fetched for them, also those of adjacent rows, since the window holds many iterations. The furthest level counts.
+// Charges loads across two lines, which are retried while the lines are outstanding. All similar loads of a body, also
+// those of adjacent rows, are assumed to access lines that are being fetched for any of them, since the window contains
+// many iterations. The level that is furthest from the core determines the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -202,14 +203,15 @@ static void charge_across(const nw_core *k) {
   }
 }
 
-// Streaming stores fetch nothing and go to memory.
+// Charges streaming stores, which fetch nothing and write to memory.
 static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const lines *n) {
   int last = k->machine->nlevels - 1;
   if (level == last) at->transfer[last] += n->stored * behind_of(k->machine, last).back;
 }
 
-// The fraction m of the touched lines that a level has lost when the program is called again. It is 0 if everything fits. Otherwise
-// it is that of random replacement, 1 - m = exp(-m F/C), since real caches do better than strict LRU.
+// Returns the fraction m of the touched lines that are no longer in a level when the program is called again. It is 0
+// if all lines fit. Otherwise it is that of random replacement, 1 - m = exp(-m F/C), where F is the size of the lines
+// and C that of the level, since real caches do better than strict LRU.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;
@@ -223,7 +225,7 @@ static void clear(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
-// The same access at the next level; rows are ordered by level, then by site.
+// Returns the missing lines of the same access in the next level. Rows are ordered by level, then by site.
 static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
   int level = t->row[i].level + 1, sites = nw_walker_sites(t->walker);
   if (level == k->machine->nlevels) return (lines){0};

@@ -1,9 +1,10 @@
-// The work of a nest's statements: their operations as written, how often each runs, and the bytes that the core accesses.
+// Finds the work of a nest's statements: their operations as written, how often each runs, and the bytes that the core
+// accesses.
 #include "cost/work.h"
 #include "cache/exact/model.h"
 #include "nest/nest.h"
 
-// ---- what they work on
+// ---- types of operands
 
 typedef struct number {
   int bits; // 0: not known
@@ -17,7 +18,8 @@ static number number_of(const nw_text *t, int array) {
   return (number){8 * a->elem, nw_dtype_is_float(type)};
 }
 
-// The number type of the target. For a scalar target, it is that of the widest array read; without arrays, double.
+// Returns the number type of the target. For a scalar target, it is that of the widest array that is read; if none is,
+// double.
 static number number_in(const nw_text *t, const nw_text_node *x) {
   number widest = {0};
   if (!x->nrefs) return (number){64, true};
@@ -46,9 +48,10 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
   w->row[i].count += count;
 }
 
-// ---- how often
+// ---- numbers of executions
 
-// Copies the statements in order, each with one byte that it touches: the accesses to this byte count its executions.
+// Copies the nest so that each statement accesses a byte of its own: the number of accesses to this byte is that of its
+// executions.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;
   nw_text_node *y = nw_text_node_new(to, x->kind);

@@ -20,7 +20,7 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-enum { PLAIN = 4, WALKED = 16 }; // number of accesses that can be simulated, or walked, in the time of one touch of a fold
+enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or walked, in the time of a touch of a fold
 
 // ---- estimates
 

@@ -14,13 +14,13 @@
 typedef struct drift {
   nw_run *e;
   const nw_shape *l;
-  int64_t from, q, steps; // q iterations per step
-  int64_t patience; // steps to settle in
+  int64_t from, q, steps; // q: iterations per step
+  int64_t patience; // limit of the steps until the sets settle
   int64_t full; // steps after which every set was full
   nw_fold *once; // a step, in one set
   nw_folder *f;
-  int64_t t; // steps made
-  int64_t *cell, *dirty; // of one step, by site: counts; dirty lines before and after
+  int64_t t; // number of steps made so far
+  int64_t *cell, *dirty; // by site: counts of a step; dirty lines before and after it
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {

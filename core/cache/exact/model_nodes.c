@@ -28,15 +28,16 @@ static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_check_room(e, f);
 }
 
-enum { SAMPLES = 12 }; // of iterations that differ
+enum { SAMPLES = 12 }; // number of sampled iterations, if iterations differ
 
 static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
 }
 
-// One iteration stands for each part: the middle one, or alternately one before or after the middle. The preceding iteration is run
-// first, uncounted, to load the lines that would be there. Lines that neither loads may have been loaded by skipped iterations: one
-// estimate counts them as misses of every iteration, the other as misses of a single iteration.
+// Divides the iterations into parts, and uses one iteration in place of each part: the middle one, or alternately one
+// before or after the middle. The preceding iteration is run first, without counting, to load the lines that would be
+// in the cache. Lines that neither iteration loads may have been loaded by skipped iterations. One estimate counts them
+// as misses of every iteration, the other as misses of a single iteration.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),

@@ -10,9 +10,9 @@ struct nw_profile {
   int n;
   int *region;
   uint32_t *count; // by region, then set, counted from its origin
-  int lead; // a region
+  int lead; // the region with the fewest such sets
   int nfull;
-  uint32_t *full; // sets of it that may get too many
+  uint32_t *full; // these sets
 };
 
 static uint32_t *counts_of(const nw_profile *p, int region) { return p->count + region * p->sets; }

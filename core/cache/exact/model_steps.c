@@ -9,7 +9,7 @@ enum { SIZES = 16 };
 typedef struct steps {
   nw_run *e;
   const nw_shape *l;
-  int64_t first, from, to, q; // first: the value of the loop in iteration 0; q: iterations per step; from, to: numbers of iterations
+  int64_t first, from, to, q; // first: the value of the loop in iteration 0; q: iterations per step
   nw_fold *made[SIZES]; // made[i]: the fold of 2^i steps
   int n;
 } steps;

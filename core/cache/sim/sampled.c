@@ -11,9 +11,9 @@ struct nw_sampled {
   nw_sim *sim;
   int shift, nlevels, nsites;
   int8_t pick[CLASSES]; // index among the picked classes; -1: not picked
-  int64_t *asked; // by site: lines, of all classes
+  int64_t *asked; // by site: requested lines of all classes
   int64_t missed[NW_MAX_LEVELS][PICKED];
-  nw_ref ref[2 * NW_BATCH]; // in lines that are picked
+  nw_ref ref[2 * NW_BATCH]; // the parts of accesses that are in picked lines
   uint8_t out[2 * NW_BATCH * NW_MAX_LEVELS];
 };
 

@@ -38,7 +38,8 @@ void nw_code_guesses_free(nw_code_guesses *g) {
   free(g);
 }
 
-// A sum of rotated bits would cancel out for a repeating history, such as that of a loop.
+// Adds a taken branch to the history. Its hash is a polynomial, because a sum of rotated bits would cancel out for a
+// repeating history, such as that of a loop.
 void nw_code_path(nw_code_guesses *g, int from, int to) {
   uint64_t v = ((uint64_t)from << 32 | (uint32_t)to) * UINT64_C(0x9e3779b97f4a7c15);
   for (int t = 0; t < TABLES; t++)
@@ -56,7 +57,7 @@ static place place_in(nw_code_guesses *g, int t, int at) {
   return (place){&g->table[t][h >> 52], (uint16_t)(h >> 36 | 1)};
 }
 
-// After a misprediction, one of the tables with longer histories gets an entry.
+// Called after a misprediction: adds an entry to one of the tables with longer histories.
 static void learn(const place *at, int from, bool taken) {
   for (int t = from; t < TABLES; t++)
     if (!at[t].entry->useful) {

@@ -1,7 +1,8 @@
 // Computes when a core fetches, dispatches, issues, completes and retires each instruction.
 //
-// Instructions are processed in order, but each takes a port when its operands are ready. A later instruction may use a port in an
-// earlier free cycle. The schedule is kept in ring buffers, indexed by cycle and by instruction.
+// Instructions are processed in order, but each occupies a port when its operands are ready. So a later instruction may
+// use a port in an earlier cycle in which it is free. The schedule is kept in ring buffers, indexed by cycle and by
+// instruction.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ enum {
   CODE_SETS = 64,
   CODE_WAYS = 8, // ways of the cache of decoded instructions, by windows, and of the instruction cache
   DECODED = 16, // bytes decoded per cycle, of code that is not in the cache
-  CODE_MISS = 6, // cycles of a window that comes from the second cache
+  CODE_MISS = 6, // cycles to fetch a window from the second level of cache
 };
 static const double vector_load = 2; // extra cycles of a vector load
 static const double commit = 3; // cycles from a store's retirement until it may go to the cache
@@ -28,7 +29,7 @@ static const double lanes_joined = 8; // cycles from the last load of a gather t
 
 typedef struct stored {
   uint64_t from, to; // bytes
-  double data, commit; // when they are ready, and when they are in the cache
+  double data, commit; // the cycles in which the data is ready, and is in the cache
   bool partial, masked;
 } stored;
 
@@ -169,7 +170,8 @@ static double ready(const nw_code_core *c, const uint8_t *reg, int n) {
 
 // ---- loads
 
-// When data of the youngest store to these bytes can be forwarded, or when it is in the cache.
+// Returns the cycle in which the data of the youngest store to these bytes can be forwarded or, if that is impossible,
+// is in the cache.
 static double forwarded(nw_code_core *c, double at, double there, uint64_t from, uint64_t to) {
   const nw_machine *m = c->machine;
   for (int64_t i = c->nstores - 1; i >= 0 && i >= c->nstores - STORE_BUFFER; i--) {
@@ -186,7 +188,7 @@ static double forwarded(nw_code_core *c, double at, double there, uint64_t from,
 
 static bool crosses(uint64_t from, uint64_t to, uint64_t unit) { return from / unit != (to - 1) / unit; }
 
-// When the loaded data is ready; *issued: when the last access began.
+// Returns the cycle in which the loaded data is ready; *issued: the cycle in which the last access began.
 static double load(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double from, double *issued) {
   int ports = x->bytes > 32 ? NW_PORT_LOAD_WIDE : NW_PORT_LOAD;
   double latency = round(c->machine->level[0].latency) + (x->name[0] == 'v' ? vector_load : 0), all = from;
@@ -229,7 +231,7 @@ static void leave(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x,
   }
 }
 
-// ---- all
+// ---- whole instructions
 
 static void retire(nw_code_core *c, const nw_code_ins *x, double done) {
   double at = fmax(done, c->last);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A name, and the number of its last letters that are the size.
+// A name, and how many of its last letters are the size.
 typedef struct row {
   const char *name;
   uint8_t op, lane, elem;
@@ -26,7 +26,7 @@ static const row integers[] = {
     {"cltd", NW_CODE_SIGN, 0, 4, false},   {"jmp", NW_CODE_JUMP, 0, 0, false},   {NULL, 0, 0, 0, false},
 };
 
-// The first prefix of the name counts; later rows are more general.
+// The first row that is a prefix of the name is used; later rows are more general.
 static const row vectors[] = {
     {"vmovdqa", NW_CODE_V_MOVE, 0, 8, false},
     {"vmovdqu", NW_CODE_V_MOVE, 0, 8, false},
@@ -157,7 +157,7 @@ static void mask(nw_code_ins *x) {
   x->size = (uint8_t)letter_bytes(last);
 }
 
-// cmovlq, setb, jae: a condition, and of the first a size.
+// Reads names such as cmovlq, setb and jae: a condition and, for the first, a size.
 static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   size_t stem_n = strlen(stem), n = strlen(x->name);
   char c[16];
@@ -170,7 +170,7 @@ static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   return true;
 }
 
-// movzbl, movslq: from one size to another.
+// Reads names such as movzbl and movslq: moves from one size to another.
 static bool extension(nw_code_ins *x) {
   if (strlen(x->name) != 6 || !(begins(x->name, "movz") || begins(x->name, "movs"))) return false;
   x->op = x->name[3] == 'z' ? NW_CODE_MOVE_ZERO : NW_CODE_MOVE_SIGN;

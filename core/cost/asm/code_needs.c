@@ -1,4 +1,4 @@
-// The resources of an instruction: registers, ports, cycles.
+// Finds the resources that an instruction needs: registers, ports and cycles.
 //
 // Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual, Golden Cove):
 // five for integers, three of them also for vectors, two for vectors of 64 bytes; three for loads, two of them for 64 bytes; two
@@ -17,7 +17,8 @@ enum {
   EVEN = P0 | P6, // shifts, conditions, branches
 };
 
-// Vector instructions, by the first matching prefix. Latency below 0: that of the class in the machine's record.
+// Vector instructions, found by the first prefix that matches. Latency below 0: the latency of the class in the
+// machine's record.
 typedef struct need {
   const char *name;
   uint16_t ports, wide; // of vectors of 64 bytes
@@ -210,7 +211,7 @@ static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) 
   if (!overwrites(x) || (x->mask != NW_CODE_NONE && !x->zeroing)) reads(x, o->reg);
 }
 
-// Implicit operands.
+// Adds implicit operands.
 static void hidden(nw_code_ins *x) {
   enum { RAX = 0, RDX = 2 };
   bool one = x->nargs == 1;
@@ -249,7 +250,8 @@ static void by_class(nw_code_ins *x, const need *n, const nw_machine *m) {
   if (division && rate > 0) x->busy = (uint8_t)(1 / rate < 200 ? 1 / rate + 0.5 : 200);
 }
 
-// Moves between registers are renamed; those into and out of memory are their accesses.
+// True for a move without an operation of its own: between registers it is only renaming, and otherwise it is only a
+// memory access.
 static bool moves_alone(const nw_code_ins *x) {
   bool memory = x->load || x->store,
        scalar = begins(x->name, "vmovs") || begins(x->name, "vmovd") || begins(x->name, "vmovl");
@@ -325,7 +327,7 @@ static void integer(nw_code_ins *x) {
   }
 }
 
-// One access for each lane, and some extra instructions.
+// Sets the needs of a gather or scatter: one access for each lane, and some extra instructions.
 static void each_lane(nw_code_ins *x) {
   bool gather = x->op == NW_CODE_GATHER;
   const nw_code_operand *o = gather ? &x->arg[0] : last(x), *v = gather ? last(x) : &x->arg[0];
@@ -347,7 +349,7 @@ static void each_lane(nw_code_ins *x) {
 
 // ---- code
 
-// The approximate number of bytes of its encoding.
+// Returns the approximate number of bytes of the instruction's encoding.
 static int length(const nw_code_ins *x) {
   int n = x->name[0] == 'v'   ? (x->width == 64 || x->mask != NW_CODE_NONE || x->broadcast ? 6 : 4)
           : x->name[0] == 'k' ? 4

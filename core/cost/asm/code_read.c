@@ -51,7 +51,7 @@ static int64_t value_of(const nw_compiled *k, span s) {
   return x ? x->value : 0;
 }
 
-// A sum of numbers and symbols. Offsets from the global offset table start at 0, where the table is.
+// Evaluates a sum of numbers and symbols. The global offset table is assumed to be at address 0.
 static int64_t expression(const nw_compiled *k, span s) {
   int64_t all = 0;
   int sign = 1;
@@ -162,7 +162,7 @@ static uint8_t mask_named(span s) {
   return reg >= NW_CODE_MASK && reg < NW_CODE_FLAGS ? reg : NW_CODE_NONE;
 }
 
-// {%k1}, {z}, {1to16}: of the instruction.
+// Reads the decorations of an instruction: {%k1}, {z}, {1to16}.
 static span decorations(nw_code_ins *x, span s) {
   const char *first = memchr(s.from, '{', (size_t)(s.to - s.from));
   for (const char *at = first; at && at + 1 < s.to; at++) {
@@ -197,7 +197,7 @@ static bool jumps(const nw_code_ins *x) {
   return x->op == NW_CODE_JUMP || x->op == NW_CODE_BRANCH || x->op == NW_CODE_CALL;
 }
 
-// The operands, separated by commas outside of parentheses.
+// Reads the operands, which are separated by commas outside of parentheses.
 static void read_operands(const nw_compiled *k, nw_code_ins *x, span s) {
   s = trimmed(s);
   if (jumps(x) && s.from < s.to && *s.from != '*') {
@@ -246,7 +246,7 @@ static line_kind kind_of(span s) {
   return colon && (!space || colon < space) ? LABEL : OTHER_LINE;
 }
 
-// The first pass finds positions of symbols, the second reads instructions.
+// Reads the lines. The first pass finds the positions of symbols, and the second pass reads instructions.
 static bool read_lines(nw_compiled *k, const char *text, bool places) {
   bool in_text = true;
   int n = 0;

@@ -1,7 +1,7 @@
-// Simulates the time of compiled code on a core with all data in the first cache.
+// Simulates the time of compiled code on a core with all data in the first level of cache.
 //
-// All code is executed, but only samples are timed. They are spread over the run, and some instructions before each sample warm up
-// the core (Wunderlich and others, SMARTS, ISCA 2003). Some instructions before these train the branch predictor.
+// All code is executed, but only samples are timed. They are spread over the run (Wunderlich and others, SMARTS, ISCA
+// 2003). Before each sample, some instructions train the branch predictor, and then some instructions warm up the core.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void time_some(simulation *k) {
   k->timed += k->followed - n;
 }
 
-// One sample in each period, at a random place.
+// Runs the code, with a sample at a random position in each period.
 static void run(simulation *k, double expected) {
   int64_t period = expected / SAMPLES < WARM + TIMED ? WARM + TIMED : (int64_t)(expected / SAMPLES);
   uint64_t random = 1;
@@ -62,7 +62,7 @@ static void run(simulation *k, double expected) {
   }
 }
 
-// If the code ended before anything was timed, all of it counts.
+// Computes the result. If the code ended before a sample was timed, the whole run is used.
 static void finish(const simulation *k, double expected, nw_code_time *out) {
   double followed = (double)k->followed, timed = k->timed ? (double)k->timed : followed;
   double cycles = k->timed ? k->cycles : nw_code_core_now(k->core);

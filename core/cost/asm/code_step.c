@@ -230,20 +230,21 @@ static int target_of(nw_code_state *s, const nw_code_ins *x) {
   return x->target >= 0 || !x->nargs ? x->target : place_of(s, nw_code_get(s, &x->arg[0], 8));
 }
 
-// The run-time's parallel loop on one thread: calls its body (frame, captured, begin, end, thread) for all iterations.
+// Simulates the run-time's parallel loop on one thread: calls its body (frame, captured, begin, end, thread) for all
+// iterations.
 static int parallel_body(nw_code_state *s) {
   int body = place_of(s, s->reg[6]);
   s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx has the number of iterations, the end
   return body;
 }
 
-// Its address is in a table, at the symbol.
+// True if the call is of the parallel loop, whose address is in a table, at the symbol.
 static bool calls_parallel(const nw_code_state *s, const nw_code_ins *x) {
   return x->nargs && x->arg[0].kind == NW_OPERAND_MEMORY &&
          nw_code_address(s, &x->arg[0]) == (uint64_t)NW_CODE_PARALLEL;
 }
 
-// Calls of external functions are skipped.
+// Executes a call. Calls of external functions are skipped.
 static int call(nw_code_state *s, const nw_code_ins *x) {
   bool parallel = calls_parallel(s, x);
   int to = parallel ? parallel_body(s) : target_of(s, x);

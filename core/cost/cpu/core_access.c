@@ -60,7 +60,7 @@ bool nw_core_inside(const nw_core_node *at, const nw_core_node *loop) {
 
 // ---- as instructions
 
-// The fraction of possible start positions at which a vector of `bytes` bytes crosses into a second line.
+// Returns the fraction of the possible start positions at which a vector of `bytes` bytes crosses into a second line.
 static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes, int64_t offset) {
   int64_t line = k->machine->level[0].line, step = line;
   if (!a->affine || bytes > line) return 0;
@@ -71,7 +71,8 @@ static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes,
   return (double)over * (double)step / (double)line;
 }
 
-// A gather has a power of two of lanes, at most the number of 64-bit addresses in a vector. A single lane is a load.
+// Adds gathers or scatters. The number of lanes of each is a power of two, at most the number of 64-bit addresses in a
+// vector. A single lane is an ordinary load.
 static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
   int most = (int)m->vector_bytes / 8;
   nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
@@ -86,7 +87,7 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
-// The bytes of the next piece of an access with `left` bytes left.
+// Returns the bytes of the next piece of an access that has `left` bytes left.
 static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
   int64_t piece = k->machine->vector_bytes;
   while (piece > left && piece > a->elem) piece /= 2;

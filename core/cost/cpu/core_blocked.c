@@ -1,8 +1,8 @@
-// Loads that the store buffer cannot forward to.
+// Finds loads to which the store buffer cannot forward data.
 //
-// A load gets recent data from the one store that wrote all of it. If several stores wrote parts of it, or one store wrote only a
-// part, the load waits until the stores are in the cache. Then later instructions are delayed, and so are the next such stores.
-// Loads that wait for the same stores wait together: the count is how often a run of a body changes from stores to waiting loads.
+// A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits until
+// the stores are in the cache. This delays later instructions, and also the next such stores. Loads that wait for the
+// same stores wait at the same time, so the count is how often a run of a body changes from stores to waiting loads.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { BACK = 256 }; // accesses before a load that are considered: older stores are in the cache
 
-typedef struct reach { // bytes of an access in one run of a body
+typedef struct reach { // the bytes that an access touches in one run of a body
   int64_t from, to;
   int64_t grid; // positions differ by multiples of this; 0: one position
   int64_t width; // of an instruction
@@ -57,7 +57,8 @@ static bool whole(const reach *load, const reach *store) {
 
 static bool is_store(const nw_core_access *a, int buffer) { return a->write && a->buffer == buffer && !a->held; }
 
-// The body in whose run the load waits for an earlier store, from `first` on; NULL: it does not wait.
+// Returns the body in whose run the load waits for an earlier store, among the accesses from `first` on. NULL: it does
+// not wait.
 static nw_core_node *waits_in(const nw_core *k, int load, int first) {
   const nw_core_access *a = k->access.at[load];
   if (!a->issued || !a->affine || a->scattered || k->apart[a->buffer]) return NULL;

@@ -11,7 +11,7 @@ static bool constant_value(const nw_expr *e, int64_t *v) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v);
 }
 
-// A division of integers by a constant is a multiplication, or a shift.
+// Returns the class of an integer division. By a constant, it is a multiplication or a shift.
 static nw_class class_of_division(const nw_expr *e) {
   int64_t by;
   if (!constant_value(e->arg[1], &by)) return NW_CLASS_INTDIV;
@@ -38,7 +38,7 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// As in codegen/llvm/llvm_pieces.c: whole registers, then powers of two for the rest.
+// As in codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
@@ -49,7 +49,7 @@ double nw_core_latency(const nw_machine *m, const nw_expr *e) {
   return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
 }
 
-// Comparisons are as wide as their operands.
+// Returns the type that determines the width of the work; for a comparison, that of its operands.
 static nw_type type_of_work(const nw_expr *e) {
   bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
   return wide ? e->arg[0]->type : e->type;
@@ -66,7 +66,7 @@ static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw
   }
 }
 
-// True if the machine has no vectors of any width for it.
+// True if the machine has no vector instructions, of any width, for this class.
 static bool one_by_one(const nw_machine *m, nw_class c, int width) {
   while (width > 0 && !(m->op[c].per_cycle[width] > 0)) width--;
   return width == 0;

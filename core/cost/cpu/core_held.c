@@ -1,8 +1,9 @@
-// Finds the elements that stay in registers, and the loops through which they do.
+// Finds the elements that stay in registers, and the loops during which they do.
 //
-// A local array with only constant indices becomes registers (LLVM's SROA). An element that a loop reads and writes at an invariant
-// address is kept in a register (LICM's promotion) if nothing else in the loop may touch it: every other access to the buffer is at
-// the same address or provably at another one. The access must run in every iteration. Buffers do not overlap.
+// A local array with only constant indices is kept in registers (LLVM's SROA). An element that a loop reads and writes
+// at an invariant address is kept in a register (promotion by LICM) if no other address in the loop may be the same:
+// every other access to the buffer is to exactly this address, or provably to a different one. The access must run in
+// every iteration. Buffers do not overlap.
 #include "cost/cpu/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }
@@ -74,7 +75,8 @@ static bool too_many(const nw_core *k, const nw_core_node *loop) {
   return n > MOST_PROMOTED;
 }
 
-// Goes from the innermost loop outwards; a parallel loop is a separate function.
+// Returns the depth of the outermost loop during which the element stays in a register. It checks the loops from the
+// innermost outwards, up to a parallel loop, which is a separate function.
 static int held_through(const nw_core *k, const nw_core_access *a) {
   int depth = 0;
   for (const nw_core_node *at = a->body; at && at->stmt->kind == NW_LOOP; at = at->up) {
@@ -85,7 +87,7 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// The element of a load is in a register if an enclosing loop holds the element that is stored there.
+// Returns the same for a load: its element is in a register if a store to this element is held by an enclosing loop.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

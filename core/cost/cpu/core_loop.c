@@ -10,7 +10,8 @@ static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
   return step < 0 ? -step : step;
 }
 
-// The number of different steps of addresses inside. Steps of 1, 2, 4 and 8 bytes use the loop counter with a scale.
+// Returns the number of different steps of addresses inside the loop. Steps of 1, 2, 4 and 8 bytes use the loop counter
+// with a scale.
 static int strides_of(const nw_core *k, const nw_core_node *loop) {
   int64_t found[64];
   int n = 0;
@@ -57,7 +58,7 @@ void nw_core_close_lines(const nw_core *k, nw_core_node *body) {
 
 // ---- registers
 
-// Register spills: live-in values are reloaded, and elements that are kept are also stored.
+// Adds register spills: spilled live-in values are reloaded; spilled elements are also stored.
 static void spill(const nw_core *k, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
   if (at->stmt->kind != NW_LOOP) return;

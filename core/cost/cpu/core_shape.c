@@ -1,7 +1,8 @@
 // Finds the instructions of each body.
 //
-// A value is computed in the innermost loop whose variable it depends on. A load stays inside the innermost loop that may store to
-// the same element, and inside guards. A value is computed once per run of a body; a load is repeated after a store to memory.
+// A value is computed in the innermost loop on whose variable it depends. A load also stays inside guards, and inside
+// the innermost loop that may store to the same element. In a run of a body, each value is computed once, but a load is
+// repeated after a store to memory.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_class.h"
@@ -60,7 +61,7 @@ static bool still_there(const shaping *s, const seen *x) {
          (x->home == s->at->depth && x->generation == s->generation);
 }
 
-// A live-in value takes a register in the body.
+// Counts a register for a live-in value of the body.
 static void needs(shaping *s, seen *x) {
   if (x->home >= s->at->depth || x->used == s->at) return;
   x->used = s->at;
@@ -89,7 +90,7 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
 
-// The innermost enclosing loop that may store to the loaded element: the load stays in it.
+// Returns the depth of the innermost enclosing loop that may store to the loaded element: the load stays in this loop.
 static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   for (int d = s->at->depth; d > least; d--)
     for (int i = 0; i < s->k->access.n; i++) {
@@ -99,7 +100,8 @@ static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   return least;
 }
 
-// A load is not moved out of a guard, nor out of a loop that may have no iteration.
+// Returns the depth at which guards keep a load: it is not moved out of a guard, nor out of a loop that may have no
+// iterations.
 static int guarded_in(const shaping *s, int least) {
   int64_t n;
   for (const nw_core_node *at = s->at; at && at->depth > least; at = at->up) {
@@ -118,7 +120,8 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
 
 static int value(shaping *s, const nw_expr *e);
 
-// Adjacent elements, or one for all lanes, are addressed by the first; other steps are a constant vector.
+// Adds the instructions of an index. For adjacent lanes, or one element for all lanes, only the first address is
+// needed; other steps need a constant vector.
 static void index_value(shaping *s, const nw_expr *index) {
   int64_t step;
   bool first = index->op == NW_OP_BROADCAST || (index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step));
@@ -142,14 +145,14 @@ static int load_value(shaping *s, const nw_expr *e) {
 
 // ---- operations
 
-// True if it is addressed by a base and the loop counter times 1, 2, 4 or 8. Such a load is not folded.
+// True if the address is a base plus the loop counter times 1, 2, 4 or 8. Such a load is not folded.
 static bool is_indexed(const nw_core_access *a, const nw_core_node *at) {
   while (at && at->stmt->kind != NW_LOOP) at = at->up;
   int64_t step = at && a->affine ? nw_form_coef(&a->at, at->slot) * a->elem : 0;
   return step == 1 || step == 2 || step == 4 || step == 8;
 }
 
-// A load that only this operation uses is folded into it.
+// Folds a load into the operation if nothing else uses it.
 static void fold_load(shaping *s, const nw_expr *e, int home) {
   if (nw_core_class(e) == NW_CLASS_COUNT) return;
   for (int i = 0; i < e->n; i++) {
@@ -173,7 +176,8 @@ static void unfold(shaping *s, seen *x) {
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
-// A select with a scalar condition and a load in a branch evaluates only one branch.
+// True if a select becomes a branch, so that only one side is evaluated: it has a scalar condition, and a load on one
+// side.
 static bool is_branch(const nw_expr *e) {
   return e->op == NW_OP_SELECT && e->arg[0]->type.lanes == 1 &&
          (nw_uses_load(e->arg[1], NULL) || nw_uses_load(e->arg[2], NULL));
@@ -196,7 +200,7 @@ static int operation(shaping *s, const nw_expr *e) {
   return home;
 }
 
-// The operations of an address that are not affine; addressing modes and induction registers do the rest.
+// Adds those operations of an address that are not affine; addressing modes and induction registers compute the others.
 static int address(shaping *s, const nw_expr *e) {
   nw_form f;
   int home = 0;
@@ -282,7 +286,7 @@ static void add_held(shaping *s, const nw_core_access *a) {
   nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
-// A part is inserted into a register that is read as a whole.
+// Adds an instruction that inserts a part into a register that is later read as a whole.
 static void add_insertion(const shaping *s, const nw_core_access *a) {
   if (a->lanes < s->k->widest[a->buffer]) s->at->ops.op[NW_CLASS_SHUFFLE][1]++;
 }

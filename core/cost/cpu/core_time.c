@@ -1,9 +1,10 @@
-// Computes cycles.
+// Computes the cycles of bodies.
 //
-// A body takes as long as its busiest resource: dispatch, load and store ports, units, bytes from each further level. In a
-// reduction into a register or through memory, each result needs the previous one: a chain. Out-of-order execution overlaps
-// independent instructions within its instruction window. For bodies that fit the window, resources are added up before the busiest
-// is chosen, and a chain that ends with its loop overlaps the next chain.
+// A body takes as long as its busiest resource: dispatch, load and store ports, units, or transfers from further
+// levels. In a reduction into a register or through memory, each result needs the previous one; this is called a chain.
+// Out-of-order execution overlaps independent instructions within the instruction window. So if bodies fit in the
+// window, their resources are added up before the busiest is determined, and a chain that ends with its loop overlaps
+// the next chain.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -47,7 +48,8 @@ static int unit_of(int class, int width) {
 
 enum { PAGE = 4096 };
 
-// The average over the lines of a page: crossing the end of the last line also crosses into another page.
+// Returns the average cost of crossing into the next line, over the lines of a page: after the last line, it is in
+// another page.
 static double crossing(const nw_machine *m) {
   return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
 }
@@ -74,7 +76,7 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
   return c;
 }
 
-// Transfers are totals: they are divided by the executions of the body.
+// Adds transfers. They are totals, so they are divided by the number of executions of the body.
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->times) return;
   for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
@@ -87,7 +89,8 @@ static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
   to->waiting += times * c->waiting;
 }
 
-// The busiest resource. If transfers do not overlap, they are added to the load and store cycles.
+// Finds the busiest resource, and returns its cycles. If transfers do not overlap, they are added to the load and store
+// cycles.
 static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = 0, apart = 0;
   for (int i = 0; i < NW_CORE_BOUNDS; i++)
@@ -98,8 +101,8 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Loads that wait until stores are in the cache: the stores wait for earlier stores, and later instructions wait for these loads.
-// This wait and the other work overlap little.
+// Also takes into account loads that wait until stores are in the cache: these stores wait for earlier stores, and
+// later instructions wait for these loads. This wait and other work overlap little.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -139,8 +142,9 @@ static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_n
   return false;
 }
 
-// Cycles of the chain through one element in one iteration of a loop around the store. The loops in between update the element in
-// every iteration, unless they move it or start it anew. The chain goes through memory where no loop holds the element.
+// Returns the cycles of the chain through one element in an iteration of a loop around the store. The loops in between
+// update the element in every iteration, unless they move to another element or store a new value first. The chain goes
+// through memory if no loop holds the element in a register.
 static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
@@ -171,7 +175,8 @@ typedef struct chaining {
   chained list[MOST_CHAINS];
 } chaining;
 
-// A masked store is assumed to cover its whole vector: a next store that begins within that vector waits for it.
+// True if the store of the next iteration must wait for this masked store: a masked store is assumed to cover its whole
+// vector.
 static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
   if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
   int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
@@ -196,7 +201,7 @@ static void add_chains(chaining *c, const nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) add_chains(c, at->kid[i]);
 }
 
-// The longest chain in one iteration of a loop.
+// Returns the cycles of the longest chain in an iteration of a loop.
 static double longest_chain(const nw_core *k, const nw_core_node *loop, bool carried) {
   chaining c;
   c.k = k, c.loop = loop, c.carried = carried, c.n = 0, c.most = 0;
@@ -208,8 +213,9 @@ static double longest_chain(const nw_core *k, const nw_core_node *loop, bool car
 
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
-// Cycles from the end of one chain to the end of the next, independent one. Chains that begin within the window overlap. If bodies
-// fit into the window, it holds several. After a longer body, the next begins when the rest of the body fits the window.
+// Returns the cycles from the end of a chain to the end of the next chain, which does not depend on it. Chains that
+// begin within the window overlap. If bodies fit in the window, it contains several. If not, the next body begins when
+// the rest of this body fits.
 static double beside(const nw_machine *m, const nw_core_cost *c) {
   double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
@@ -241,7 +247,8 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   return all;
 }
 
-// A mispredicted exit stops the supply of instructions; work that waits in the window hides the delay.
+// Returns the delay of a mispredicted exit, which stops the supply of instructions. Work that waits in the window hides
+// a part of it.
 static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
@@ -269,7 +276,8 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-// A loop with a long chain that overlaps others takes no longer than the loop around it.
+// Limits the cycles of inner loops: a loop with a long chain that overlaps others takes no longer than the loop around
+// it.
 static void limit(nw_core_node *at, double most) {
   at->cycles = fmin(at->cycles, most);
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);

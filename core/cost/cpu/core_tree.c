@@ -1,5 +1,5 @@
-// The tree of bodies, and how often each runs: exact counts, from evaluating bounds and conditions. If nothing inside a loop
-// depends on its variable, the counts are multiplied instead.
+// Builds the tree of bodies, and counts how often each runs. The counts are exact, because bounds and conditions are
+// evaluated. If nothing inside a loop depends on its variable, the counts of an iteration are multiplied instead.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"
@@ -151,7 +151,7 @@ static void tick(counting *c) {
   c->stop = true;
 }
 
-// Counts the iterations from..to.
+// Counts the iterations from..to-1.
 static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t from, int64_t to, int64_t times) {
   if (to <= from) return;
   add(&at->times, product(times, to - from));

@@ -1,7 +1,7 @@
-// How an access moves from line to line.
+// Finds how an access moves from line to line.
 //
-// A run is a contiguous range that an access touches: its own elements, those of similar accesses of the body next to them, and the
-// extensions by enclosing loops, from the innermost outwards, until a loop jumps.
+// A run is a contiguous range that an access touches: its own elements, and adjacent elements of similar accesses of
+// the body. Enclosing loops extend it, from the innermost outwards, up to a loop that jumps.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -43,7 +43,7 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// Data that similar accesses share is kept in the first of them.
+// Finds the lead of each access: the first of the similar accesses, where their common data is kept.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -97,8 +97,8 @@ typedef struct spread { // the distribution of runs over sets
   double lines;
 } spread;
 
-// How few sets hold the lines, once these exceed the sets' ways: 0 for a quarter of the sets or more, 1 for one set; -1: unknown
-// yet.
+// Returns how few sets the lines use, once they exceed the ways of these sets: 0 for a quarter of all sets or more, 1
+// for one set. -1: not known yet.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);
@@ -109,8 +109,8 @@ static double widen(spread *x, double run_lines, int64_t step, double count, con
   return fmin(1, log2(part / 4) / log2((double)way / (4 * (double)level->line)));
 }
 
-// Jumping stores cost more if their runs are short. Jumping loads cost more only if a run is one line, since the adjacent line is
-// fetched with it.
+// Stores that jump cost more if their runs are short. Loads that jump cost more only if a run is a single line, since
+// the adjacent line is fetched with it.
 enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: interleaved runs that prefetchers can follow
 static const double lines_loaded = 1.5,
                     lines_unforeseen = 2; // lines of a loaded run before a prefetcher detects it
