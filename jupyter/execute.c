@@ -1,4 +1,4 @@
-// Cells.
+// Executes cells.
 #include "kernel.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   return out;
 }
 
-// ?name opens the pager with the help of the name.
+// Answers ?name: opens the pager with the help of the name.
 static json_t *answer_question(nwj *k, const char *code) {
   char *text = nwh_inspect(k->host, code);
   json_t *page = json_pack("{s:s, s:i, s:{s:o}}", "source", "page", "start", 0, "data", "text/plain",
@@ -36,7 +36,7 @@ static void say_notes(nwj *k) {
   free(notes);
 }
 
-// NULL, or the content of an error. *result: the display of its values.
+// Runs a cell. Returns NULL, or the content of an error. *result: the display of its values.
 static json_t *run(nwj *k, const char *code, const char *name, bool silent, int *result) {
   int n = 0;
   bool quiet = false;

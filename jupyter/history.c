@@ -15,7 +15,7 @@ static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the following variables
-static char path[PATH_MAX]; // to append to; "": nothing is kept
+static char path[PATH_MAX]; // of the file, to which entries are appended; "": the history is not saved
 static char *unwritten; // a line, or NULL
 
 static bool is_entry(const json_t *v) {

@@ -23,8 +23,8 @@ enum {
   PIPE = 512 << 10,
   BURST = 1000000, // bytes that may be sent at once, then RATE per millisecond: under 3 MB in any 3 s
   RATE = 600,
-  COUNT = 1000, // least bytes that a message counts as: under 3,000 messages in any 3 s
-  MOST = 4 << 20, // of one cell
+  COUNT = 1000, // a message counts as at least this many bytes: under 3,000 messages in any 3 s
+  MOST = 4 << 20, // most bytes of text of a cell
   HELD = 2, // messages: the busy status, and execute_input
 };
 
@@ -209,7 +209,7 @@ static void lock_text(publisher *p) {
 
 // ---- the collecting thread
 
-// When the earliest collected text must be sent, in ms from now; -1: none.
+// Returns the time until the earliest collected text must be sent, in ms; -1: there is no text.
 static int due(publisher *p) {
   int64_t at = -1;
   for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
-// The fields of requests, one row each. An invalid field is answered with an error that names it. A field that is null, or in no
-// row, counts as missing.
+// The fields of requests, one row for each. If a field is invalid, the answer is an error that names it. A field that
+// is null counts as missing; a field without a row is ignored.
 #include "kernel.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static bool in_name(char c) {
   return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
 }
 
-// The position of the innermost open bracket around the cursor, or -1.
+// Returns the position of the innermost open bracket around the cursor, or -1.
 static ptrdiff_t bracket_before(const char *code, size_t at) {
   int depth = 0;
   for (size_t i = at; i > 0; i--) {
@@ -112,7 +112,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
 
 enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name on either side; enclosing calls
 
-// The name at a position; heap.
+// Returns the name at a position; heap.
 static char *name_at(const char *code, size_t at) {
   size_t from = at, to = at;
   while (from > 0 && at - from < MOST_NAME && in_name(code[from - 1])) from--;
@@ -163,7 +163,7 @@ void nwj_busy(nwj *k, bool busy) {
   k->hurry = !busy;
 }
 
-// Lua handles comms; text that a handler prints belongs to the message.
+// Passes a comm message to Lua. Text that its handler prints belongs to this message.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
   nwj_busy(k, true);

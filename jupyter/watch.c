@@ -6,7 +6,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-// The first expiry is after the next tick of the system: setting up an earlier one takes the CPU long.
+// The timer first expires after the next tick of the system, since setting an earlier time would cost the CPU more.
 enum { FIRST_NS = 5000000, EVERY_NS = 60000000 };
 
 static int timer = -1;

@@ -130,7 +130,8 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   return status;
 }
 
-// Output must have been written: a full disk is an error; a closed pipe has already ended the process.
+// Flushes the output. Returns a failure if it cannot be written, as on a full disk; a closed pipe has already ended the
+// process.
 static int flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno != EPIPE) fprintf(stderr, "nestwright: cannot write the output: %s\n", strerror(errno));

@@ -117,7 +117,8 @@ static char *join(char *first, const char *line) {
 }
 
 static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
-// A whole chunk, or NULL at the end of input. Ctrl-C discards the typed text; two blank lines end a chunk that cannot be finished.
+// Returns a whole chunk; NULL at the end of input. Ctrl-C discards the typed text. Two blank lines end an incomplete
+// chunk.
 static char *read_chunk(nwh *h) {
   char *chunk = NULL;
   int blanks = 0;

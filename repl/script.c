@@ -1,4 +1,4 @@
-// Scripts, -e, and how failures are reported.
+// Runs scripts and -e, and reports failures.
 #include "repl.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@ enum { MOST_THREADS = 64 };
 struct nw_cost {
   nw_core *core;
   nw_traffic *traffic; // of the first thread
-  nw_machine machine; // the share of one thread
+  nw_machine machine; // the machine as one thread can use it
   nw_core_cost whole;
   nw_core_ops all; // of all threads
   nw_moved_bytes moved;

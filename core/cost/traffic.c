@@ -128,7 +128,7 @@ void nw_traffic_free(nw_traffic *t) {
   free(t);
 }
 
-// ---- what it costs
+// ---- the cost of transfers
 
 static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   for (int i = 0; i < k->access.n; i++) {
@@ -138,7 +138,7 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// Cycles for a line to come to `level` from the next level or memory; and for a line that is stored to.
+// The cycles to load a line into `level` from the next level or memory, and the cycles for a line that is stored to.
 typedef struct behind {
   double in, back; // of adjacent lines
   double strided, strided_store, crowded_store; // of other lines
@@ -210,8 +210,8 @@ static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const
 }
 
 // Returns the fraction m of the touched lines that are no longer in a level when the program is called again. It is 0
-// if all lines fit. Otherwise it is that of random replacement, 1 - m = exp(-m F/C), where F is the size of the lines
-// and C that of the level, since real caches do better than strict LRU.
+// if all lines fit. Otherwise it is that of random replacement, 1 - m = exp(-m F/C), where F is the size of the memory
+// of all buffers and C that of the level, since real caches do better than strict LRU.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;

@@ -8,7 +8,7 @@ static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
 
-// For loops over elements: an interrupt is an error; it is checked from time to time.
+// Raises an error if the user interrupted. Loops over elements call it; it checks only from time to time.
 static void heed_interrupt(lua_State *L, int64_t i) {
   if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
@@ -32,7 +32,7 @@ static void push_element(lua_State *L, const nw_array *a, int64_t flat) {
   }
 }
 
-// Whole numbers go into integer arrays unrounded; a fraction, or a number out of range, is an error, not a wrap.
+// Stores a whole number in an integer array. A fraction, or a number out of range, is an error.
 static void store_int(lua_State *L, int arg, const char *name, nw_array *a, int64_t flat) {
   nw_dtype t = nw_array_dtype(a);
   if (lua_isboolean(L, arg)) {
@@ -54,7 +54,7 @@ static void store(lua_State *L, int arg, const char *name, nw_array *a, int64_t 
   nw_array_set(a, flat, lua_tonumber(L, arg));
 }
 
-// Position of an element from indices counted from 0, at stack slots first, first+1, ...
+// Returns the position of an element. Its indices, which count from 0, are at the stack slots first, first+1, ...
 static int64_t position(lua_State *L, const nw_array *a, int first, int n) {
   const int64_t *shape = nw_array_shape(a);
   int64_t at = 0;
@@ -93,7 +93,7 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// t[{i, j}]; names are looked up as methods and fields.
+// Reads t[{i, j}]. Names are looked up as methods and fields.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
@@ -124,8 +124,8 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
-// These functions are not behind the library's guard, which makes the same check for the others. takes: "(position)", of n
-// arguments with self.
+// Raises an error if there are more than n arguments, including self. For other functions, the library makes this
+// check. takes: a text such as "(position)".
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))
@@ -154,7 +154,8 @@ static int array_fill_list(lua_State *L) {
   nwl_table(L, 2, "values");
   int64_t n = nw_array_count(a);
   if ((int64_t)lua_rawlen(L, 2) != n)
-    return nwl_fail(L, NW_EINVAL, NULL, "values: %lld for %lld elements", (long long)lua_rawlen(L, 2), (long long)n);
+    return nwl_fail(L, NW_EINVAL, NULL, "values: there are %lld values for %lld elements",
+                    (long long)lua_rawlen(L, 2), (long long)n);
   for (int64_t i = 0; i < n; i++) {
     heed_interrupt(L, i);
     lua_rawgeti(L, 2, i + 1);
@@ -175,7 +176,7 @@ static int array_fill(lua_State *L) {
   return 1;
 }
 
-// The ends of an interval must be values of the dtype, so that nothing wraps or becomes infinite.
+// Checks that an end of an interval is a value of the dtype, so that no number wraps around or becomes infinite.
 static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
   double most = t == NW_F16 ? 65504 : t == NW_F64 ? DBL_MAX / 2 : FLT_MAX, least = -most;
   if (t == NW_BOOL) least = 0, most = 1;
@@ -282,7 +283,7 @@ static bool same_shape(const nw_array *a, const nw_array *b) {
   return true;
 }
 
-// |a - b| of two elements, 0 for two NaN or equal infinities; true if it is within the tolerance.
+// Sets *diff to |x - y|, or to 0 for two NaN or equal infinities. True if it is within the tolerance.
 static bool close_enough(double x, double y, double rtol, double atol, double *diff) {
   bool nans = isnan(x) && isnan(y);
   *diff = nans || x == y ? 0 : fabs(x - y);
@@ -291,7 +292,8 @@ static bool close_enough(double x, double y, double rtol, double atol, double *d
   return *diff <= atol + rtol * fabs(y);
 }
 
-// allclose(a, b, rtol, atol): close?, largest difference, position of the first one outside (from 1) or nil.
+// allclose(a, b, rtol, atol) returns: whether a and b are close, the largest difference, and the position, from 1, of
+// the first element that is not close, or nil.
 static int f_allclose(lua_State *L) {
   nw_array *a = array_arg(L, 1, "first tensor"), *b = array_arg(L, 2, "second tensor");
   double rtol = nwl_number_or(L, 3, "rtol", 1e-5), atol = nwl_number_or(L, 4, "atol", 1e-8), worst = 0;

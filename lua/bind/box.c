@@ -16,7 +16,7 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-// The host, if there is one, provides the address of a variable from which its SIGINT handler gets the session.
+// Tells the host, if there is one, the session: it provides the address of a variable that its SIGINT handler reads.
 static void tell_host(lua_State *L, nw_ctx *c) {
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
     nw_ctx *volatile *slot = lua_touserdata(L, -1);
@@ -25,7 +25,7 @@ static void tell_host(lua_State *L, nw_ctx *c) {
   lua_pop(L, 1);
 }
 
-// A module that is required again after package.loaded was cleared finds the session of its objects again.
+// True if there is a session already: the module may be required again after package.loaded was cleared.
 static bool known_session(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TUSERDATA) {
     tell_host(L, ((session *)lua_touserdata(L, -1))->ctx);
@@ -125,7 +125,7 @@ static void push_pool(lua_State *L, nw_pool *p) {
   nwl_remember(L, p);
 }
 
-// An expression keeps its pool; equal expressions of one pool are the same Lua value.
+// An expression keeps its pool alive. Equal expressions of one pool are the same Lua value.
 void nwl_push_expr(lua_State *L, const nw_expr *e) {
   if (!e) {
     nwl_raise(L);
@@ -156,7 +156,8 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
 
 static void release_array(void *p) { nw_array_release(p); }
 
-// The collector sees 32 bytes for an object that owns megabytes: each object triggers a collector step of its size, capped.
+// Informs the collector of the size of a tensor, since it sees only 32 bytes for an object that owns megabytes: runs a
+// collector step of that size, up to a limit.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
   if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
@@ -216,7 +217,8 @@ static int no_such_field(lua_State *L) {
                   lua_tostring(L, 2));
 }
 
-// Upvalues: methods, fields (functions of the object), class name. A class may answer other keys by __lookup.
+// Upvalues: methods, fields (functions of the object), and the name of the class. __lookup of a class may handle other
+// keys.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

@@ -1,4 +1,4 @@
-// Checks of a schedule, and refused steps explained.
+// Checks of a schedule, and explanations of refused steps.
 #include "bind.h"
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static int f_check(lua_State *L) {
   return 1;
 }
 
-// The text, how the conflict was seen (or nil), and whether there was anything to see.
+// Returns the text, the kind of change that was observed (or nil), and whether the conflict could be observed.
 static int f_explain(lua_State *L) {
   nw_sched *s = schedule_arg(L);
   nw_lesson lesson;

@@ -1,4 +1,5 @@
-// Failures of the core as Lua errors: tables with fields, whose tostring is the picture (lua/nestwright/language/errors.lua).
+// Raises failures of the core as Lua errors: tables with fields. Their tostring is in
+// lua/nestwright/language/errors.lua.
 #include "bind.h"
 #include <ctype.h>
 #include <stdarg.h>
@@ -121,27 +122,27 @@ static bool in_library(lua_State *L, const lua_Debug *ar) {
   return inside;
 }
 
-// True for the user's line: a Lua frame outside the library's own files.
+// True if the frame is the user's: a Lua frame outside the library's own files.
 static bool is_user(lua_State *L, lua_Debug *ar) {
   lua_getinfo(L, "Sl", ar);
   return ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar);
 }
 
-// The user's innermost frame. Pushes nothing; false if there is none.
+// Finds the user's innermost frame. False if there is none; pushes nothing.
 static bool find_user(lua_State *L, lua_Debug *ar) {
   for (int level = 0; lua_getstack(L, level, ar); level++)
     if (is_user(L, ar)) return true;
   return false;
 }
 
-// The length of "name: " if a message begins with it, else 0.
+// Returns the length of "name: " if a message begins with it, otherwise 0.
 static size_t begins_with(const char *message, const char *name) {
   size_t n = strlen(name);
   return strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0 ? n + 2 : 0;
 }
 
-// The name of the public function that the user's line has called, or NULL; the table of names owns it. *inner: the length of the
-// name at the beginning of the message, if it is that of a function which the library has called in turn.
+// Returns the name of the public function that the user's line has called, or NULL; the table of names owns it. If the
+// message begins with the name of another function, which the library has called, *inner is the length of that name.
 static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
   lua_Debug ar;
@@ -193,8 +194,8 @@ static void set_shown(lua_State *L, const char *field, const char *s, size_t n) 
   lua_setfield(L, -2, field);
 }
 
-// An argument error begins with the name of the function; a refusal with the step, and an error in a text
-// with the line.
+// True if the message must begin with the name of the function. A refusal begins with the step instead, and an error in
+// a text begins with the line.
 static bool names_function(nw_code code, const char *message) {
   size_t digits = strspn(message, "0123456789");
   if (digits > 0 && message[digits] == ':') return false;
@@ -226,7 +227,7 @@ static void push_error(lua_State *L, nw_code code, const char *message, const ch
   push_error_of(L, code, message, strlen(message), hint);
 }
 
-// Pushes it.
+// Pushes the current failure as an error.
 static void push_diagnostic(lua_State *L) {
   nw_ctx *c = nwl_ctx(L);
   const nw_diag *d = nw_error(c);
@@ -243,9 +244,9 @@ int nwl_raise(lua_State *L) {
   return lua_error(L);
 }
 
-// ---- what the user calls a schedule
+// ---- the user's name of a schedule
 
-// Takes the value on top; true if it is the one at `wanted`, which is then replaced by its name.
+// Pops the value on top. If it is the value at `wanted`, replaces that by the name, and returns true.
 static bool named(lua_State *L, int wanted, const char *name) {
   bool found = *name != '(' && lua_rawequal(L, -1, wanted);
   lua_pop(L, 1);
@@ -255,7 +256,8 @@ static bool named(lua_State *L, int wanted, const char *name) {
   return true;
 }
 
-// Of the globals in the table on top, which is taken, the first in the alphabet; `_` belongs to the prompt.
+// Pops the table on top, and searches its globals. Of several names, uses the first in the alphabet; skips `_`, which
+// the prompt sets.
 static bool named_globally(lua_State *L, int wanted) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -269,7 +271,7 @@ static bool named_globally(lua_State *L, int wanted) {
   return named(L, wanted, best);
 }
 
-// Searches the upvalues of the function on top, which is taken, or its globals.
+// Pops the function on top, and searches its upvalues or its globals.
 static bool named_outside(lua_State *L, int wanted) {
   const char *name;
   int f = lua_gettop(L), globals = 0;
@@ -359,7 +361,7 @@ static int lua_nearest(lua_State *L) {
   return 1;
 }
 
-// check_text(what, text, lines?): the text, or an error that names the byte that cannot be shown.
+// check_text(what, text, lines?) returns the text, or raises an error that names the byte that cannot be shown.
 static int check_text(lua_State *L) {
   const char *what = nwl_string(L, 1, "what");
   size_t n;
@@ -396,7 +398,7 @@ static int set_library(lua_State *L) {
   return 0;
 }
 
-// name_function(f, name): errors in calls of f name it.
+// name_function(f, name): errors in calls of f begin with this name.
 static int name_function(lua_State *L) {
   nwl_function(L, 1, "f");
   nwl_string(L, 2, "name");

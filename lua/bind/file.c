@@ -1,4 +1,4 @@
-// Files for the library in Lua: written completely or not at all, read only if reading cannot block.
+// Files for the library in Lua. A file is written completely or not at all, and is read only if reading cannot block.
 #include "base/file.h"
 #include "bind.h"
 #include "run/temp.h"
@@ -56,7 +56,7 @@ static int f_read(lua_State *L) {
   return text ? push_text(L, text, n) : fail(L, what, &why);
 }
 
-// A text that changes when a file of any kind is rewritten; nil if there is none.
+// Returns a text that changes when the file is rewritten; nil if there is no such file.
 static int f_stamp(lua_State *L) {
   struct stat st = {0};
   if (stat(nwl_path(L, 1, "path"), &st) && errno == ENOENT) return 0;
@@ -65,7 +65,7 @@ static int f_stamp(lua_State *L) {
   return 1;
 }
 
-// nil and the reason, or only nil if there is none.
+// Pushes nil and the reason; only nil if there is no reason.
 static int push_why(lua_State *L, nw_str *why) {
   lua_pushnil(L);
   lua_pushstring(L, why->s);

@@ -1,5 +1,5 @@
-// Captures standard output and standard error of Lua, C and child processes: the descriptors refer to
-// a file in memory meanwhile.
+// Captures standard output and standard error of Lua, C and child processes. Meanwhile, the file descriptors refer to a
+// file in memory.
 #include "bind.h"
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // what would end beyond is not written, back to where its page begins
+enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // a write beyond MOST_HELD is cut at the start of a page
 
 // The descriptors belong to the process: only one of its sessions can capture at a time.
 static _Atomic(lua_State *) owner;
@@ -55,7 +55,7 @@ static int f_hold(lua_State *L) {
   return 1;
 }
 
-// All writers share the position of the next byte.
+// Returns the captured output. All writers share the position of the next byte.
 static int f_held(lua_State *L) {
   if (owner != session(L)) return 0;
   fflush(NULL);

@@ -6,7 +6,7 @@
 
 enum { TIMEOUT = 5, MAX_TIMEOUT = 3600 }; // seconds
 
-// The field as a string, NULL when it is not there. The table holds it.
+// Returns the field as a string, which the table keeps alive; NULL if there is none.
 static const char *text_field(lua_State *L, const char *name) {
   lua_getfield(L, 1, name);
   const char *s = lua_isnil(L, -1) ? NULL : nwl_string(L, -1, name);
@@ -31,7 +31,7 @@ static int read_args(lua_State *L, nw_tensor **arg) {
   return n;
 }
 
-// strides: a list for each argument, of numbers, or false where the stride is passed.
+// Reads the strides: for each argument, a list of numbers, or of false for a stride that is passed at the call.
 static void read_strides(lua_State *L, int n, int64_t stride[][NWL_MAX_DIMS], const int64_t **out) {
   lua_getfield(L, 1, "strides");
   int at = lua_gettop(L);
@@ -86,7 +86,7 @@ static int f_intrinsic(lua_State *L) {
   return 2;
 }
 
-// The path of nestwright-xsmm.so, or nil: the library was built without libxsmm.
+// Returns the path of nestwright-xsmm.so; nil if the library was built without libxsmm.
 static int f_xsmm(lua_State *L) {
   char path[4096];
   if (!nw_find_library("NESTWRIGHT_XSMM", "nestwright-xsmm.so", path, sizeof path)) return 0;

@@ -13,7 +13,7 @@
 // A Lua number has no dtype of its own: it gets that of the other operand if that can represent it. Alone,
 // a whole number is i32 (i64 if too large) and any other number is f32. A float combined with integers makes the operation f32.
 
-// `like`: the dtype the other operands have, or -1 when there are none.
+// Makes a literal. `like`: the dtype of the other operands, or -1 if there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
   nw_pool *p = nwl_pool(L);
   if (lua_isboolean(L, arg)) return nw_int(p, NW_BOOL, lua_toboolean(L, arg));
@@ -29,7 +29,7 @@ static const nw_expr *literal(lua_State *L, int arg, int like, const char *name)
   return nw_int(p, t, v);
 }
 
-// The expression of an object, or NULL for anything else.
+// Returns the expression of an object; NULL for any other value.
 static const nw_expr *object(lua_State *L, int arg) {
   const nw_expr *e = nwl_test(L, arg, &nwl_expr_class);
   if (e) return e;
@@ -47,7 +47,7 @@ static const nw_expr *operand(lua_State *L, int arg, int like, const char *name)
   return NULL;
 }
 
-// `i == 2` is Lua's false, not a condition.
+// Rejects booleans of Lua: for example, `i == 2` gives Lua's false, not a condition.
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name) {
   if (lua_isboolean(L, arg))
     nwl_fail(L, NW_ETYPE, "Lua's == and ~= are evaluated immediately: write nw.eq(a, b) or nw.ne(a, b)",
@@ -60,7 +60,7 @@ const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
   return operand(L, arg, NW_INDEX, name);
 }
 
-// out, and the value at arg, are valid while the list is on the stack: the entries are in it.
+// The results in `out` are valid as long as the list, which contains the values, is on the stack.
 int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name) {
   int n = nwl_list_length(L, arg, max, name);
   for (int i = 0; i < n; i++) {
@@ -73,14 +73,15 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
   return n;
 }
 
-// For literals only: i64 if one of them needs it, else each its own dtype.
+// Returns the dtype if all operands are literals: i64 if one of them needs it; otherwise each has its own dtype.
 static int literal_type(lua_State *L, int first, int n) {
   for (int i = first; i < first + n; i++)
     if (lua_isinteger(L, i) && !nw_fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
   return -1;
 }
 
-// The dtype of literals among the operands: what the others promote to; -1 if there are only small literals.
+// Returns the dtype of literals among the operands: the one to which the other operands are promoted; -1 if there are
+// only small literals.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {

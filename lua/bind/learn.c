@@ -1,4 +1,4 @@
-// Models that rank: rows of numbers in, scores out. lua/nestwright/learn/learn.lua says what the numbers are.
+// Ranking models: compute scores from rows of numbers. lua/nestwright/learn/learn.lua describes the numbers.
 #include "bind.h"
 #include <string.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 static nw_learner *learner_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_learner_class, "model"); }
 static void release_learner(void *p) { nw_learner_free(p); }
 
-// A list of n numbers, in a userdata on the stack; NULL if there is none.
+// Reads a list of n numbers into a userdata on the stack; NULL if there is no list.
 static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   if (lua_isnoneornil(L, arg)) return NULL;
   if (nwl_list_length(L, arg, INT32_MAX, name) != n)
@@ -20,7 +20,7 @@ static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   return out;
 }
 
-// A list of rows of equal length, as one block.
+// Reads a list of rows of equal length into one block.
 static float *read_rows(lua_State *L, int arg, nw_learn_rows *r) {
   r->rows = nwl_list_length(L, arg, INT32_MAX, "features");
   if (r->rows == 0) nwl_fail(L, NW_ERANGE, NULL, "features: there are no rows");

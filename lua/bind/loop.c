@@ -76,7 +76,7 @@ static int loop_alive(lua_State *L) {
   return 1;
 }
 
-// A stale loop must still be printable: its text is then the reason.
+// A stale loop can be printed, too: its text is then the reason why it is stale.
 static int loop_tostring(lua_State *L) {
   int id = loop_id(L, 1);
   nw_sched *s = nwl_loop_sched(L, 1);

@@ -1,4 +1,4 @@
-// nestwright.core: the rows of all rooms as one Lua module, and those rows as data.
+// The Lua module nestwright.core: the functions of all rows, and the rows as data.
 #include "bind.h"
 
 int luaopen_nestwright_core(lua_State *L);
@@ -63,7 +63,7 @@ static void add_classes(lua_State *L) {
   lua_setfield(L, -2, "classes");
 }
 
-// If it is required again, it is the same module: classes have methods that the Lua library added.
+// If the module is required again, it is the same module, since the Lua library added methods to its classes.
 __attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
   static const char made;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &made) == LUA_TTABLE) return 1;

@@ -16,7 +16,8 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// A host interrupts the core directly; the stock interpreter's Ctrl-C sets a hook, which runs at the next instruction.
+// True if the user interrupted. A host interrupts the core directly; in the standard Lua interpreter, Ctrl-C sets a
+// hook, which runs at the next instruction.
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;
@@ -62,7 +63,7 @@ typedef struct lines {
   double every, told; // seconds; of this work
 } lines;
 
-// Without a terminal, a line from time to time shows that the work continues; such lines are kept.
+// Prints a line from time to time, if there is no terminal, to show that the work continues.
 static void tell_line(void *env, const char *what, double part, double seconds) {
   lines *l = env;
   if (!what) l->told = 0;
@@ -75,7 +76,7 @@ static void tell_line(void *env, const char *what, double part, double seconds) 
   fflush(stderr);
 }
 
-// The line is on the terminal while the work lasts, and is never written to a pipe.
+// Shows a line on the terminal while the work lasts. It is never written to a pipe.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
   if (!what)
@@ -87,7 +88,7 @@ static void show(void *env, const char *what, double part, double seconds) {
   fflush(stderr);
 }
 
-// Called from the core: errors of the listener end here.
+// Calls the listener. The core calls this function, so errors of the listener are caught here.
 static void tell_listener(void *env, const char *what, double part, double seconds) {
   lua_State *L = env;
   if (!lua_checkstack(L, 8)) return;

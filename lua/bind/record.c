@@ -1,5 +1,5 @@
-// Data written as Lua. A chunk from a file runs in a separate Lua state: it has only the
-// math library, limits on instructions and memory, and its result is copied.
+// Data written as Lua. A chunk from a file runs in a separate Lua state, with only the math library, and with limits on
+// instructions and memory. Its result is copied.
 #include "bind.h"
 #include <lualib.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int run(lua_State *R) {
   return 1;
 }
 
-// ---- what it returned, for the session
+// ---- copying its result to the session
 
 typedef struct copy {
   lua_State *from, *to;
@@ -105,7 +105,7 @@ static int close_record(lua_State *L) {
   return 0;
 }
 
-// Pushes its owner, so that it is closed on any error.
+// Makes a state, and pushes its owner, so that it is closed on any error.
 static lua_State *new_state(lua_State *L) {
   record *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (record){.state = NULL};

@@ -119,7 +119,7 @@ static int kernel_run(lua_State *L) {
   return nw_kernel_call(k, n, args) ? 0 : nwl_raise(L);
 }
 
-// f(a, b) makes the outputs and returns them; f(a, b, c) fills c, and returns it too.
+// Calls a kernel: f(a, b) makes the outputs and returns them; f(a, b, c) fills the output c, and returns it, too.
 static int kernel_call(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = lua_gettop(L) - 1, outputs = count_outputs(k), n = nw_kernel_params(k);

@@ -38,7 +38,7 @@ static int f_anew(lua_State *L) {
 
 // ---- history
 
-// Takes all the given steps, or none.
+// Undoes or redoes the given number of steps: all of them, or none.
 static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sched *)) {
   nw_sched *s = self(L);
   lua_Integer steps = nwl_integer_or(L, 2, "steps", 1), done = 0;
@@ -80,7 +80,8 @@ static int sched_replay(lua_State *L) {
   return 1;
 }
 
-// ---- calls whose traces go whatever ends them: an interrupt leaves no instruction to Lua that could clean up
+// ---- calls whose effects are always undone at their end. Lua could not do that: after an interrupt it executes no
+// instruction.
 
 // Returns the results of a call above its function at `f`, or raises its error.
 static int results_of(lua_State *L, int status, int f) {
@@ -266,7 +267,7 @@ static int f_program_text(lua_State *L) {
   return same ? 1 : nwl_raise(L);
 }
 
-// ---- what there is
+// ---- the functions
 
 static int sched_loops(lua_State *L) {
   nw_sched *s = self(L);

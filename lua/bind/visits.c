@@ -1,4 +1,5 @@
-// The executions of a schedule's blocks, in order; of a refused step, of the program before and of the one it would have made.
+// Lists the executions of a schedule's blocks, in order. For a refused step, it lists those of the program before the
+// step, and of the program that the step would have made.
 #include "bind.h"
 #include <limits.h>
 
@@ -100,7 +101,7 @@ static void push_integers(lua_State *L, int n, const int64_t *values) {
 
 // ---- blocks
 
-// Steps: a number by loop; false: not constant.
+// Pushes an axis. Its steps are numbers by loop; false: not constant.
 static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
   lua_createtable(L, 0, 5);
   set_text(L, "name", a->name);

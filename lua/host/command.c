@@ -24,8 +24,8 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Waits and returns the exit status. A terminal or front end that interrupts also signals the child if it can; a kernel that is
-// interrupted by a message does not.
+// Waits for the child and returns its exit status. A terminal that interrupts also signals the child, and so does a
+// front end if it can. If a kernel is interrupted by a message, the child gets no signal.
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;

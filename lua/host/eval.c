@@ -180,14 +180,14 @@ static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   lua_pushlstring(L, code, *quiet ? n - 1 : n);
 }
 
-// Line numbers must match the input, so leading blank lines stay.
+// Skips a leading "=". Leading blank lines stay, since line numbers must match the input.
 static const char *skip_equals(const char *code) {
   const char *p = code;
   while (*p == ' ' || *p == '\t') p++;
   return *p == '=' ? p + 1 : code;
 }
 
-// Keeps only the chunk on top of the values from `at` on.
+// Removes the stack values from `at` on, except the chunk on top.
 static int keep_top(lua_State *L, int at) {
   lua_replace(L, at);
   lua_settop(L, at);
@@ -308,7 +308,7 @@ static int to_text(lua_State *L) {
   return 1;
 }
 
-// The error may be a value of the user whose __tostring fails.
+// Pops an error and returns its text. The error may be a value of the user whose __tostring fails.
 static char *plain_error(lua_State *L) {
   if (lua_type(L, -1) == LUA_TSTRING) return take_string(L);
   lua_pushcfunction(L, to_text);

@@ -68,7 +68,7 @@ void nwh_keep_reserve(nwh *h) {
   if (h->reserve) h->grace = 0;
 }
 
-// For the library, which turns it into an error.
+// Pushes the message about the refused request, for the library, which raises it as an error.
 static int push_refused(lua_State *L) {
   const nwh *h = lua_touserdata(L, lua_upvalueindex(1));
   lua_pushstring(L, *h->refused ? h->refused : "Lua has no more memory");
@@ -93,7 +93,7 @@ static bool has_library(const char *dir) {
   return access(path, R_OK) == 0;
 }
 
-// The directory with nestwright/init.lua; out has PATH_MAX bytes.
+// Finds the directory that contains nestwright/init.lua. `out` must have PATH_MAX bytes.
 static bool find_library(const char *prefix, char *out) {
   char up[PATH_MAX];
   snprintf(up, sizeof up, "%s", prefix);

@@ -1,4 +1,5 @@
-// Ctrl-C. The handler sets a hook on every running coroutine, tells native code and proofs to stop, and returns.
+// Handles Ctrl-C. The handler sets a hook on every running coroutine, requests native code and proofs to stop, and
+// returns.
 //
 // The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises it again,
 // so `while true do pcall(f) end` stops too. A coroutine that was created meanwhile has inherited the hook, which checks whether
@@ -12,7 +13,8 @@
 
 static nwh *volatile active;
 
-// The message has a line of the user's code if there is one: a line of the library would not help.
+// Raises the error. Its message names a line of the user's code if there is one, since a line of the library would not
+// help.
 static void raise_here(const nwh *h, lua_State *L) {
   lua_Debug ar;
   for (int level = 0; level < 5000 && lua_getstack(L, level, &ar); level++) {
@@ -44,7 +46,8 @@ static void notice(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// A C function of Lua's library, or a compile, cannot be interrupted: the second Ctrl-C says so, the third ends the process.
+// A C function of Lua's library, or a compile, cannot be interrupted. The second Ctrl-C prints this, and the third ends
+// the process.
 static void patience(int asked) {
   if (asked == 2) notice("\nstill in a call that cannot be interrupted; press Ctrl-C again to end the session\n");
   if (asked < 3) return;
@@ -134,7 +137,7 @@ static int reset_tracked(lua_State *co) {
   return status;
 }
 
-// Number of results on L's stack, or -1 with the error on top.
+// Resumes a coroutine. Returns the number of results on L's stack, or -1 with the error on top.
 static int resume(lua_State *L, lua_State *co, int narg) {
   int nres;
   if (!lua_checkstack(co, narg)) {

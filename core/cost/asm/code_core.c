@@ -13,9 +13,9 @@ enum {
   INSTRUCTIONS = 1 << 10,
   STORES = 1 << 7,
   STORE_BUFFER = 112,
-  FETCHED = 8, // instructions per cycle, from one window
+  FETCHED = 8, // instructions that are fetched per cycle, from one window
   WINDOW_BYTES = 64,
-  AHEAD = 24, // cycles that instructions may be fetched before they are dispatched
+  AHEAD = 24, // most cycles between the fetch of an instruction and its dispatch
   RETIRED = 8, // per cycle
   CODE_SETS = 64,
   CODE_WAYS = 8, // ways of the cache of decoded instructions, by windows, and of the instruction cache

@@ -55,7 +55,7 @@ describe("a slip", function()
   it("in indices and counts is told", function()
     local t = nw.zeros {2, 3}
     fails("index 2 is 3; it must be at least 0 and less than 3", "range", t.get, t, 0, 3)
-    fails("values: 2 for 6 elements", "invalid", t.fill_list, t, {1, 2})
+    fails("values: there are 2 values for 6 elements", "invalid", t.fill_list, t, {1, 2})
   end)
 
   it("in an argument is told in terms of the argument", function()
