@@ -32,7 +32,7 @@ static int f_explain(lua_State *L) {
 }
 
 const nwl_row nwl_check_rows[] = {
-    {"check", f_check, "(s: nw.schedule): string", "Differential check of a schedule."},
+    {"check", f_check, "(s: nw.schedule): string", "Compares the results of several ways to run a schedule."},
     {"explain", f_explain, "(s: nw.schedule): string, string?, boolean", "Replays the last refused step."},
     {NULL, NULL, NULL, NULL},
 };

@@ -186,7 +186,7 @@ const nwl_row nwl_nest_rows[] = {
      "Parses a nest."},
     {"nest_of", f_of, "(s: nw.schedule, sizes: integer[], version?: integer): nw.loopnest",
      "The memory accesses of a lowered schedule, as a nest."},
-    {"nest_text", f_text, "(n: nw.loopnest): string", "Its text form."},
+    {"nest_text", f_text, "(n: nw.loopnest): string", "Returns the nest as text."},
     {"nest_params", f_params, "(n: nw.loopnest): table", "Its parameters, by name."},
     {"nest_arrays", f_arrays, "(n: nw.loopnest): table[]", "Its arrays: name, address, bytes, element."},
     {"nest_misses", f_misses, "(n: nw.loopnest, caches: table, options: table): table[], table",

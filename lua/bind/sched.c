@@ -370,6 +370,6 @@ const nwl_row nwl_sched_rows[] = {
     {"program_text", f_program_text, "(text: string): string",
      "For tests: parses a program and prints it; an error if parsing that text gives a different program."},
     {"judge_question", f_judge_question, "(): string",
-     "The last question to the judge: o by order, v by value, m about marks only."},
+     "Returns the kind of the last query to the judge: o (by order), v (by value) or m (about marks only)."},
     {NULL, NULL, NULL, NULL},
 };

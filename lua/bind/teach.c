@@ -16,7 +16,7 @@ static void set_integer(lua_State *L, const char *field, int value) {
   lua_setfield(L, -2, field);
 }
 
-// Values below 0 are unknown.
+// Sets a field; a value below 0 is unknown, and is left out.
 static void set_number(lua_State *L, const char *field, double value) {
   if (value < 0) return;
   lua_pushnumber(L, value);

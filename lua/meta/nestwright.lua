@@ -1105,7 +1105,7 @@ function nw.intrinsic(spec) end
 ---@return nw.report
 function nw.joules(f, options) end
 
----The last question to the judge: o by order, v by value, m about marks only.
+---Returns the kind of the last query to the judge: o (by order), v (by value) or m (about marks only).
 ---@return string
 function nw.judge_question() end
 
