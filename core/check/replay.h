@@ -5,8 +5,7 @@
 #include "check/slice.h"
 
 typedef struct nw_touch { // the first read or write of the element by an execution
-  bool is; // there is such an access
-  bool init, unwritten, outside; // as in nw_access
+  bool is, init, unwritten, outside; // is: there is such an access; the others: as in nw_access
   const char *other; // the accessed element, if it is another one in the same storage; or NULL
   bool foreign; // the storage then holds the value of another element
   int64_t when;
@@ -47,8 +46,7 @@ typedef struct nw_watch {
   int64_t room; // storage location of the element, which other elements may share; before the first access, known_room
   int64_t known_room; // that location in an earlier run, or -1
   bool foreign; // another element was stored there later
-  bool written, unwritten; // the element was written; it was read before any write
-  bool beyond; // the sink is outside its domain
+  bool written, unwritten, beyond; // it was written; it was read before any write; the sink is outside its domain
   nw_numbers contributed; // hashes of the contributions that were added to the element
   int contributions; // their number when the sink read the element, or at the end
   double expected; // the number of all contributions

@@ -22,8 +22,8 @@ typedef struct nw_access {
   int n; // number of indices of the element
   const int64_t *at; // its indices in the program
   int64_t room; // its storage location; elements that share storage have the same location
-  bool outside; // the element is outside the stored part
-  bool unwritten; // it is read, but was not written since the allocation
+  // The element is outside the stored part; it is read, but was not written since the allocation.
+  bool outside, unwritten;
   double value; // value that is read or written
 } nw_access;
 
