@@ -154,8 +154,8 @@ static int array_fill_list(lua_State *L) {
   nwl_table(L, 2, "values");
   int64_t n = nw_array_count(a);
   if ((int64_t)lua_rawlen(L, 2) != n)
-    return nwl_fail(L, NW_EINVAL, NULL, "values: there are %lld values for %lld elements",
-                    (long long)lua_rawlen(L, 2), (long long)n);
+    return nwl_fail(L, NW_EINVAL, NULL, "values: there are %lld values for %lld elements", (long long)lua_rawlen(L, 2),
+                    (long long)n);
   for (int64_t i = 0; i < n; i++) {
     heed_interrupt(L, i);
     lua_rawgeti(L, 2, i + 1);

@@ -258,7 +258,8 @@ const nwl_row nwl_memory_rows[] = {
     {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
      "For each part of the time: lines in each set at its end, and distinct lines requested from the set."},
     {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
-     "Loads and stores at affine addresses, with the stride in bytes of each enclosing loop. A loop whose extent varies "
+     "Loads and stores at affine addresses, with the stride in bytes of each enclosing loop. A loop whose extent "
+     "varies "
      "has none."},
     {NULL, NULL, NULL, NULL},
 };

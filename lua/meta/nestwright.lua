@@ -2,7 +2,7 @@
 -- Made from the rows of the bindings by ./dev doc; do not edit.
 
 ---@class nw.schedule
----@field target nw.target The target it is made for.
+---@field target nw.target The target that the schedule is made for.
 local schedule = {}
 
 ---Puts a loop of one iteration around a stage or a loop. around: the stage or loop. Example: s:add_unit_loop(C)
@@ -40,7 +40,7 @@ function schedule:bind(loop, tag) end
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the first version whose facts hold for its sizes, found by a decision tree; if none holds it runs the last one, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show "asm" and f:export.
+---Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the first version whose facts hold for its sizes, which a decision tree finds; if there is none, it runs the last version, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show "asm" and f:export.
 ---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], target?: string|table|nw.machine|nw.target}
 ---@return nw.kernel
 function schedule:build(options) end
@@ -60,7 +60,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
 
----Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small awkward values; constant sizes keep their values. Where the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result says what was checked; an error names the first difference.
+---Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small awkward values; constant sizes keep their values. If the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result states what was checked; an error names the first difference.
 ---@return string
 function schedule:check() end
 
@@ -83,7 +83,7 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as nw.machine takes it; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, where llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
+---Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
@@ -111,7 +111,7 @@ function schedule:cut(loop, ...) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----The differences between two versions. Without a: what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
+---The differences between versions a and b. Without a: what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
 ---@param a? integer|string
 ---@param b? integer|string
 ---@return nw.view
@@ -122,7 +122,7 @@ function schedule:diff(a, b) end
 ---@param ahead? integer
 function schedule:double_buffer(stage, ahead) end
 
----Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, as for a step that is refused for its structure; refusal; and the method plot, which draws it like refusal:plot().
+---Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws it like refusal:plot().
 ---@return nw.report
 function schedule:explain() end
 
@@ -153,7 +153,7 @@ function schedule:inputs() end
 ---@return joined
 function schedule:join(first, second) end
 
----Takes the steps of a saved schedule. Each step is judged again, so the computation may have another shape.
+---Applies the steps of a saved schedule. Each step is judged again, so the computation may have another shape.
 ---@param path string
 ---@return nw.schedule
 function schedule:load(path) end
@@ -163,7 +163,7 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history: one row per step, starting with the naive program. A row has the number of the version, as s:diff and s:checkout take it, the step, the statements added, removed and changed, the operations of one run, the bytes that a run reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
+---The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes that a run reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
@@ -209,7 +209,7 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a kernel then schedules a piece there. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, and the rest by the smallest kernel; halves: tiles without conditions, and the rest in tiles of half the size, a quarter, and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also times each. threads: 1 by default; with more, across says how the threads share the pieces, as `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule does not change; the tried programs are versions of it.
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a kernel then schedules a piece there. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
 ---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
@@ -338,7 +338,7 @@ function schedule:specialize(condition, loop, options) end
 ---@return nw.loop
 function schedule:split(loop, factor, options) end
 
----The stages, in the order they run.
+---The stages, in the order in which they run.
 ---@return nw.stage[]
 function schedule:stages() end
 
@@ -376,22 +376,22 @@ function schedule:text(version) end
 ---@return nw.loop
 function schedule:tile(loops, factors, options) end
 
----Builds and times the schedule; without inputs, on random ones. The last argument may hold options of build and time.
+---Builds and times the schedule. If no inputs are given, they are random. The last argument may be a table of options of build and time.
 ---@param ... nw.array|table
 ---@return nw.time
 function schedule:time(...) end
 
----Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each step. Without inputs, on random ones. The last argument may hold options: threads, opt; limit: seconds that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
+---Measures every version from the naive program to the current one, in turn as nw.compare does, to show the effect of each step. If no inputs are given, they are random. The last argument may be a table of options: threads, opt; limit: seconds that one run may take (2); slower versions are stopped and listed as refused, like versions that cannot be built; rounds: 20 by default, fewer if they would take more than ten seconds; versions: the numbers of the versions to measure, as in s:log(); sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
 ---@param ... nw.array|table
 ---@return nw.comparison
 function schedule:time_steps(...) end
 
----Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may hold options of build and of kernel:timeline.
+---Builds the schedule and draws the timeline of its threads. If no inputs are given, they are random. The last argument may be a table of options of build and of kernel:timeline.
 ---@param ... nw.array|table
 ---@return nw.plot
 function schedule:timeline(...) end
 
----The steps as Lua code to run again, or as 'json'; automatic choices are written as the values chosen.
+---The steps as Lua code that can be run again, or as 'json'. Automatic choices are written as the values that were chosen.
 ---@param format? string
 ---@return string
 function schedule:trace(format) end
@@ -401,7 +401,7 @@ function schedule:trace(format) end
 ---@param layout fun(...: nw.expr): nw.expr ...
 function schedule:transform_layout(tensor, layout) end
 
----The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. Nodes have kind and text; name, mark, stream and unsafe where they apply.
+---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.
 ---@return nw.report
 function schedule:tree() end
 
@@ -433,7 +433,7 @@ function schedule:unmark(loop) end
 ---@return nw.loop
 function schedule:unroll(loop, factor, options) end
 
----Takes the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
+---Applies the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
 ---@param steps fun(s: nw.schedule, ...: any): any
 ---@param ... any
 ---@return any ...
@@ -447,7 +447,7 @@ function schedule:vectorize(loop) end
 ---@return integer
 function schedule:version() end
 
----Which steps made a line of s:show(), given by its number or a part of its text: the steps for the loop and its mark, each guard, each offset, and the storage. With view = 'lowered', a line of s:show "lowered".
+---The steps that made a line of s:show(), which is given by its number or a part of its text. They are listed for the loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "lowered".
 ---@param line integer|string
 ---@param view? string
 ---@return nw.report
@@ -581,7 +581,7 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
----Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each, in the order in which they start; and records for nw.timeline, with the first and last iteration of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
+---Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
 function kernel:busy(...) end
@@ -595,17 +595,17 @@ function kernel:export(path) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': which of its versions a call runs, as a decision tree over its sizes.
+---The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines which of its versions a call runs.
 ---@param what? string
 ---@return nw.view
 function kernel:show(what) end
 
----Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread (interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.
+---Measures the kernel on these tensors, or on random inputs if none are given: minimum, median, spread (interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.
 ---@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}
 ---@return nw.time
 function kernel:time(...) end
 
----Draws what kernel:busy measures: which thread ran which iterations of the parallel loops when, and how long threads were idle.
+---Draws what kernel:busy measures: which iterations of the parallel loops each thread ran at which time, and how long threads were idle.
 ---@param ... nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}
 ---@return nw.plot
 function kernel:timeline(...) end
@@ -613,7 +613,7 @@ function kernel:timeline(...) end
 ---@class nw.output
 local output = {}
 
----Replaces the output by another value; outside of a notebook, shows it below.
+---Replaces the output by another value; outside of a notebook, the new value is shown below.
 ---@param value any
 ---@return nw.output
 function output:update(value) end
@@ -635,7 +635,7 @@ local time = {}
 ---@return number
 function time:gflops(flop) end
 
----Draws the time as a comparison with one entry; nw.timings draws several.
+---Draws the time as a comparison with one entry; nw.timings draws several times.
 ---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function time:plot(options) end
@@ -643,7 +643,7 @@ function time:plot(options) end
 ---@class nw.comparison
 local comparison = {}
 
----Draws the times, one row each, in the given order: the median, the middle half and the fastest. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
+---Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times that are not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
 ---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function comparison:plot(options) end
@@ -657,14 +657,14 @@ local sweep = {}
 function sweep:plot(options) end
 
 ---@class nw.machine
----@field name string Its name. All other fields of the record are read the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
+---@field name string The name of the machine. All other fields of the record are read the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
 local machine = {}
 
 ---All fields of this kind of machine: path, value, unit, doc, source.
 ---@return table[]
 function machine:fields() end
 
----Where the value of a field comes from: m:source "ops.fma.latency".
+---The source of the value of a field: m:source "ops.fma.latency".
 ---@param path string
 ---@return string
 function machine:source(path) end
@@ -723,7 +723,7 @@ function ranking:build(which, options) end
 ---@return nw.report
 function ranking:dispatch() end
 
----Moves the schedule to the program that a strategy made, to look at it and change it. which: the number of the row (1 by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.
+---Moves the schedule to the program that a strategy made, so that it can be viewed and changed. which: the number of the row (1 by default) or the name of its strategy. Returns the numbers of its versions; the schedule is at the last one.
 ---@param which? integer|string
 ---@return integer[]
 function ranking:take(which) end
@@ -732,25 +732,25 @@ function ranking:take(which) end
 ---@field code_bytes integer Bytes of machine code of all versions.
 ---@field expected number? The mean of `predicted` by weight: seconds, or a score without a unit if learned. An estimate.
 ---@field figure number The number by which rows are ranked: the smallest is best.
----@field fits boolean True if it has at most code_limit bytes of code.
----@field hint string? What to do about it, or the reason.
----@field intrinsics boolean? True if some of its tiles are intrinsics; the cost model prices them as the loops that they replace.
+---@field fits boolean True if the strategy has at most code_limit bytes of code.
+---@field hint string? What to do about the refusal, or more about its reason.
+---@field intrinsics boolean? True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace.
 ---@field joules number? The mean of `energies` by weight, if the cost model was used. An estimate.
 ---@field refused string? Why the strategy was refused; then the only other field is `hint`.
 ---@field seconds number? The mean of `measured` by weight.
 ---@field strategy string The name of the row's strategy.
----@field unsafe boolean? True if some of its steps were not judged.
+---@field unsafe boolean? True if some steps of the strategy were not judged.
 ---@field versions integer[] Versions of the schedule; a call runs the first one whose facts hold.
 local ranked = {}
 
 ---@class nw.learner
 local learner = {}
 
----Kendall's tau by audit: kernel, schedules, analytic (the cost model), transfer (learned from the others), with_64 and analytic_64 (64 of its schedules seen, on the rest).
+---Kendall's tau of each held-out audit: kernel, schedules, analytic (of the cost model), transfer (of a model that learned from the other audits), with_64 (of a model that also learned from 64 schedules of this audit, on its remaining schedules) and analytic_64 (of the cost model, on these remaining schedules).
 ---@return table[]
 function learner:held_out() end
 
----A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule is priced and compiled, not run.
+---A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule is priced and compiled, but not run.
 ---@param s nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return number
@@ -764,30 +764,30 @@ function learner:save(path) end
 ---@class nw.loopnest
 local loopnest = {}
 
----All accesses in order, as nw.accesses gives those of a schedule. most: the largest number of accesses, one million by default.
+---All accesses in order, as nw.accesses lists those of a schedule. most: the largest number of accesses, one million by default.
 ---@param options? {most?: integer, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer, thread?: integer}
 ---@return nw.accesses
 function loopnest:accesses(options) end
 
----Its arrays in the order of their addresses: name, address, bytes, element (bytes of one).
+---The nest's arrays in the order of their addresses: name, address, bytes, element (bytes of one element).
 ---@return table[]
 function loopnest:arrays() end
 
----A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through each level, and the cycles of its written operations at the machine's peak rate (with combine = 'ecm', transfers that do not overlap are added). The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as nw.machine takes it; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte): of L1 the bytes of the references, of other levels whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
+---A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through each level, and the cycles of its written operations at the machine's peak rate (with combine = 'ecm', transfers that do not overlap are added). The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param options? {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
 ---@return nw.report
 function loopnest:cost(options) end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. Where the model is exact (fields exact and error, by level), they equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than estimates. budget: how many lines the model may request. threads, thread: counts one of that many threads, from 0, with its own caches. The answer is that of nw.misses, with accesses, touched (lines requested to count), exact, error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than estimates. budget: the largest number of lines that the model may request. threads, thread: counts only this thread of this many threads, numbered from 0, with its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
 ---@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
 
----The values of its parameters, by name.
+---The values of the nest's parameters, by name.
 ---@return table
 function loopnest:params() end
 
----Its text, which reads back to the same nest; so does tostring.
+---The text of the nest, which can be parsed again; tostring returns it too.
 ---@return nw.view
 function loopnest:show() end
 
@@ -804,8 +804,8 @@ function loopnest:with(params) end
 
 ---@class nw.error
 ---@field code string The kind of error: invalid, type, range, memory, parse, limit, refused, undecided and others.
----@field hint string? What to do about it.
----@field line integer? The line in that source.
+---@field hint string? What to do about the error.
+---@field line integer? The line of the source in which the error was raised.
 ---@field message string One sentence.
 ---@field refusal nw.refusal? Why a step was refused.
 ---@field schedule string? The name of a variable that holds the schedule; the text of the error uses it.
@@ -813,21 +813,21 @@ function loopnest:with(params) end
 local error = {}
 
 ---@class nw.refusal
----@field alternatives string[] Steps that were tried and are legal.
----@field distance string? Iterations between the two, along the loop that carries them or as a vector.
+---@field alternatives string[] Other steps that were tried and are legal.
+---@field distance string? The iterations between the two executions, along the loop that carries the conflict, or as a vector.
 ---@field element string? The element: C[0, 0].
 ---@field kind string The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
 ---@field loops string[] The loops that carry the conflict.
 ---@field message string What cannot be done.
----@field picture string? The loop nest with those loops marked.
+---@field picture string? The loop nest, with the loops that carry the conflict marked.
 ---@field primitive string The primitive: parallel.
----@field sink string? The values of its loops.
+---@field sink string? The values of the loops of sink_block.
 ---@field sink_block string? The block that must run later.
----@field source string? The values of its loops: (i=0, k=0).
+---@field source string? The values of the loops of source_block: (i=0, k=0).
 ---@field source_block string? The block that must run first.
----@field step string The step as typed: s:parallel "k".
----@field tensor string? The tensor that both access: C.
----@field why string? One sentence about the two iterations.
+---@field step string The step as it was written: s:parallel "k".
+---@field tensor string? The tensor that both iterations access: C.
+---@field why string? One sentence about the two iterations that are in conflict.
 ---@field witness table? The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop.
 local refusal = {}
 
@@ -850,7 +850,7 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says whether it hit or missed. threads: the accesses of the first of that many threads. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
+---All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the accesses of the first of this many threads. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule
 ---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.accesses
@@ -861,7 +861,7 @@ function nw.accesses(s, options) end
 ---@return nw.expr
 function nw.all(...) end
 
----True if |a - b| <= atol + rtol*|b| everywhere (atol 1e-8 and rtol 1e-5 by default; NaN equals NaN); then the largest difference, and the position of the first element that differs, in row-major order from 1.
+---True if |a - b| <= atol + rtol*|b| everywhere (atol is 1e-8 and rtol is 1e-5 by default; NaN equals NaN). Also returns the largest difference, and the position of the first element that differs, in row-major order from 1.
 ---@param a nw.array
 ---@param b nw.array
 ---@param options? {rtol?: number, atol?: number}
@@ -873,13 +873,13 @@ function nw.allclose(a, b, options) end
 ---@return nw.expr
 function nw.any(...) end
 
----Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---Greatest value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one with the lowest index is chosen.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmax(term, ...) end
 
----Least value of the term and its position: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---Least value of the term and its position: the compute makes two tensors, value and index (i64). Of equal values, the one with the lowest index is chosen.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
@@ -891,7 +891,7 @@ function nw.argmin(term, ...) end
 ---@return number, number[]
 function nw.bandwidth(bytes, options) end
 
----Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Where there is no HTML, the columns are shown one below the other.
+---Shows values side by side. Each column is a list whose first value is a heading; the others are schedules, pictures, tables, words and numbers. most: the largest number of columns in a row; further columns continue below. Without HTML, the columns are shown one below the other.
 ---@param columns any[][]
 ---@param options? {most?: integer}
 ---@return nw.view
@@ -946,7 +946,7 @@ function nw.clear_output(wait) end
 ---@return nw.comparison
 function nw.compare(kernels, ...) end
 
----A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body that returns several expressions makes several tensors. A body that is a plain whole number is i32; any other number is f32.
+---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are named after the parameters of the function. A body that returns several expressions makes several tensors. If the body is a plain number, the tensor is i32 for a whole number and f32 for any other number.
 ---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param body fun(...: nw.expr): nw.expr ...
 ---@param name? string|{name?: string}
@@ -957,7 +957,7 @@ function nw.compute(shape, body, name) end
 ---@return number
 function nw.core_hz() end
 
----Shows a value immediately, while the cell is running; in a notebook as a picture or a table. update(value) of the answer replaces it by another value. id: its display id in the front end.
+---Shows a value immediately, while the cell is running; in a notebook it is shown as a picture or a table if possible. The method update(value) of the result replaces the value by another one. id: the display id of the output in the front end.
 ---@param value any
 ---@param options? {id?: nw.label}
 ---@return nw.output
@@ -1046,12 +1046,12 @@ function nw.ge(a, b) end
 ---@return nw.expr
 function nw.gt(a, b) end
 
----Lists everything, or describes one thing: nw.help(), nw.help "split", nw.help(nw.sum); for an object it lists its methods and fields: nw.help(s).
+---Lists everything, nw.help(), or describes one thing, nw.help "split" or nw.help(nw.sum). For an object, nw.help(s), it lists the object's methods and fields.
 ---@param what? any
 ---@return nw.view
 function nw.help(what) end
 
----A piece of HTML, rendered in a notebook; elsewhere its source is shown.
+---A piece of HTML. It is rendered in a notebook; elsewhere its source is shown.
 ---@param text string
 ---@return nw.view
 function nw.html(text) end
@@ -1082,12 +1082,12 @@ function nw.i8(x) end
 ---@return string
 function nw.input(prompt, options) end
 
----Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers gives a slider, a list of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox. Arguments are matched by name, or given in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or is slow, is called when a slider is released; release = true or false overrides this. button = "measure": the function is called when the button is pressed; button = {"measure", g}: the button calls g, whose results appear below. start: initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows those of the initial values.
+---Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers gives a slider, a list of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox. Arguments are matched by name, or given in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or is slow, is called when a slider is released; release = true or false overrides this. button = "measure": the function is called when the button is pressed; button = {"measure", g}: the button calls g, whose results appear below. start: initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows the results for the initial values.
 ---@param spec table
 ---@param options? {button?: nw.label|table, release?: boolean, start?: table}
 function nw.interact(spec, options) end
 
----Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also the one that is compiled. steps: after this many executed statements the run ends with a limit error.
+---Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also the program that is compiled. steps: after this many executed statements, the run ends with an error of code limit.
 ---@param s nw.schedule
 ---@param arguments nw.array[]
 ---@param options? {lowered?: boolean, steps?: integer}
@@ -1099,7 +1099,7 @@ function nw.interpret(s, arguments, options) end
 ---@return nw.intrinsic
 function nw.intrinsic(spec) end
 
----Measures the energy of a call of f with the energy counters of the CPU (RAPL, through the kernel's powercap): its packages and their memory. f is called for `least` seconds (0.2). The energy of other processes is included. The answer has joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the machine has no counters, or if the user may not read them. root: the folder of the counters, /sys/class/powercap.
+---Measures the energy of a call of f with the energy counters of the CPU's packages and of their memory (RAPL, through the kernel's powercap). f is called repeatedly for `least` seconds (by default 0.2). The energy of other processes is included. The answer has joules, memory (joules; nil if it is not counted), seconds, runs, watts. It is an error if the machine has no counters, or if the user may not read them. root: the folder of the counters, /sys/class/powercap.
 ---@param f fun()
 ---@param options? {least?: number, root?: string}
 ---@return nw.report
@@ -1131,7 +1131,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: what the cost model knows about a CPU, a GPU or an accelerator. Without an argument it is this host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from its processor family, and the record says so. The argument is a name of nw.machines(); a file that returns a table, "mine.lua", which may use only math; or the table. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
+---A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument it is this host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from its processor family; the sources in the record show this. The argument is a name of nw.machines(); a file that returns a table, "mine.lua", which may use only math; or the table. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
@@ -1141,7 +1141,7 @@ function nw.machine(machine) end
 ---@return nw.report
 function nw.machine_fields(kind) end
 
----The names of the machine records that nw.machine knows.
+---The names of the machine records that nw.machine accepts.
 ---@return string[]
 function nw.machines() end
 
@@ -1156,7 +1156,7 @@ function nw.max(a, ...) end
 ---@return nw.expr
 function nw.maximum(...) end
 
----Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as s:partition_auto takes them. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. One thread; the minimum of several runs. again = true: measures again.
+---Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as in s:partition_auto. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. A time is the minimum of several runs on one thread. again = true: measures again.
 ---@param options {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, again?: boolean}
 ---@return nw.report
 function nw.microkernels(options) end
@@ -1172,7 +1172,7 @@ function nw.min(a, ...) end
 ---@return nw.expr
 function nw.minimum(...) end
 
----Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record, of each the part that s:cost relies on. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: simulates the first of that many threads, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
+---Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record; only the part of each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: simulates the first of this many threads, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param s nw.schedule
 ---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.report
@@ -1189,7 +1189,7 @@ function nw.ne(a, b) end
 ---@return nw.expr
 function nw.not_(c) end
 
----The order in which the instances of a stage are visited, computed from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is drawn as a bar. Each iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, {i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
+---The order in which the instances of a stage are visited, computed from the program. The picture is a grid of the stage's axes, with a path from visit to visit; later cells are darker, and tiles are outlined. A vector is drawn as a bar. Each iteration of a parallel loop has its own path, colour and times. An instance that is visited more than once is hatched. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: nw.label}
 ---@return nw.plot
@@ -1205,7 +1205,7 @@ function nw.peak_flops(threads, dtype) end
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first with two axes. axes: one or two of its axes, the vertical one first; by default the first two. at: values of the other axes, {k = 0}; by default their smallest. from, to: the part of an axis that is shown, {i = 8}; `to` is excluded; at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
+---The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: nw.label}
 ---@return nw.plot
@@ -1230,7 +1230,7 @@ function nw.pow(x, y) end
 ---@return nw.expr
 function nw.prod(term, ...) end
 
----A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown, and always the last one; at the end of a cell the bar shows the final state.
+---A progress bar that counts to total; p:step() advances it. At most ten changes per second are shown. The last change is always shown, and at the end of a cell the bar shows the final state.
 ---@param total integer
 ---@param title? nw.label
 ---@return nw.progress
@@ -1242,32 +1242,32 @@ function nw.progress(total, title) end
 ---@return string
 function nw.promote(a, b) end
 
----An array of random elements: floats between lo and hi (0 and 1 by default), or integers lo..hi (0..9). The same seed gives the same data; without a seed each call gives other data.
+---An array of random elements: floats between lo and hi (0 and 1 by default), or integers from lo to hi (0 and 9 by default). The same seed gives the same data; without a seed, each call gives different data.
 ---@param shape integer|integer[]
 ---@param dtype? string|{seed?: integer, lo?: number, hi?: number}
 ---@param options? {seed?: integer, lo?: number, hi?: number}
 ---@return nw.array
 function nw.random(shape, dtype, options) end
 
----An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.
+---An axis to reduce over. Its values are 0..extent, or begin..end if the extent is given as {begin, end}.
 ---@param extent integer|nw.expr|(integer|nw.expr)[]
 ---@param name? string|{name?: string}
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
----Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first time. Exact, for all accesses.
+---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first time. The distances are exact, for all accesses.
 ---@param s nw.schedule
 ---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
 
----The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64 the peak is that of f64. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than `simulate` operations (5e7) count their inputs and outputs once instead. level: 'memory', or the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as nw.machine takes it; then nothing is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of nw.roofs to use again.
+---The roofline: operations per second over operations per byte, under the measured limits of this machine (nw.roofs). nw.roofline(s) draws a dot for each version of the schedule, with arrows from step to step, measured as by s:time_steps; nw.roofline{s1, s2} or {naive = s1, tiled = s2} draws one dot per schedule. An entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are those of the definition; a multiply-add counts as two. For integers, whose peak is not measured, only bandwidths are drawn; for f64, the peak of f64 is drawn. Bytes are the traffic to memory, simulated as in nw.misses; versions with more than `simulate` operations (5e7) have the bytes of their inputs and outputs instead, each counted once. level: 'memory', or the cache whose traffic the axis shows, such as 'L2'. Each dot is compared with the lowest roof above it. predicted = true: adds a diamond for each dot, with the time and bytes that s:cost predicts. machine: as in nw.machine; then nothing is measured, the roofs are those of the record, and dots are predictions, except for entries with their own times. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: values of symbolic sizes; roofs: an answer of nw.roofs to use again.
 ---@param what nw.schedule|table
 ---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). It takes seconds. It is measured once per process, or kept next to the results of nw.calibrate, and measured again with fresh = true.
+---Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
@@ -1303,7 +1303,7 @@ function nw.scan(init, update, state, name) end
 ---@return nw.tensor
 function nw.scan_state(shape, dtype, name) end
 
----A schedule that computes these outputs (a list is accepted too); at first the naive program. Steps are its methods; each is judged, and refused with a reason if it would change the results. target, in a table after the outputs: the machine it is made for, as in nw.target; by default this host.
+---A schedule that computes these outputs (a list is accepted too). It starts as the naive program. Its methods are steps; each step is judged, and is refused with a reason if it would change the results. target, in a table after the outputs: the machine that the schedule is made for, as in nw.target; by default this host.
 ---@param ... nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}
 ---@return nw.schedule
 function nw.schedule(...) end
@@ -1326,7 +1326,7 @@ function nw.sigmoid(x) end
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: one lane per tensor, time to the right in accesses, one mark per access. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead which level the data was found in. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes for each of that many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
+---The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes for each of this many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
 ---@param s nw.schedule
 ---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
@@ -1337,7 +1337,7 @@ function nw.spacetime(s, options) end
 ---@return nw.expr
 function nw.sqrt(x) end
 
----Sum of the term over reduce axes. It must be the whole body of a compute.
+---Sum of the term over reduce axes. The sum must be the whole body of a compute.
 ---@param term nw.expr|nw.axis|number
 ---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
@@ -1358,13 +1358,13 @@ function nw.tanh(x) end
 ---@return nw.target
 function nw.target(machine) end
 
----An array with the values and the shape of nested Lua tables. The dtype is f32 by default, bool for true and false.
+---An array with the values and the shape of nested Lua tables. By default, the dtype is bool if the values are true and false, and f32 otherwise.
 ---@param values table|number|boolean
 ---@param dtype? string
 ---@return nw.array
 function nw.tensor(values, dtype) end
 
----Draws a timeline: one lane per thread or stage, one bar per record, from its start to its end in seconds, with its label where it fits and one fill per kind. Lanes appear in the order of `lanes` (lanes without records included), then in the order of the records. Idle time is the time without a bar; its percentage is at the right. Where bars are too narrow to be distinguished, their height shows how much of the time they fill. arrows go from the end of a record to the start of a record that depends on it; a record is given by its number or by itself. unit: the unit of the numbers if it is not 's', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: text at the foot, for example the origin of the records.
+---Draws a timeline. It has one lane per thread or stage, and one bar per record, from the record's start to its end in seconds. A bar has a label if there is room for it, and each kind has its own fill. Lanes appear in the order of `lanes` (lanes without records included), then in the order of the records. Idle time is the time without a bar; its percentage is at the right. Where bars are too narrow to be distinguished, their height shows how much of the time they fill. arrows: each goes from the end of a record to the start of a record that depends on it; its ends are records or their numbers. unit: the unit of the numbers if it is not 's', for example 'cycles'. from and to: the time span for the idle percentage, if it is longer than the records. small: text at the foot, for example the origin of the records.
 ---@param records {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, [string]: any}[]
 ---@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], from?: number, to?: number, small?: nw.label}
 ---@return nw.plot
@@ -1443,7 +1443,7 @@ function nw.nest.read(path, params) end
 
 nw.cost = {}
 
----Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing continues until there are `schedules` (200) others. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and how much longer than the best of all the best of the 1 or 5 schedules predicted fastest takes. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
+---Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and the loss: of the 1 or 5 schedules predicted fastest, how much slower the best is than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
 ---@param options {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, machine?: nw.machine|string|table, model?: nw.learner}
 ---@return nw.report
 function nw.cost.audit(options) end
@@ -1459,25 +1459,25 @@ function nw.cost.features(s, options) end
 ---@return nw.learner
 function nw.cost.load(path) end
 
----Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For an accelerator the counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; cycles = mac / (units * utilisation). For a CPU they are 'fma 32' and other classes with their width in bits, 'instruction', and 'L1' and 'memory' in bytes. pj: energies that the table does not have, or that replace those of the table.
+---Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; the cycles are mac / (units * utilisation). For a CPU, the names are classes of operations with their width in bits, such as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: energies that the table does not have, or that replace those of the table.
 ---@param options {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}
 ---@return nw.report
 function nw.cost.price(options) end
 
----Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these. It prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and of a model that also saw 64 of its schedules, measured on the rest. objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they learn the order of speeds relative to the best of the audit. docs/cost.md compares the two. own: the audit of the computation that the model is for; it has ten times the weight of another. rounds (120; 60 for pairs), depth (4; 3), rate (0.08), forest (trees per round, averaged: 4; 1), least (minimum weight of a leaf: 5; 1), columns (0.3; 0.5) and sample (0.8): shares of features and rows that each tree sees; seed; held_out = false skips the figures of held-out audits.
+---Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these predictions. The model prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and of a model that also learned from 64 schedules of the held-out audit, evaluated on its remaining schedules. objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they learn the order of speeds relative to the best of the audit. docs/cost.md compares the two objectives. own: the audit of the computation that the model is for; it has ten times the weight of another audit. Parameters of the training, with their defaults for times and, if different, for pairs: rounds (120; 60), depth (4; 3), rate (0.08), forest (4; 1: trees per round, which are averaged), least (5; 1: minimum weight of a leaf), columns (0.3; 0.5) and sample (0.8) (the shares of features and rows that each tree sees) and seed. held_out = false skips the figures of held-out audits.
 ---@param audits table
 ---@return nw.learner
 function nw.cost.train(audits) end
 
 nw.partition = {}
 
----The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops; 0 in a main piece. loop: a loop of s:show "lowered", by its name, or a loop of s.
+---The number of conditions (if, select, masks) in the lowered program of a schedule, or in one of its loops. A main piece has no conditions. loop: the name of a loop of s:show "lowered", or a loop of s.
 ---@param s nw.schedule
 ---@param loop? nw.loop|string
 ---@return integer
 function nw.partition.conditions(s, loop) end
 
----Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of them. Threads take its iterations one by one, the larger ones first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
+---Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
 ---@param s nw.schedule
 ---@param loops (nw.loop|string)[]
 ---@param options? {how?: string}
@@ -1491,7 +1491,7 @@ function nw.partition.parallel(s, loops, options) end
 ---@return nw.report
 function nw.partition.pipeline(s, loop, options) end
 
----Pipelines a loop according to a machine's latencies. It takes the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, from which at least a tenth of the lines come; for a stage, plus the cycles to compute it. Fields: ahead (the distance; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
+---Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, from which at least a tenth of the lines come; for a stage, the cycles to compute it are added. Fields: ahead (the distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options {tensor?: any, stage?: any, machine?: any, sizes?: table}

@@ -180,7 +180,8 @@ for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", 
   "accesses"} do NAMES_THE_LIMIT[name] = true end
 
 -- What the error says there of a sweep.
-local SAYS = {["rows of a sweep"] = "make 27000000000 points", ["point of a sweep"] = "the first 2 of 3 points are finished, and are in"}
+local SAYS = {["rows of a sweep"] = "make 27000000000 points",
+  ["point of a sweep"] = "the first 2 of 3 points are finished, and are in"}
 
 -- ---- in the process of a case
 

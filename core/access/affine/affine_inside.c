@@ -4,11 +4,7 @@
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
 
-enum {
-  TRIES = 20000,
-  STEPS = 5,
-  ROWS = 200
-}; // limits of a proof: tries, consecutive steps, and known inequalities
+enum { TRIES = 20000, STEPS = 5, ROWS = 200 }; // limits of a proof: tries, consecutive steps, and known inequalities
 static const int64_t MOST_TRIES = 50000000; // limit of tries for all proofs together
 
 typedef struct inequality { // a linear form that is >= 0; coef: by depth of the loop, outermost first
