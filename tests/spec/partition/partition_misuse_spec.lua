@@ -102,7 +102,7 @@ describe("a mistake in a call of s:partition_auto", function()
     end
     field("schedule, the function that schedules a piece, must be a function, not nil", {rows = 8})
     field("inside", kernel(8, {inside = 3}))
-    field("name, its name, must be a string, not a number", kernel(8, {name = 3}))
+    field("name, the name of the kernel, must be a string, not a number", kernel(8, {name = 3}))
     field("whole", kernel(8, {whole = "yes"}))
   end)
 
