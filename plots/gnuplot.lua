@@ -8,8 +8,8 @@ local OLDEST = {5, 4}
 local SIGXFSZ = 25
 
 --- Quotes text for gnuplot, in single quotes, in which nothing is executed or substituted. A single quote in the text is
---- concatenated, because two single quotes in a row mean one only if there is no other next to them. Invalid UTF-8 is replaced,
---- because it would make unreadable files.
+--- written as a separate string and joined with '.'. Doubling it would not work if several quotes are adjacent. Invalid UTF-8
+--- is replaced, because it would make unreadable files.
 function gnuplot.quote(text)
   text = tostring(text)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end

@@ -196,8 +196,8 @@ static const char *how_race(nw_replay_case *x) {
   return seen ? "race" : NULL;
 }
 
-// If an element gets the same value from both threads for all inputs, the order has no visible effect. Then it is
-// sufficient evidence that two threads access the element, and one of them writes it.
+// If an element gets the same value from both threads for all inputs, the order has no visible effect. Then the
+// conflict counts as shown if two threads access the element and at least one of them writes it.
 static const char *how_threads(nw_replay_case *x) {
   const char *how = how_race(x);
   for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
@@ -209,8 +209,8 @@ static const char *how_threads(nw_replay_case *x) {
   return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
-// Runs the executions again, with everything that they read, so that the values are right. Elements that share storage
-// only after the step do not conflict before it.
+// Runs the executions again, with everything that they read, so that the values are right. If the two elements share
+// storage only after the step, the program before the step has no conflict to show, so it is not run.
 static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
@@ -249,8 +249,8 @@ static void note_workers(nw_replay_case *x) {
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
-// If an index is read from data, the element of the witness is accessed only for some data. So these inputs are set to
-// its index.
+// If an index is read from data, the element of the witness is accessed only for some data. So the integer inputs,
+// which are used as indices, are all set to the index of this element.
 static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);

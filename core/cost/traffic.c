@@ -138,7 +138,8 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// The cycles to load a line into `level` from the next level or memory, and the cycles for a line that is stored to.
+// The cycles to load a line into `level` from the next level or memory, and the cycles to load and write back a line
+// that the program stores to.
 typedef struct behind {
   double in, back; // of adjacent lines
   double strided, strided_store, crowded_store; // of other lines
@@ -184,9 +185,10 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// Charges loads across two lines, which are retried while the lines are outstanding. All similar loads of a body, also
-// those of adjacent rows, are assumed to access lines that are being fetched for any of them, since the window contains
-// many iterations. The level that is furthest from the core determines the cost.
+// Charges loads across two lines, which are retried while the lines are outstanding. Similar loads of a body,
+// including loads of adjacent rows, share their outstanding lines: a line fetched for one of them is assumed to delay
+// all of them, since many iterations are in the window at once. The level that is furthest from the core determines
+// the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -210,8 +212,8 @@ static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const
 }
 
 // Returns the fraction m of the touched lines that are no longer in a level when the program is called again. It is 0
-// if all lines fit. Otherwise it is that of random replacement, 1 - m = exp(-m F/C), where F is the size of the memory
-// of all buffers and C that of the level, since real caches do better than strict LRU.
+// if all lines fit. Otherwise random replacement is assumed, since real caches do better than strict LRU: 1 - m =
+// exp(-m F/C). F is the size of all buffers, and C is the size of the level.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;

@@ -1,4 +1,4 @@
-// Instruction sets, and the features of each that code, costs and math functions depend on.
+// Instruction sets, and for each set the features on which code, costs and math functions depend.
 #pragma once
 #include "base/base.h"
 

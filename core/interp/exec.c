@@ -123,8 +123,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false if it does not run. nothing: its reduction is empty, so the variable of its loop
-// is at the beginning of an empty range.
+// Binds the block's variables; false if it does not run. nothing: the block's reduction is empty. Its reduce
+// variables then get their lower bounds instead of their bindings.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;

@@ -2,8 +2,8 @@
 // have every contribution once, so that the last epoch leaves the same value as a single one.
 //
 // In the model, an init that a block still owns runs directly before the first update. Lowering may run it earlier,
-// before the outermost reduce loop: so an update counts as before such an init only if it is in an earlier iteration of
-// the loops around that loop. Then both positions of the init give the same epochs.
+// before the outermost reduce loop. So an update is treated as earlier than such an init only if it runs in an
+// earlier iteration of the loops around that reduce loop. Then both positions of the init give the same epochs.
 #include "poly/internal.h"
 
 static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
@@ -14,8 +14,8 @@ static int outermost_reduce(const nw_site *s) {
   return i;
 }
 
-// The pairs of an execution of a and an init n of its element in which a runs first, for both possible positions of the
-// init.
+// The pairs (execution of a, execution of the init n of the same element) in which a runs first, whichever of its two
+// possible positions the init has.
 static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   isl_map *pairs = nw_meet(m, a, n);
   int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);

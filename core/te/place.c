@@ -27,7 +27,8 @@ static void push_var(nw_place *at, const nw_expr *var, const nw_expr *lo, const 
   nw_te_push_sizes(&at->ranges, at->extent[n]);
 }
 
-// Pushes the ranges of all axes. If there is a point at all, no axis is empty.
+// Pushes the ranges of all axes. Also adds the fact that each axis has at least one point: a body is evaluated only
+// if no axis is empty.
 static void push_ranges(nw_place *at) {
   nw_pool *p = at->pool;
   for (int i = 0; i < at->nvars; i++) {

@@ -16,7 +16,8 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-// Tells the host, if there is one, the session: it provides the address of a variable that its SIGINT handler reads.
+// Stores the session in a variable of the host, if there is a host. The host gave the address of this variable; its
+// SIGINT handler reads it.
 static void tell_host(lua_State *L, nw_ctx *c) {
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
     nw_ctx *volatile *slot = lua_touserdata(L, -1);

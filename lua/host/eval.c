@@ -135,7 +135,8 @@ static bool loads(lua_State *L, const char *before, const char *code) {
   return ok;
 }
 
-// True if the lines from `last` on are a separate call, in a chunk of statements: they could also continue the statement before.
+// The whole chunk is valid as statements. True if the part from `last` on is also a valid statement by itself, such
+// as a call, and does not continue the previous statement.
 static bool stands_alone(lua_State *L, const char *before, const char *last) {
   if (last[strspn(last, " \t\r\n")] == '(') return false;
   bool ok = loads(L, lua_pushfstring(L, "%s;", before), last);

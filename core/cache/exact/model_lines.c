@@ -95,7 +95,7 @@ static int merge_run(lines_folder *f, int i, run r) {
   return add_rest(&f->spare, &f->runs, i, r);
 }
 
-// Rebuilds everything from `line` on; returns the index where that begins.
+// Prepares to rebuild the runs from `line` on. Returns the index of the first of these runs.
 static int begin_merge(lines_folder *f, int64_t line) {
   int in = 0, out = f->runs.n;
   while (in < out) {
@@ -304,7 +304,7 @@ static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   return &copy_of(&f->runs, origin, -1)->base;
 }
 
-// True if no repetition adds a line, because none was new and no region moves.
+// True if no line was new and no region moves. Then no further repetition adds a line.
 static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
   (void)origin;
   lines_folder *f = (lines_folder *)base;

@@ -1,8 +1,9 @@
 // Finds loads to which the store buffer cannot forward data.
 //
-// A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits until
-// the stores are in the cache. This delays later instructions, and also the next such stores. Loads that wait for the
-// same stores wait at the same time, so the count is how often a run of a body changes from stores to waiting loads.
+// A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits
+// until the stores are in the cache. This delays later instructions, and also the next such stores. Loads that wait
+// for the same stores wait at the same time, so a group of such loads counts once: the count is the number of times
+// in one run of a body that waiting loads follow stores.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -57,8 +58,8 @@ static bool whole(const reach *load, const reach *store) {
 
 static bool is_store(const nw_core_access *a, int buffer) { return a->write && a->buffer == buffer && !a->held; }
 
-// Returns the body in whose run the load waits for an earlier store, among the accesses from `first` on. NULL: it does
-// not wait.
+// Searches the accesses from `first` on for an earlier store that the load waits for. Returns the body whose run
+// contains both. NULL: it does not wait.
 static nw_core_node *waits_in(const nw_core *k, int load, int first) {
   const nw_core_access *a = k->access.at[load];
   if (!a->issued || !a->affine || a->scattered || k->apart[a->buffer]) return NULL;

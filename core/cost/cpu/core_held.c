@@ -65,7 +65,8 @@ enum {
   MOST_PROMOTED = 250
 }; // LLVM's limit of loads and stores in a loop for this promotion (licm-mssa-max-acc-promotion)
 
-// True if the loop exceeds this limit. Every load of an element counts, since stores are in between.
+// True if the loop exceeds this limit. If an element is loaded several times, each load counts, since LLVM cannot
+// merge loads that have stores between them.
 static bool too_many(const nw_core *k, const nw_core_node *loop) {
   int n = 0;
   for (int i = 0; i < k->access.n && n <= MOST_PROMOTED; i++) {

@@ -133,7 +133,8 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
-// Lowering is not a step: changed statements keep their number.
+// p->step is 0 while a program is lowered, since lowering is not a step. Changed statements then keep the number of
+// their step.
 static void changed_now(const nw_program *p, nw_stmt *s) {
   if (s->step < p->step) s->step = p->step;
 }
@@ -187,8 +188,8 @@ static size_t stem(const char *path) {
   return dot ? (size_t)(dot - path) : 0;
 }
 
-// For example, the part of i.main/k inside i.main/j.head is named i.main/j.head/k, and the part inside i.main.head is
-// named i.main.head/k.
+// The prefix that `old` shares with the path is dropped. For example, the copy of i.main/k below i.main/j.head is
+// named i.main/j.head/k, and its copy below i.main.head is named i.main.head/k.
 const char *nw_name_below(const char *path, const char *old) {
   const char *slash = strrchr(path, '/');
   size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;

@@ -46,7 +46,7 @@ bool nw_lifts(const nw_lift *l) {
   return true;
 }
 
-// True if the block is known to be never reached. Then a loop of its reduction has no iterations.
+// True if a loop of the block's reduction is known to have no iterations. Then the block is never reached.
 static bool over_nothing(const nw_lift *l) {
   nw_pool *pool = l->p->pool;
   for (int i = l->outer; i < l->path.n; i++) {

@@ -62,6 +62,6 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argume
 // Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
-// Finds assumptions, after which the refused step works, that a size is not as small as in the counterexample. Returns
-// their number, at most two; all were tried.
+// Finds assumptions of the form 'this size is larger than in the counterexample' under which the refused step works.
+// Returns their number, at most two; all were tried.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

@@ -1,8 +1,9 @@
 // rfactor: splits a reduction into two stages, partial results along one of its loops and their combination.
 //
-// The loops stay with the partial results, and the chosen loop becomes a loop along the output. The stage itself gets
-// copies of its loops along the output, and a loop over the new dimension. If a split left a guard, the guard becomes a
-// select that adds the neutral element, so that every partial result has its init and its full number of updates.
+// The loops stay with the partial results, and the chosen loop becomes a loop along the output. The stage itself now
+// combines the partial results. For this it gets new copies of those of its loops that run along the output, and a
+// loop over the new dimension. If a split left a guard, the guard becomes a select that adds the neutral element, so
+// that every partial result has its init and its full number of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"

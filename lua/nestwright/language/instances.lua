@@ -34,8 +34,9 @@ end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- Returns the piece of a block. It is named after the innermost of the loops with the most cuts in their names; if there are no
--- cuts, after the outermost loop. If the stage has only one piece, the piece has the name of the stage.
+-- Returns the piece of a block. Its name comes from the loop with the most cuts in its name, or from the innermost such loop
+-- if there are several. If no loop has a cut, it comes from the outermost loop. If the stage has only one piece, the piece
+-- has the name of the stage.
 local function piece_of(block, alone)
   local best
   for n = #block.loops, 1, -1 do

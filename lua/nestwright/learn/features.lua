@@ -1,6 +1,6 @@
 --- The features of a schedule for a learned model: each row describes one number, with its unit. Most features are rates per
---- predicted cycle, because the composition of a prediction shows where it may be wrong, in the same way for every computation.
---- Some features are taken from the compiled code, which the cost model does not see.
+--- predicted cycle. They show what a prediction is made of, and so where it may be wrong, and they mean the same for every
+--- computation. Some features are taken from the compiled code, which the cost model does not see.
 local facts = require "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
 

@@ -155,8 +155,8 @@ local function line_of(cells)
   return line == "" and '""' or line
 end
 
--- Returns rows as CSV. If the first name begins with a byte order mark, another one is written before it, which is not part of the
--- name.
+-- Returns rows as CSV. If the first name itself begins with a byte order mark, a second mark is written before the name,
+-- because a reader removes the first mark of a file.
 local function to_csv(rows, names, columns_there)
   local columns, lines, head = result_text.columns_of(rows, names, columns_there), {}, {}
   for n, name in ipairs(columns) do head[n] = written.csv(name) end
