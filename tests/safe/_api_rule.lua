@@ -33,7 +33,7 @@ local function words_of(row, params, given, primitives)
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
   end
-  local primitive = row.class == "schedule" and (row.name == "apply" and given[2] or row.name)
+  local primitive = row.class == "schedule" and ((row.name == "apply" or row.name == "try") and given[2] or row.name)
   for _, p in ipairs(primitive and primitives or {}) do
     for _, param in ipairs(p.name == primitive and p.params or {}) do words[#words + 1] = param.name end
   end

@@ -34,11 +34,20 @@ static bool taken(const nwt *g, const char *name) {
   return is_reserved(name);
 }
 
-static bool is_prefixed(const char *name) { return !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4); }
+// True if the name may be one of the runtime, or a type or macro of a standard header. Then no suffix makes it safe.
+static bool is_of_header(const char *name) {
+  static const char *const prefixes[] = {"nw_",   "omp_",     "INT",   "UINT",   "M_",   "FP_",   "EXIT_",
+                                         "SIZE_", "PTRDIFF_", "WINT_", "WCHAR_", "SIG_", "HUGE_", "MB_",
+                                         "MATH_", "RAND_",    "NULL",  "DBL_",   "FLT_", "LDBL_"};
+  size_t n = strlen(name);
+  for (int i = 0; i < NW_COUNT(prefixes); i++)
+    if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) return true;
+  return n > 2 && !strcmp(name + n - 2, "_t");
+}
 
 static char *legal(const char *ir) {
   nw_str s = {0};
-  if (!isalpha((unsigned char)*ir) || is_prefixed(ir)) nw_str_add(&s, "v");
+  if (!isalpha((unsigned char)*ir) || is_of_header(ir)) nw_str_add(&s, "v");
   for (; *ir; ir++) nw_str_addn(&s, isalnum((unsigned char)*ir) ? ir : "_", 1);
   return nw_str_take(&s);
 }

@@ -156,6 +156,16 @@ describe("code for another processor", function()
   end)
 end)
 
+describe("a CPU that LLVM does not know, or that has no 64-bit mode", function()
+  it("does not end the session", function()
+    for _, cpu in ipairs {"i386", "pentium3", "bogus"} do
+      local s = vectorized("f32", {target = {name = "other", extends = "zen5", cpu = cpu}})
+      assert.truthy(tostring(s:show "asm"):find "ret")
+      assert.truthy(tostring(s:show "llvm"):find "target%-cpu")
+    end
+  end)
+end)
+
 describe("what a schedule costs", function()
   it("is asked of its target, unless another machine is named", function()
     local s, arm = vectorized "f32", vectorized("f32", {target = "neoverse_n1"})

@@ -72,12 +72,13 @@ static void names_are_one_to_one(void **state) {
 // Keywords, what <math.h> and the runtime declare, and what the file itself defines.
 static void names_of_c_are_left_alone(void **state) {
   nwt *g = &((writing *)*state)->g;
-  const char *const taken[] = {"for", "double", "restrict",           "exp",   "expf", "y0",
-                               "NAN", "nw_x",   "omp_get_thread_num", "memcpy"};
+  const char *const taken[] = {"for",  "double",   "restrict",           "exp",      "expf",   "y0",
+                               "NAN",  "nw_x",     "omp_get_thread_num", "memcpy",   "NULL",   "INT64_MAX",
+                               "M_PI", "RAND_MAX", "EXIT_SUCCESS",       "HUGE_VAL", "size_t", "int64_t"};
   for (int i = 0; i < NW_COUNT(taken); i++) {
     char want[40];
     snprintf(want, sizeof want, "%s_1", taken[i]);
-    if (strncmp(taken[i], "nw_", 3) && strncmp(taken[i], "omp_", 4)) assert_string_equal(nwt_name(g, taken[i]), want);
+    if (i < 7 || !strcmp(taken[i], "memcpy")) assert_string_equal(nwt_name(g, taken[i]), want);
     assert_string_not_equal(nwt_name(g, taken[i]), taken[i]);
   }
 }
