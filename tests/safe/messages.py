@@ -150,6 +150,8 @@ def widgets_of(kernel):
 
 def random_messages(kernel, failures, chance, n):
     comms, before = widgets_of(kernel), None
+    # The compiler is loaded first: else a message that compiles something would look like a leak.
+    kernel.value("#tostring(nw.schedule(nw.compute({4}, function(i) return i + 1 end, 'W')):build())", LIMIT)
     for done in range(0, n, BATCH):
         batch = Batch(kernel, failures, comms)
         batch.make(chance, min(BATCH, n - done))

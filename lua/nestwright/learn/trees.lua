@@ -103,7 +103,7 @@ local function model(features)
     local n = #m.trees
     object(name, m, {
       gbtree_model_param = function(what, v)
-        object(what, v, {num_trees = exactly(n), num_parallel_tree = counted(1, n), size_leaf_vector = counted(0, 1)})
+        object(what, v, {num_trees = exactly(n), num_parallel_tree = counted(1, n), size_leaf_vector = exactly(0)})
       end,
       tree_info = among(n, 0, 0),
       trees = function(what, all) for i, t in ipairs(all) do tree(("%s[%d]"):format(what, i - 1), t, i - 1, features) end end,
