@@ -60,7 +60,9 @@ class Kernel:
         self.context = zmq.Context()
         self.setup = setup  # of each socket, before it connects
         self.log = open(os.path.join(folder, "log"), "wb")
-        environment = {**os.environ, "XDG_STATE_HOME": folder}
+        # glibc keeps freed memory of large messages; what is looked for is memory that the kernel still holds.
+        environment = {**os.environ, "XDG_STATE_HOME": folder, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",
+                       "MALLOC_ARENA_MAX": "1"}
         self.process = subprocess.Popen([os.path.join(build, "bin/nestwright-kernel"), "-f", self.path], stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log, env=environment, start_new_session=True)
         self.sockets = {}
