@@ -1,33 +1,8 @@
 --- How many random steps a second a search can have judged, on the packed GEMM, in one thread. Steps that the primitive itself
 --- refuses, before anything is judged, are not counted. The full path, as a user takes a step, is measured on the same steps.
-local nw = require "nestwright"
+local schedules = require "_schedules"
 
-local N, ROWS, COLUMNS, TILE = 1024, 128, 32, 8
-
--- The schedule of tutorials/gemm.lua.
-local function packed_gemm()
-  local A, B = nw.placeholder({N, N}, "f32", "A"), nw.placeholder({N, N}, "f32", "B")
-  local k = nw.reduce_axis(N, "k")
-  local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
-  local s = nw.schedule(C)
-  local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
-  local k_o, k_i = s:split("k", 4)
-  s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
-  s:vectorize(j_i)
-  local packed = s:cache_read(B, "global", {C}, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
-  local px, py = s[packed]:axes()
-  local panel, lane = s:split(py, COLUMNS)
-  s:reorder(panel, px, lane)
-  s:vectorize(lane)
-  local i_t, i_r = s:split(i_i, TILE)
-  local block = s:cache_write(C, "local", {at = i_t})
-  local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
-  s:reorder(r, x, y)
-  s:vectorize(y)
-  s:unroll(x)
-  s:unroll(i_r)
-  return s
-end
+local function packed_gemm() return schedules.gemm(1024, 1) end
 
 local function loops_of(s)
   local names = {}
