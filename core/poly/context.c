@@ -94,6 +94,13 @@ long nw_judge_budget(nw_ctx *c, long most) {
   return was;
 }
 
+bool nw_judge_briefly(nw_ctx *c, bool brief) {
+  nw_proofs *s = nw_proofs_of(c);
+  bool was = s->brief;
+  s->brief = brief;
+  return was;
+}
+
 char nw_judge_question(const nw_ctx *c) {
   const nw_proofs *s = c->slot[NW_SLOT_POLY].data;
   return s ? s->question : 0;

@@ -42,6 +42,7 @@ typedef struct nw_proofs {
   long done; // operations counted when isl last restarted its counter
   char question;
   bool glance;
+  bool brief; // refusals have no witness: see nw_judge_briefly
   // A question that reuses earlier results is charged their original cost once: see context.c.
   long asked; // number of questions so far
   double before, charged, nested;

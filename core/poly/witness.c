@@ -274,9 +274,39 @@ static bool tells_sink_first(const char *form) {
   return sink && (!source || sink < source);
 }
 
+// ---- the refusal of a step that is only tried: which buffer and blocks are in conflict, but not which iterations
+
+static const char *some_element(const nw_model *m, const char *buffer) {
+  return buffer ? nw_arena_printf(m->arena, "%s[..]", buffer) : NULL;
+}
+
+static const char *some_iteration(const nw_model *m, const nw_site *s) {
+  return s ? nw_arena_printf(m->arena, "an iteration of %s", s->block->block.name) : NULL;
+}
+
+static nw_answer tell_briefly(const nw_model *m, nw_refusal_kind kind, const char *form, const char *buffer,
+                              const nw_site *source, const nw_site *sink) {
+  words w = {.element = some_element(m, buffer),
+             .source = some_iteration(m, source),
+             .sink = some_iteration(m, sink),
+             .source_block = source ? source->block->block.name : NULL,
+             .sink_block = sink ? sink->block->block.name : NULL,
+             .buffer = buffer};
+  w.other = w.element;
+  char *why = fill(&(point){.m = m}, form, &w);
+  nw_refuse(m->p->ctx, &(nw_refusal){.kind = kind, .tensor = buffer, .why = why});
+  free(why);
+  return NW_FAILS;
+}
+
 // An element whose index is data is printed as in the access; it is not a single element.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
+  if (m->f->s->brief) {
+    isl_map_free(bad);
+    const nw_use *source = story->source, *sink = story->sink;
+    return tell_briefly(m, story->kind, story->why, source->buffer->name, source->site, sink->site);
+  }
   if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
   const nw_site *x = story->source->site, *y = story->sink->site;
   place a = {&p, x, p.dim}, b = {&p, y, p.dim + x->view.ndims};
@@ -312,10 +342,14 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
 
 nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
   point p;
-  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
   const nw_site *s = story->site;
-  place at = {&p, s, p.dim};
   const nw_use *a = story->sink;
+  if (m->f->s->brief) {
+    isl_set_free(bad);
+    return tell_briefly(m, story->kind, story->why, a ? a->buffer->name : NULL, NULL, s);
+  }
+  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
+  place at = {&p, s, p.dim};
   words w = {.element = a ? element(&at, a) : NULL,
              .sink = iteration(&at, s->nloops, true),
              .sink_block = s->block->block.name,
@@ -335,6 +369,10 @@ nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
 
 nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *form, isl_set *bad) {
   point p;
+  if (m->f->s->brief) {
+    isl_set_free(bad);
+    return tell_briefly(m, kind, form, b->name, NULL, NULL);
+  }
   if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
   nw_str s = {0};
   nw_str_fmt(&s, "%s%s", b->name, p.ndims ? "[" : "");

@@ -85,8 +85,9 @@ local function arguments_of(params, row, draw)
       said[#said + 1] = ("%d of them"):format(n)
       for k = #params + 1, n do given[k] = select(2, values.ugly(draw, objects)) end
     else
-      said[#said + 1] = ("%s = %s"):format(params[at] and params[at].name or at, spoil(given, at, draw))
-      changed[at] = given[at] ~= nil
+      local name, word = params[at] and params[at].name or at, spoil(given, at, draw)
+      said[#said + 1] = ("%s = %s"):format(name, word)
+      changed[at] = given[at] ~= nil and not (name == "self" and word == "nw." .. row.class) -- another object is fine
     end
   end
   local valid = true

@@ -78,8 +78,9 @@ typedef struct nw_results { // results of a step: loops (ids) or stages (names; 
 // failure the schedule is unchanged.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
 // For searches: returns the program that the step would make (counted). If the step is refused, returns NULL and stores
-// the reason in *why (heap; why may be NULL). The step is judged like a real one, but no version is made, and a refusal
-// has no picture or suggestions. The context must not have an error.
+// the reason in *why (heap; why may be NULL). The step is judged like a real one, but no version is made. The reason names
+// the buffer and the blocks in conflict, but not the two iterations, and has no picture or suggestions. The context must
+// not have an error.
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
 // A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
 typedef struct nw_random_step {

@@ -20,13 +20,16 @@ static char *reason_of(const nw_ctx *c, bool glance) {
 typedef struct glance {
   nw_sched copy;
   long budget;
+  bool brief;
 } glance;
 
-// budget: limit on isl operations; 0 is the default.
-static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
+// budget: limit on isl operations; 0 is the default. brief: a refusal does not name iterations.
+static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget,
+                  bool brief) {
   g->copy = *s;
   g->copy.unsafe = false;
   g->budget = nw_judge_budget(s->ctx, -budget);
+  g->brief = nw_judge_briefly(s->ctx, brief);
   nw_step_begin(st, &g->copy, row, args);
   st->plain = true;
 }
@@ -35,22 +38,28 @@ static void end(glance *g, nw_step *st) {
   nw_ctx *c = g->copy.ctx;
   nw_step_end(st);
   nw_judge_budget(c, g->budget);
+  nw_judge_briefly(c, g->brief);
   if (!c->interrupted) nw_clear(c);
 }
 
-nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why) {
+static nw_program *attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, bool brief,
+                           char **why) {
   nw_step st;
   glance g;
-  begin(&g, &st, s, row, args, budget);
+  begin(&g, &st, s, row, args, budget, brief);
   nw_program *p = nw_step_make(&st);
   if (why) *why = p ? NULL : reason_of(s->ctx, budget);
   end(&g, &st);
   return p;
 }
 
+nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why) {
+  return attempt(s, row, args, budget, !why, why);
+}
+
 nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *args, char **why) {
   if (why) *why = NULL;
-  return s && row && !nw_error(s->ctx) ? nw_attempt(s, row, args, 0, why) : NULL;
+  return s && row && !nw_error(s->ctx) ? attempt(s, row, args, 0, true, why) : NULL;
 }
 
 // ---- steps after a step
@@ -124,7 +133,7 @@ static bool works_after(nw_step *st, nw_program *p, const nw_candidate *then, lo
 bool nw_attempt_way(nw_sched *s, const nw_candidate *c, long budget) {
   nw_step st;
   glance g;
-  begin(&g, &st, s, c->primitive, c->args, budget);
+  begin(&g, &st, s, c->primitive, c->args, budget, true);
   nw_program *p = nw_step_make(&st);
   bool ok = p && !st.idle && !nw_same_program(st.before, p);
   if (ok && c->then) ok = works_after(&st, p, c->then, budget);
