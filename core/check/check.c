@@ -85,7 +85,7 @@ static bool run_all(job *j, const int64_t *sizes, nw_check_data *d) {
   return true;
 }
 
-// Finds a call of an intrinsic, which may add in any order.
+// False if the statement is a call of an intrinsic, which may add in any order.
 static bool find_call(void *env, nw_stmt *s) {
   (void)env;
   return s->kind != NW_CALL;
@@ -166,8 +166,8 @@ static bool check_points(points *q) {
   }
   nw_str_fmt(
       q->j->report,
-      "%d of %lld outputs, corners included, agree in the definition and the compiled program, which is too large to "
-      "interpret, so the scheduled and lowered programs were not run\n",
+      "%d of %lld outputs, corners included, agree in the definition and the compiled program; the program is too "
+      "large to interpret, so its scheduled and lowered forms were not run\n",
       q->checked, (long long)outputs_of(q->j, q->d));
   return true;
 }
@@ -220,8 +220,8 @@ static bool check_shapes(job *j) {
   return nw_fail(j->c, NW_ELIMIT, NULL, "no small shape satisfies the facts about the sizes");
 }
 
-// True if all results agree. `report` (if not NULL) gets a line for each shape, with the first element that differs;
-// heap.
+// True if all results agree. Stores a heap string in `report` (if not NULL): a line for each shape, with the first
+// element that differs.
 bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   nw_str text = {0};
   if (report) *report = NULL;

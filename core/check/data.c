@@ -34,7 +34,7 @@ static bool fill(nw_ctx *c, nw_array *a, uint64_t seed) {
   return !nw_stopped(c);
 }
 
-// Makes the data. It first checks that there is enough memory for all arrays.
+// Makes the data. Allocates all arrays before it fills any, so that lack of memory is found early.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed) {
   *d = (nw_check_data){.n = params(p)};
   d->array = nw_xcalloc((size_t)d->n + 1, sizeof *d->array);

@@ -6,20 +6,23 @@
 #define NW_CHECK_SHAPES 12
 #define NW_CHECK_POINTS 1000 // number of outputs that are evaluated one by one if the shape is too large to interpret
 
-// ---- shapes.c Finds values for the sizes of p: small and awkward ones that satisfy lower bounds and facts and are
-// cheap enough. A row has one value for each size; without symbolic sizes there is one empty row. Writes at most `max`
-// heap rows, and returns their number.
+// ---- Shapes (shapes.c)
+
+// Finds values for the sizes of p: small and awkward ones that satisfy the lower bounds and the facts, and that are
+// cheap to run. A row has one value for each size; if there are no symbolic sizes, there is one empty row. Writes at
+// most `max` heap rows, and returns their number.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
 int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
 double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // for example M=7, N=1; "as it is" without sizes
 
-// ---- data.c
+// ---- Data (data.c)
 typedef struct nw_check_data {
   int n; // parameters of the program
   nw_array **array;
 } nw_check_data;
-// Fills inputs with small integers and outputs with zero. False and a diagnostic if there is no memory.
+// Fills inputs with small integers and outputs with zero. Returns false with a diagnostic if there is not enough
+// memory.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed);
 bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs); // shares the inputs
 void nw_check_data_free(nw_check_data *d);
@@ -29,15 +32,15 @@ const char **nw_check_size_names(const nw_program *p); // heap
 // Computes outputs from the tensor expressions.
 bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
 
-// ---- agree.c
+// ---- Agreement of results (agree.c)
 typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;
-// Returns how closely a schedule must agree with the definition: exactly, if no operation rounds for the integers of
-// nw_check_data_make.
+// Returns how closely a schedule must agree with the definition: NW_CHECK_EXACT if no operation rounds when the inputs
+// are the integers of nw_check_data_make, otherwise NW_CHECK_NEAR.
 nw_check_bound nw_check_bound_of(const nw_program *naive);
 // Returns the flat index of the first element that differs, or -1.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_any_order(const nw_program *p); // true if threads share a sum of floats
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
-int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be inside
+int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be in bounds
 void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // writes C[1, 2]
 char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]; heap

@@ -70,7 +70,8 @@ static void see(void *env, const nw_access *a) {
     if (!strcmp(x->in->arg[i].name, a->buffer)) x->at[i][a->index] = true;
 }
 
-// Checks that the description touches every element of a tile: an untouched element might not exist at a call.
+// Checks that the description touches every element of a tile: in a call, an element that it does not touch might be
+// outside the buffer.
 static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
   seen x = {.in = in};
   nw_check_data d;
@@ -86,7 +87,7 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
     for (int64_t e = 0; good && e < v[k].count; e++) {
       if (x.at[i][e]) continue;
       char *element = nw_check_element(in->arg[i].name, d.array[k], e);
-      good = nw_fail(c, NW_EINVAL, "give it only the shape that is used",
+      good = nw_fail(c, NW_EINVAL, "declare the argument with only the part that is used",
                      "intrinsic %s: its description never touches %s", in->name, element);
       free(element);
     }
@@ -99,8 +100,8 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 
 // ---- the implementation
 
-// Compiles the source, and links the code without any library. If that works, it calls no other code, so a jump may
-// leave it at any moment.
+// Compiles the source, and links the code without any library. If that works, the code calls no other code, so a
+// longjmp out of it is safe at any moment. Otherwise links it with the math library.
 static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);

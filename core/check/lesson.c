@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Writes the name of an execution: the instance that it computes, as in C(i=0, k=1). It is the same before and after
-// the step.
+// Writes the name of an execution: the instance that it computes, as in C(i=0, k=1). The name is the same before and
+// after the step.
 static void put_who(nw_str *b, const nw_touch *t) {
   nw_str_fmt(b, "%s%s(", t->block->block.origin, t->init && !t->block->block.init_part ? " start" : "");
   for (int i = 0; i < t->nvars; i++) nw_str_fmt(b, "%s%s=%lld", i ? ", " : "", t->var[i], (long long)t->at[i]);
@@ -40,8 +40,8 @@ static bool writes(const nw_replay_case *x, int who) {
   return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
 }
 
-// Writes the two accesses in order; only one line if they are the same access, because the old program does once what
-// the new one does twice.
+// Writes the two accesses in order. If they are the same access, because the old program does once what the new one
+// does twice, writes one line.
 static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
@@ -59,7 +59,7 @@ static void put_should(nw_str *b, const char *element, double should, double is)
   nw_str_fmt(b, "%s should be %s, is %s\n", element, one, other);
 }
 
-// Writes, for a conflict that changes no value, that the value is the same, and why the step is still refused.
+// For a conflict that changes no value, writes that the value is the same, and why the step is still refused.
 static void put_same(nw_str *b, const nw_replay_case *x, double value, const char *why) {
   nw_str_fmt(b, "  %s is %.6g either way; the step is still refused: %s\n", x->name ? x->name : "the value", value,
              why);
@@ -134,8 +134,8 @@ static const char *label_of(const nw_replay_case *x) {
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
-// Shows the two iterations in order and interleaved. A write that the other iteration does not see is shown after its
-// read.
+// Shows the two iterations in order and interleaved. If the other iteration does not see a write, the write is shown
+// after the read of that iteration.
 static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};

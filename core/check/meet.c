@@ -1,7 +1,7 @@
 // Runs two unsynchronized iterations of a marked loop alone, until a value shows the conflict.
 //
-// An interleaving may give the right value by chance. Then another interleaving is tried, then other data, and then the
-// same two iterations with the other loops at their middle, far from borders.
+// An interleaving may give the right value by chance. In that case another interleaving is tried, then other data, and
+// then the same two iterations with the other loops at their middle iteration, far from borders.
 #include "check/replay.h"
 #include <math.h>
 
@@ -20,8 +20,8 @@ bool nw_in_two_rounds(const nw_conflict *w) {
   return false;
 }
 
-// Returns the first interleaving to try. Two threads of a grid are not iterations of the same loop, so it is not
-// BACKWARDS for these.
+// Returns the first interleaving to try. Two threads of a grid need not be iterations of the same loop. Such a pair has
+// no loop that could run backwards, so if the first thread writes and the second reads, the result is UNSEEN.
 nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
@@ -33,8 +33,8 @@ nw_race nw_case_race(const nw_replay_case *x) {
 // order, so FIRST_STAYS is run as SECOND_STAYS.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
-// Runs the two iterations. A run finds the storage of the element, so that in the next run, elements that share it are
-// known from the start.
+// Runs the two iterations. Stores in *room where the element is stored, so that the next run knows from its start which
+// other elements share this storage.
 static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
@@ -108,8 +108,8 @@ static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop)
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Moves two executions away from borders: loops that have the same value in both get their middle value, except reduce
-// loops, which stay at their start.
+// Moves two executions away from borders: a loop that has the same value in both gets its middle value. Reduce loops
+// keep their value.
 static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
@@ -146,7 +146,7 @@ static bool meets_inside(nw_replay_case *x) {
   return x->moved;
 }
 
-// Tries cases until one shows a wrong value. If none does, the case of the witness is used.
+// Tries cases until one shows a wrong value. If none does, uses the case of the witness.
 void nw_case_meet(nw_replay_case *x) {
   if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);

@@ -27,7 +27,7 @@ static void note_wrong(nw_replay_case *x, int param, const nw_array *should, con
   x->is = nw_array_get(is, at);
 }
 
-// Finds a wrong output: the element of the witness if it is wrong, otherwise the first one.
+// Finds a wrong output: the element of the witness if it is wrong, otherwise the first wrong element.
 static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_check_data *is) {
   nw_check_bound bound = nw_check_bound_of(nw_sched_version(x->s, 0));
   for (int i = nw_check_inputs(x->r->after); i < is->n; i++) {
@@ -106,8 +106,8 @@ static bool wrong_in_whole(nw_replay_case *x) {
   return wrong;
 }
 
-// Searches a wrong output. In a large computation it does so only if there is no witness, since a witness already shows
-// the error.
+// Searches for a wrong output. In a large computation, it searches only if there is no witness, since a witness already
+// shows the error.
 bool nw_case_wrong_output(nw_replay_case *x) {
   bool small = nw_check_work(nw_sched_version(x->s, 0), x->sizes) <= MAX_WORK;
   bool wrong = small ? wrong_in_whole(x) : !x->w && wrong_somewhere(x);

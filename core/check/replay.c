@@ -1,9 +1,9 @@
 // Tests whether the refused program really has the conflict that a refusal names.
 //
-// The executions of the witness, and everything that writes its element, run in the interpreter. This must show one of
-// these errors: they are in the wrong order; they are in two iterations of the marked loop; an access is out of bounds;
-// a read finds an unwritten element, or a reduction that is not complete. If a refusal has no executions, the results
-// must be wrong.
+// The interpreter runs the executions of the witness, and everything that writes its element. This run must show one of
+// these errors: the executions are in the wrong order; they are in two iterations of the marked loop; an access is out
+// of bounds; a read finds an unwritten element, or a reduction that is not complete. If a refusal has no executions,
+// the results must be wrong.
 #include "check/replay.h"
 #include <stdlib.h>
 
@@ -33,13 +33,14 @@ static bool some_shape(nw_replay_case *x) {
   return n > 0;
 }
 
-// True if the conflict can be observed. If a step was refused for its structure, or for lack of a proof, there is none.
+// True if the conflict can be observed. A step that was refused for its structure, for a capacity, or for lack of a
+// proof has no such conflict.
 static bool can_be_seen(const nw_refused *r) {
   nw_refusal_kind k = r->refusal.kind;
   return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
-// Sets all elements of integer inputs, which are used as indices, to this index.
+// Sets all elements of all integer inputs to `index`; the program may use these inputs as indices.
 static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -55,7 +56,7 @@ void nw_case_fill(nw_replay_case *x, int seed) {
 
 bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s) {
   *x = (nw_replay_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
-  if (!x->r) return nw_fail(c, NW_EINVAL, "it explains the last step if that step was refused", "nothing was refused");
+  if (!x->r) return nw_fail(c, NW_EINVAL, "only a step that was refused can be explained, and only directly after the refusal", "nothing was refused");
   if (x->r->slip)
     return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused because of its arguments: %s", x->r->slip);
   x->w = x->r->refusal.conflict;
@@ -178,8 +179,8 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   return same;
 }
 
-// For blocks and threads: runs the lowered program with its barriers. Returns the kind of conflict if there is a race,
-// or if a thread reads a value before it is written; otherwise NULL.
+// For a conflict between blocks or threads, runs the lowered program with its barriers. Returns the kind of conflict if
+// there is a race, or if a thread reads a value before it is written; otherwise NULL.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
@@ -249,8 +250,8 @@ static void note_workers(nw_replay_case *x) {
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
-// If an index is read from data, the element of the witness is accessed only for some data. So the integer inputs,
-// which are used as indices, are all set to the index of this element.
+// If an index is read from data, the element of the witness is accessed only for some data. So all integer inputs,
+// which may be indices, are set to one coordinate of this element, and the coordinates are tried in turn.
 static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);

@@ -59,7 +59,7 @@ void nw_watch_free(nw_watch *x);
 // Runs the slice; with `needs`, repeats until the slice contains everything that it reads. False if it takes too long or fails.
 bool nw_watch_run(nw_watch *x);
 
-// ---- the evidence for a conflict; replay.c finds its kind
+// ---- The evidence for a conflict (replay.c finds its kind)
 typedef struct nw_replay_case {
   nw_ctx *c;
   nw_sched *s;
@@ -91,8 +91,10 @@ nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t); // a copy tha
 char *nw_case_text(const nw_replay_case *x); // heap
 bool nw_case_wrong_output(nw_replay_case *x); // fills element, should, is
 
-// ---- meet.c: the two iterations of a marked loop, alone True if the two executions are in the same iteration of the
-// outer loops, and in different iterations of the marked loop.
+// ---- Two iterations of a marked loop (meet.c)
+
+// True if the two executions are in the same iteration of the outer loops, and in different iterations of the marked
+// loop.
 bool nw_in_two_rounds(const nw_conflict *w);
 nw_race nw_case_race(const nw_replay_case *x); // the first interleaving to try
 // Fills pair, raced, race, paired and shows. It may replace the witness by a similar one, and change the data.

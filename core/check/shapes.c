@@ -47,7 +47,7 @@ static double work_below(const nw_program *p, const nw_stmt *s, const int64_t *s
   return n > 0 ? sum * (double)n : 0;
 }
 
-// The bounds of the naive program's loops depend only on sizes, so this is exact.
+// The bounds of the naive program's loops depend only on sizes, so this count is exact.
 double nw_check_work(const nw_program *naive, const int64_t *sizes) { return work_below(naive, naive->root, sizes); }
 
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes) {
@@ -137,7 +137,7 @@ static void same_everywhere(rows *r, int64_t *sizes, int64_t v) {
   add_row(r, sizes);
 }
 
-// Rows in which one size is 0 and the others are not.
+// Adds rows in which one size is 0 and the others are not.
 static void one_empty(rows *r, int64_t *sizes) {
   for (int k = 0; k < r->p->nsizes; k++) {
     for (int i = 0; i < r->p->nsizes; i++) sizes[i] = i == k ? 0 : 3;
@@ -156,7 +156,8 @@ static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
   }
 }
 
-// First one value for all sizes, then one size 0, then mixtures; one empty row if there are no sizes.
+// Adds rows with one value for all sizes, then rows with one size 0, then random mixtures. If there are no sizes, adds
+// one empty row.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row) {
   rows r = {.naive = naive, .p = p, .max = max, .at = row};
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);

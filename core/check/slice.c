@@ -1,5 +1,5 @@
-// Decides which loops of a slice are entered: those with a block inside that may be wanted, because its loops have the
-// wanted values, or the range of its index includes a wanted element.
+// Decides which loops of a slice are entered: those that contain a block that may be wanted. A block may be wanted if
+// its loops may have the values of a wanted execution, or if the range of its index includes a wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct nw_slice_site {
       upto[NW_MAX_DEPTH]; // the current iteration of each loop; a range for the innermost known loop
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
   int first; // index in `r` of the range of the outermost loop
-  nw_ranges r; // sizes, then loops: entered loops are fixed
+  nw_ranges r; // ranges of the sizes, then of the loops; entered loops have their current values
   const nw_expr **bind; // the bindings of its variables
   const nw_expr ***index; // the indices of its targets, as expressions of loops
 };
@@ -157,7 +157,8 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
-// True if the block may write a wanted element. Updates of the buffer of which only inits are wanted do not count.
+// True if the block may write a wanted element. If only the inits of a buffer are wanted (inits_of), its updates do not
+// count.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_block_target *to = &t->block->block.target[i];
@@ -178,7 +179,7 @@ static bool may_want(const nw_slice *s, const nw_slice_site *t, int known, bool 
   return may_write(s, t, all);
 }
 
-// ---- the walk
+// ---- entering loops and running blocks
 
 static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t lo, int64_t hi) {
   t->at[k] = lo;

@@ -6,8 +6,8 @@
 
 typedef struct nw_wanted { // executions of one block
   const nw_execution *by_loops; // selects the execution by the values of its loops; or NULL
-  const char *origin; // without by_loops: selects blocks of this origin
-  int n; // and the executions whose variables have these values
+  const char *origin; // if by_loops is NULL: selects the blocks with this origin,
+  int n; // and of these, the executions in which the n variables `var` have the values `at`
   const char *const *var;
   const int64_t *at;
 } nw_wanted;
@@ -30,7 +30,7 @@ typedef struct nw_slice {
   nw_elements *focus; // one per buffer
   nw_vec wanted; // nw_wanted *
   bool whole; // the slice is the whole program
-  const char *inits_of; // a buffer: of the blocks that write it, only separate init blocks run; or NULL
+  const char *inits_of; // if not NULL, a buffer whose updates do not run, while its separate init blocks run
 } nw_slice;
 
 void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes);

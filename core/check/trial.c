@@ -11,7 +11,7 @@
 
 enum { PATTERN = 0xff, MARGIN = 64 }; // MARGIN: elements before and after a tile
 
-// How strides that the intrinsic leaves free are chosen.
+// The ways to choose the strides that the intrinsic leaves free.
 typedef enum spread { TIGHT, PADDED, WIDE, TURNED, NEGATIVE, REPEATED, OVERLAPPING, SPREADS } spread;
 typedef enum place { AT_END, AT_START, INSIDE } place;
 
@@ -84,7 +84,7 @@ static int64_t count(const nw_intrinsic_arg *a) {
   return n;
 }
 
-// Returns the bytes from the start of the segment to the element with this number in row-major order.
+// Returns the byte offset in the segment of the element whose number in row-major order is `flat`.
 static size_t offset(const tile *t, int64_t flat) {
   int64_t at = t->first;
   for (int d = t->arg->ndim - 1; d >= 0; d--) {

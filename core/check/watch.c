@@ -5,7 +5,7 @@
 enum {
   MAX_ROUNDS = 64,
   MAX_FOCUSED = 20000,
-  MAX_STEPS = 200000, // limit for a slice; its steps are slow, since each checks what may be wanted
+  MAX_STEPS = 200000, // limit for a slice; a step is slow, since it checks which blocks may be wanted
 };
 
 static bool is_named(const nw_watch *x, const nw_access *a) {

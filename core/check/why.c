@@ -1,5 +1,6 @@
-// Finds the step that made a line of the program: it made the first version that has the content of the line. If an
-// older version had the same part with other content, the step that made that is named, too.
+// Finds the step that made a line of the program: the step that made the first version with the content of the line. If
+// an older version had the same part of the line with other content, the step that made the older content is named,
+// too.
 #include "check/check.h"
 #include "ir/text/lines.h"
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static bool see_origin(void *env, nw_stmt *s) {
   return !o->found;
 }
 
-// Returns the statement in the previous version: itself, or the block from which it was copied.
+// Returns the statement in the previous version: the same statement, or the block from which it was copied.
 static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   const nw_stmt *same = with_id(p, s->id);
   if (same || s->kind != NW_BLOCK) return same;
@@ -55,7 +56,7 @@ typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL: no such piec
 
 static char *shown(const nw_expr *e) { return nw_expr_show(e); }
 
-// A loop is a single piece, which does not depend on its name.
+// A loop is a single piece: its name and its range.
 static char *loop_range(const nw_stmt *s, int which) {
   if (s->kind != NW_LOOP || which) return NULL;
   char *begin = shown(s->loop.begin), *extent = shown(s->loop.extent);
@@ -134,7 +135,8 @@ static bool has(const nw_stmt *s, piece f, const char *text) {
   }
 }
 
-// Returns the first version since which the piece has existed without interruption; *s: its statement in that version.
+// Returns the oldest version such that this version and all later ones, up to version i, have the piece. Sets *s to the
+// statement in that version.
 static int since(const history *h, int i, const nw_stmt **s, piece f, const char *text) {
   for (const nw_stmt *old; i > 0 && (old = earlier(program_at(h, i - 1), *s)) && has(old, f, text); i--) *s = old;
   return i;
@@ -150,7 +152,7 @@ static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) 
   return NULL;
 }
 
-// Returns the piece that the step replaced by this one. Heap; NULL: there is none.
+// Returns the piece that the step replaced by this one; heap. NULL if there is none.
 static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const char *text) {
   char *mine = NULL;
   for (int n = 0; old && (mine = nth_only(new, old, f, n)); n++) {
@@ -208,7 +210,9 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
   nw_str_add(b, "\n");
 }
 
-// ---- lowered lines have the last step that changed them; a loop is also found by its name
+// ---- Lowered lines
+
+// A lowered line has the last step that changed it. A loop is also found by its name.
 
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;

@@ -1,4 +1,5 @@
-// The reads and writes of a program's sites. A read in a branch of a select happens under its condition.
+// The reads and writes of a program's sites. A read in a branch of a select happens only under the condition of that
+// branch.
 #include "poly/internal.h"
 
 typedef struct gather {
@@ -45,7 +46,7 @@ static bool seen(const gather *g, const nw_expr *load) {
 
 static void reads(gather *g, const nw_expr *e);
 
-// Beyond the maximal depth, conditions are ignored.
+// Inside more than NW_MAX_DEPTH nested selects, conditions are ignored.
 static void reads_under(gather *g, const nw_expr *cond, bool want, const nw_expr *e) {
   int saved = g->nconds;
   if (g->nconds < NW_MAX_DEPTH) g->cond[g->nconds++] = (nw_guarded){cond, want};
@@ -101,7 +102,7 @@ void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *al
 
 // ---- relations
 
-// The conditions of the access in terms of the loops, as a set in a space that also has the view's opaque dimensions.
+// Returns the conditions of the access as a set over the loops and the opaque dimensions of the view.
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v) {
   isl_set *set = nw_space_all(v);
   for (int i = 0; i < a->nconds; i++) {
@@ -111,7 +112,8 @@ isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space 
   return set;
 }
 
-// A view of the site's loops in which the access's index and conditions can be built.
+// Initializes v with the loops of the site, and scans the access's index and conditions, so that they can be built in
+// v.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   nw_space_init(v, a->site->view.f);
   for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);
@@ -119,7 +121,8 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   for (int i = 0; i < a->nconds; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
 }
 
-// execution -> (iterations of the loops around the allocation, index), where the access happens.
+// Returns the map execution -> (iterations of the loops around the allocation, index), for the executions in which the
+// access happens.
 isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   if (a->map) {
     if (!NW_MUTATED(model_for_free)) nw_price_charge(m->f->s, &a->price);

@@ -1,4 +1,4 @@
-// From isl back to expressions: a piecewise affine function of sizes and loops, as an index expression.
+// Converts a piecewise affine function of isl, whose parameters are sizes and loops, back to an index expression.
 //
 // isl's AST generator writes the function as a tree, which is converted here. Parameters are identified by position;
 // the caller has an expression for each of them.
@@ -36,7 +36,7 @@ static const nw_expr *number(const back *b, isl_ast_expr *e) {
   return n;
 }
 
-// The op for two integers; NW_OP_COUNT for anything else.
+// Returns the op for two integers, or NW_OP_COUNT if there is none.
 static nw_op binary(enum isl_ast_expr_op_type t) {
   switch (t) {
   case isl_ast_expr_op_add: return NW_OP_ADD;
@@ -107,7 +107,8 @@ static isl_pw_aff *plainly_named(isl_pw_aff *a) {
   return a;
 }
 
-// Consumes a, a function of parameters only. NULL if isl's form of the function cannot be expressed here.
+// Consumes a, a function of parameters only. Returns NULL if an index expression cannot express isl's form of the
+// function.
 const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param) {
   back b = {pool, n, param};
   a = plainly_named(isl_pw_aff_coalesce(a));

@@ -11,8 +11,8 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-// The next block of `before`, from *at on, whose work the block may do. It has the same origin, and both are an init or
-// neither is; a new separate init corresponds to its reduction.
+// Returns the next block of `before`, from *at on, that may do the same work as `block`: it has the same origin, and
+// its init_part is `part`. A new separate init corresponds to its reduction.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -47,8 +47,8 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
-// New instances compute elements of a temporary that were not read before, so only the old instances must get the same
-// values.
+// New instances compute elements of a temporary that were not read before, so only the old instances must compute the
+// same values.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
@@ -109,7 +109,8 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// Pieces of one origin may read the same values in different places, so any of them is sufficient.
+// Pieces of one origin may read the same values from different places, so it is sufficient that the block equals any
+// one of them.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {
@@ -133,7 +134,7 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   return at == is->block.nvars;
 }
 
-// True if the block computes a stage of the old program from parts. *part: the block of the parts.
+// True if the block computes a stage of the old program from parts. Sets *part to the block that computes the parts.
 static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
@@ -174,7 +175,7 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
   return NW_HOLDS;
 }
 
-// The value of an output at every index, as a normal form.
+// Returns the normal form of an output's value at the symbolic index (_0, _1, ...).
 static const nw_expr *output_form(nw_normal n, const nw_buffer *b) {
   const nw_expr *index[NW_MAX_DEPTH];
   const nw_stmt *rounded;

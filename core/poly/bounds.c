@@ -1,7 +1,8 @@
 // Checks that every access is inside the stored part of its buffer.
 #include "poly/internal.h"
 
-// The stored range of dimension d: the whole logical extent, or the box of the allocation.
+// Returns the start of the stored range of dimension d. The range is the whole logical extent, or the box of the
+// allocation.
 static const nw_expr *stored_from(const nw_family *f, const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.min[d] : nw_index(f->pool, 0);
 }
@@ -23,7 +24,7 @@ static isl_set *beyond(const nw_space *v, const nw_expr *index, const nw_expr *f
   return isl_set_union(below, isl_pw_aff_ge_set(i, end));
 }
 
-// Executions whose access is outside.
+// Returns the executions whose access is outside the stored part.
 static isl_set *outside(const nw_model *m, const nw_use *a) {
   nw_space v;
   nw_use_space(m->p, a, &v);

@@ -1,6 +1,6 @@
-// Checks that every read gets the right value, for a buffer whose elements have only one value each: an element that is
-// read was written before; a reduction that is read first had its init and then every contribution once; outputs are
-// complete.
+// Checks that every read gets the right value, for a buffer whose elements have only one value each. An element must be
+// written before it is read. A reduction must be initialized, and must then get every contribution exactly once, before
+// it is read. Outputs must be complete.
 #include "poly/internal.h"
 
 // True if the buffer is allocated in one place, outside every loop.
@@ -46,7 +46,7 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// The reads that are not after any write of their element. Several writes may write the same value, so one earlier
+// Returns the reads of elements that no write writes before. Several writes may write the same value, so one earlier
 // write is sufficient.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
@@ -58,7 +58,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// From the pairs in which r comes before w, keeps those whose read gets its value from no other write.
+// Sets *bad to the pairs in which r comes before w, and no other write gives r its value.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
@@ -177,7 +177,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   return answer;
 }
 
-// `first`: in the first program of a computation, elements may have several values.
+// `first`: true for the first program of a computation, in which elements may have several values.
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {

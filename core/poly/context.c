@@ -1,12 +1,12 @@
-// isl's context of a session, with its budget, interrupts and failures; and the rules that the mutant tests disable.
+// Manages isl's context for a session: its budget, interrupts and failures. Also holds the names of the rules that the
+// mutation tests disable.
 #include "poly/internal.h"
 #include <gmp.h>
 #include <isl/options.h>
 #include <stdlib.h>
 
-// Less than a second of work in isl, or twice that if a question is answered again without stored results
-// (nw_proofs_from_nothing). The budget is counted in isl's own operations, so that a verdict never depends on the
-// clock.
+// This budget takes less than a second in isl, or twice that if a question is answered again without stored results
+// (nw_proofs_from_nothing). It is counted in isl's own operations, so that a verdict never depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
@@ -19,7 +19,7 @@ int nw_judge_rules(void) { return NW_RULE_COUNT; }
 
 const char *nw_judge_rule_name(int i) { return i >= 0 && i < NW_RULE_COUNT ? rule_name[i] : NULL; }
 
-// The environment may name a rule to disable, in builds made for that test only.
+// In builds made for the mutation tests, the environment may name a rule to disable.
 static void read_mutant(nw_ctx *c) {
 #ifdef NW_MUTANTS
   const char *name = getenv("NW_MUTANT");
@@ -48,7 +48,7 @@ static void abandon(void *data) {
   slot->data = NULL;
 }
 
-// Memory for numbers of GMP, which isl uses: GMP would end the process if there is no memory for a number.
+// Allocates memory for the numbers of GMP, which isl uses: by itself, GMP would end the process if memory runs out.
 static void *more_number(void *p, size_t old, size_t bytes) {
   (void)old;
   return nw_xrealloc(p, bytes);
@@ -126,8 +126,9 @@ static void count_anew(nw_proofs *s) {
   if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // a limit of 0 would mean no limit
 }
 
-// The number of isl operations since the question began. isl does not report this number. It only reports whether a
-// limit is reached, and such a test counts as an operation if it is not; so the count is restarted after each test.
+// Returns the number of isl operations since the question began. isl does not report this number, only whether a limit
+// is reached, so it is found by a binary search. A test whose limit is not reached counts as an operation itself
+// (`asked`), so the count is restarted after the search.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -147,7 +148,7 @@ static long operations(nw_proofs *s) {
   return s->done;
 }
 
-// The greatest number of loops around a statement; a fused loop counts as its original loops.
+// Returns the greatest number of loops around a statement; a fused loop counts as its original loops.
 static int depth_of(const nw_stmt *s) {
   int most = 0, own = s->kind != NW_LOOP ? 0 : s->loop.nfused ? s->loop.nfused : 1;
   for (int i = 0; i < s->nkids; i++) {
@@ -167,8 +168,8 @@ static int blocks_of(const nw_stmt *s) {
 // proportionally larger budget.
 enum { MANY_BLOCKS = 64 };
 
-// One operation works on a row of a tableau, which has a column for each dimension: with many loops, fewer operations take the
-// same time. Measured: 0.3 us with 3 loops, 2 us with 16, 4.5 us with 23.
+// Lowers the limit for deep nests, because an operation takes longer there: it works on a row of a tableau, which has a
+// column for each dimension. Measured times per operation: 0.3 us with 3 loops, 2 us with 16, 4.5 us with 23.
 static long limit_for(const nw_proofs *s, const nw_program *p) {
   double depth = depth_of(p->root);
   double budget = (double)s->budget * (1 + blocks_of(p->root) / MANY_BLOCKS);
@@ -190,10 +191,10 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   return !nw_stopped(s->ctx);
 }
 
-// isl finds the quotients of a projected set by parametric integer programming. Its tableaux grow during the work,
-// so that the time grows with the square of the number of operations. Therefore it gets only a share of the budget.
-// Measured on a fused loop that was split three times: 130,000 operations take 0.6 s, 2,000,000 take 62 s. Proofs that
-// succeed take 25,000 at most.
+// isl finds the quotients (the integer divisions) of a projected set by parametric integer programming. Its tableaux
+// grow during the work, so the time grows with the square of the number of operations. Therefore this work gets only a
+// share of the budget. Measured on a fused loop that was split three times: 130,000 operations take 0.6 s, and
+// 2,000,000 take 62 s. Proofs that succeed take at most 25,000 operations.
 enum { SHARE_OF_QUOTIENTS = 16 };
 
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {

@@ -1,9 +1,10 @@
-// Checks that reductions that are read have every contribution, each once, and that outputs have every element.
+// Checks that every reduction that is read has each of its contributions exactly once, and that every element of an
+// output is written.
 #include "poly/internal.h"
 
-// ---- once
+// ---- contributions that are taken twice
 
-// execution -> (element, instance)
+// Returns the map execution -> (element, instance).
 static isl_map *contribution(const nw_model *m, nw_use *u) {
   return isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), isl_map_copy(u->site->instance));
 }
@@ -31,7 +32,7 @@ isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
 }
 
-// Two equal contributions are no error if the reduction was initialized again in between.
+// Two equal contributions are not an error if the reduction was initialized again between them.
 static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
   nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) answer = nw_whole_epochs(f);
@@ -72,7 +73,7 @@ nw_answer nw_contributed_once(const nw_fate *f) {
   return answer;
 }
 
-// ---- all
+// ---- contributions that are missing
 
 uint64_t nw_reduce_vars(const nw_site *s) {
   uint64_t mask = 0;
@@ -88,7 +89,7 @@ isl_map *nw_reduce_values(const nw_use *u) {
   return k;
 }
 
-// The pairs (element, values of the reduce variables) that some execution contributes.
+// Returns the pairs (element, values of the reduce variables) that some execution contributes.
 static isl_set *contributed(const nw_model *m, nw_use *u) {
   return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), nw_reduce_values(u)));
 }
@@ -98,7 +99,7 @@ static isl_set *wanted(const nw_fate *f, nw_use *r) {
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
 
-// One of the reductions that fill the buffer: the init that represents it, and an update of it.
+// One of the reductions that fill the buffer, given by its init and one of its updates.
 typedef struct reduction {
   const nw_fate *f;
   const nw_stmt *alloc;
@@ -127,7 +128,7 @@ static isl_set *started(const reduction *d, int dims) {
   return set;
 }
 
-// The elements that lack some contribution of the reduction.
+// Returns the elements that lack some contribution of the reduction.
 static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
   if (!d->update) return elements;
   const nw_site *s = d->update->site;
