@@ -1,10 +1,10 @@
-// Checks which instances a program executes: only instances of the declared domain, each at most once, and all of them.
+// Checks that a program executes only instances of the declared domain, each at most once, and all of them.
 #include "poly/radix.h"
 #include <stdlib.h>
 
 #define MAX_PARTS (2 * NW_MAX_DEPTH)
 
-// Whether the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored under the contents of the
+// True if the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored under the contents of the
 // part.
 static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
                         isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
@@ -20,7 +20,7 @@ static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part p
 
 // ---- inside the domain
 
-// The executions whose instance is not declared.
+// Returns the executions whose instance is not declared.
 static isl_set *outside(const nw_site *s) {
   const nw_space *v = &s->view;
   isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
@@ -94,9 +94,10 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
   return nw_answer_of(m->f->s, once);
 }
 
-// ---- all of them
+// ---- all instances
 
-// The sites of a program that do the same work, and the variables that all parts of all sites run through completely.
+// The sites of a program that do the same work. `full` has the variables that take all their declared values in every
+// site.
 typedef struct group {
   const nw_model *m;
   int n;
@@ -115,7 +116,7 @@ static isl_bool part_is_full(const nw_model *m, const nw_site *s, int from, nw_p
   return full;
 }
 
-// Keeps a variable only if its whole part is kept in every site.
+// Removes a variable from `full` unless all variables of its part are in `full`, in every site.
 static bool shrink(group *g) {
   bool changed = false;
   for (int i = 0; i < g->n; i++)
@@ -143,7 +144,7 @@ static isl_bool find_full(group *g) {
   return isl_bool_true;
 }
 
-// What a site executes of the variables that are not run through completely, with its other loops.
+// Returns the values that a site executes of the variables that are not in `full`.
 static isl_set *rest_of(const group *g, int i) {
   nw_part rest = {0, 0};
   for (int p = 0; p < g->nparts[i]; p++) {
@@ -155,7 +156,8 @@ static isl_set *rest_of(const group *g, int i) {
   return nw_set_with_quotients(g->m->f->s, isl_map_range(nw_part_map(g->site[i], 0, rest)));
 }
 
-// True if the site has no loops and conditions other than those of the variables that are run through completely.
+// True if the group is one site without conditions, all its variables are in `full`, and each of its loops belongs to a
+// variable.
 static bool none_left(const group *g) {
   if (g->n > 1 || g->full != nw_all_vars(g->site[0])) return false;
   for (int p = 0; p < g->nparts[0]; p++)

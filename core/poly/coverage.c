@@ -26,7 +26,7 @@ isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of) {
   return set;
 }
 
-// Elements that may be read and are never written, according to the declared instances.
+// Checks, from the declared instances, that every element that r may read is written.
 static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write_class of) {
   nw_key k = {0};
   nw_key_add(&k, 'C');
@@ -53,7 +53,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   return set;
 }
 
-// Executions of r that read an element that no write of the class ever writes.
+// Returns the executions of r that read an element that no write of the class ever writes.
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);

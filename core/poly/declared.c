@@ -57,7 +57,7 @@ bool nw_index_exact(const nw_use *a) {
   return exact;
 }
 
-// Declared instances -> elements, for the instances in which the access happens.
+// Returns the map declared instances -> elements, for the instances in which the access happens.
 isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   const nw_site *s = a->site;
   nw_space v;
@@ -75,7 +75,7 @@ isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   return map;
 }
 
-// The whole logical box of a buffer.
+// Returns the whole logical box of a buffer.
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
   nw_space v;
   nw_space_init(&v, f);

@@ -14,8 +14,8 @@ static int outermost_reduce(const nw_site *s) {
   return i;
 }
 
-// The pairs (execution of a, execution of the init n of the same element) in which a runs first, whichever of its two
-// possible positions the init has.
+// Returns the pairs (execution of a, execution of the init n of the same element) in which a runs first, whichever of
+// its two possible positions the init has.
 static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   isl_map *pairs = nw_meet(m, a, n);
   int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);
@@ -29,7 +29,7 @@ static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   return good;
 }
 
-// The pairs of executions of a and b that have an init of their element in between.
+// Adds to `none` the pairs of executions of a and b between which an init of their element runs.
 static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map *none) {
   for (int i = 0; i < f->nwrites; i++) {
     nw_use *n = f->write[i];

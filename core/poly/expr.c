@@ -1,9 +1,10 @@
 // Index expressions as piecewise affine functions of isl over the variables of a space.
 //
 // A non-affine expression (a load, a product of variables, a division by a variable) becomes a separate dimension,
-// which all occurrences of the same expression share. It is bounded by the type and the operator of the expression. The
-// caller projects it out, and so assumes that it can have any value. A fused loop has its original dimensions: its
-// variable is read only through // and % by products of their extents, so that symbolic extents stay affine.
+// which all occurrences of the same expression share. The type and the operator of the expression bound this dimension.
+// The caller projects it out, and so assumes that it can have any value. A fused loop is represented by its original
+// dimensions: its variable is read only through // and % by products of their extents, so that symbolic extents stay
+// affine.
 #include "poly/internal.h"
 
 #define MAX_PIECES 32
@@ -31,7 +32,7 @@ static const nw_dim *find_var(const nw_space *v, const char *name) {
   return NULL;
 }
 
-// First dimension of a variable.
+// Returns the first dimension of a variable, or -1 if there is no such variable.
 int nw_space_first(const nw_space *v, const char *name) {
   const nw_dim *d = find_var(v, name);
   return d ? d->first : -1;
@@ -39,7 +40,8 @@ int nw_space_first(const nw_space *v, const char *name) {
 
 // ---- digits of a fused variable
 
-// The digit from which the extents up to `to` have the product `by`; -1 if there is none.
+// Returns the digit i such that the extents of the digits i..to (to excluded) have the product `by`; -1 if there is
+// none.
 static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
   for (int i = to; i >= from; i--) {
@@ -65,7 +67,7 @@ bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int
   return true;
 }
 
-// A leading digit with a single value carries no information.
+// Skips leading digits with a single value, which carry no information.
 static int first_digit(const nw_dim *d, int from, int to) {
   while (from < to - 1 && d->n > 1 && nw_is_const(d->fused[from], 1)) from++;
   return from;
@@ -108,7 +110,8 @@ static bool widening(const nw_expr *e) {
          (nw_dtype_bytes(to) == nw_dtype_bytes(from) && sign == nw_dtype_is_signed(to));
 }
 
-// Narrow integers and data wrap, so their arithmetic is affine only if it provably does not.
+// True if the arithmetic of this node cannot wrap. Narrow integers and data wrap, so only index expressions that are
+// exact qualify.
 static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
 // True if isl can represent this node, given its operands.
@@ -238,7 +241,7 @@ static isl_pw_aff *absolute(isl_pw_aff *a) {
   return isl_pw_aff_max(a, negative);
 }
 
-// A condition as 0 or 1.
+// Returns a condition as 0 or 1.
 static isl_pw_aff *truth(const nw_space *v, const nw_expr *cond) {
   isl_pw_aff *one = isl_pw_aff_intersect_domain(constant(v, 1), nw_space_cond(v, cond, true));
   return isl_pw_aff_union_add(one, isl_pw_aff_intersect_domain(constant(v, 0), nw_space_cond(v, cond, false)));
@@ -283,7 +286,7 @@ static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-// If m is affine, x % m is in 0..m for positive m.
+// Returns the bounds of x % m: 0 <= x % m < m if m is affine and positive.
 static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
   isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
   isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
@@ -321,7 +324,7 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
 }
 
 // Makes all values at once if each has only one piece, which is the usual case and much faster than one by one.
-// Otherwise NULL.
+// Otherwise returns NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
@@ -348,7 +351,7 @@ isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
   return isl_map_project_out(map, isl_dim_in, (unsigned)v->ndims, (unsigned)v->opaque.n);
 }
 
-// Points of `domain` -> values of e. The domain has only the dimensions of the variables.
+// Returns the map from the points of `domain` to the values of e. The domain has only the dimensions of the variables.
 isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n, const nw_expr *const *e) {
   isl_set *wide = isl_set_intersect(nw_space_all(v), isl_set_add_dims(domain, isl_dim_set, (unsigned)v->opaque.n));
   isl_pw_aff_list *value = nw_values(v);

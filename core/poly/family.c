@@ -1,4 +1,4 @@
-// Shared by the programs of one schedule: the space of their sizes, the facts about them, and proven facts.
+// What the programs of one schedule share: the space of their sizes, the facts about the sizes, and proven facts.
 #include "poly/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
-// The least values of the sizes, and the facts. Opaque parts of facts are ignored.
+// Returns the sizes that satisfy their lower bounds and the facts. Opaque parts of facts are ignored.
 static isl_set *known_of_sizes(nw_family *f) {
   nw_space v;
   nw_space_init(&v, f);
@@ -164,7 +164,7 @@ int nw_family_param(nw_family *f, const nw_expr *e) {
   return e->op == NW_OP_VAR ? size_position(f, e->name) : product_position(f, e);
 }
 
-// ---- memo
+// ---- stored facts
 
 void nw_key_add(nw_key *k, uintptr_t word) {
   if (k->n == k->cap) {

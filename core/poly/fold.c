@@ -6,7 +6,7 @@
 
 // ---- layouts
 
-// logical index -> position
+// Returns the map logical index -> position.
 isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b) {
   nw_space v;
   nw_space_init(&v, m->f);
@@ -49,14 +49,16 @@ nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
   return answer;
 }
 
-// ---- places. An element is (iterations around the allocation, index); a place is (the same iterations, position).
+// ---- Places
+
+// An element is (iterations around the allocation, index); a place is (the same iterations, position).
 
 static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elements) {
   isl_map *same = isl_map_identity(isl_space_map_from_set(nw_family_space(m->f, a->site->dim[a->depth])));
   return isl_map_apply_range(to_elements, isl_map_flat_product(same, nw_layout_map(m, a->buffer)));
 }
 
-// Executions that access the same position.
+// Returns the pairs of executions that access the same position.
 isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
   if (nw_own_places(m, a->buffer) == NW_HOLDS) return nw_meet(m, a, b);
   isl_map *from = to_places(m, a, isl_map_copy(nw_use_map(m, a)));
@@ -66,14 +68,15 @@ isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
 
 // ---- overwritten elements
 
-// Pairs of an execution of w and a later event of r, where w writes another element to the position that r reads.
+// Returns the pairs of an execution of w and a later event of r, where w writes another element to the position that r
+// reads.
 static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
   isl_map *to = to_places(m, r, nw_events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
   isl_map *clash = isl_map_apply_range(from, isl_map_reverse(to));
   return nw_before(isl_map_subtract(clash, nw_meet_events(m, w, nw_events(m, r))), w, r);
 }
 
-// The pairs between which no execution of `again` restores the element.
+// Returns the pairs in `bad` between which no execution of `again` restores the element.
 static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
   isl_map *between = nw_before(nw_collide(m, w, again), w, again);
   isl_map *served = nw_before(nw_meet_events(m, again, nw_events(m, r)), again, r);
@@ -109,8 +112,8 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// An init that a block still owns runs before the reduction's loops. True if loops along the output are among those
-// loops; the init then runs earlier than it appears to.
+// True if the init of a block runs earlier than it appears to. An init that a block still owns runs before the
+// reduction's loops, and so before the loops over the output that are inside these.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {

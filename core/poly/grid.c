@@ -77,7 +77,7 @@ typedef struct widening {
   const nw_stmt *loop; // the loop that exceeds the limit
 } widening;
 
-// The extent without variables of enclosing loops.
+// Returns an upper bound of the extent that uses no variables of enclosing loops; NULL if there is none.
 static const nw_expr *plain_extent(const nw_ranges *r, const nw_path *path) {
   const char *var[NW_MAX_DEPTH];
   int n = 0;

@@ -26,7 +26,7 @@ typedef enum nw_rule {
   NW_RULE_COUNT
 } nw_rule;
 
-// True if the rule is enabled; always, except in the mutant tests.
+// True if the rule is enabled. Only the mutation tests disable rules.
 #ifdef NW_MUTANTS
 #define NW_RULE(c, name) ((c)->rule_off != NW_RULE_##name + 1)
 #else
@@ -90,7 +90,7 @@ typedef struct nw_kept {
 typedef struct nw_family {
   int refs;
   nw_proofs *s;
-  nw_pool *pool; // counted
+  nw_pool *pool; // holds a reference
   int nsizes;
   nw_size *size;
   int nfacts;
@@ -102,13 +102,13 @@ typedef struct nw_family {
   nw_kept **kept; // by number; nkept of them exist. If there are too many, all are freed at once
   int nkept;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known); // returns `known` if it also fits p; counted
+nw_family *nw_family_for(const nw_program *p, nw_family *known); // returns a new reference; it is `known` if that also fits p
 // True if a call was abandoned since the family was made. The family is then neither used nor freed.
 bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);
-// position of a size, or of an expression of sizes; -1 if it is no parameter
+// position of a size, or of an expression of sizes, among the parameters; -1 if it is not a parameter
 int nw_family_param(nw_family *f, const nw_expr *e);
 
 // A key is built word by word. Its number identifies its content, and one fact is stored for each number.
@@ -127,7 +127,7 @@ void nw_fact_prove(nw_family *f, int number);
 bool nw_fact_denied(nw_family *f, int number); // true if it is known to fail; used only if no witness is needed
 void nw_fact_deny(nw_family *f, int number);
 nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if it must be made
-void nw_keep(nw_family *f, int number, nw_kept kept); // becomes the owner of the set and map of `kept`
+void nw_keep(nw_family *f, int number, nw_kept kept); // takes ownership of the set and map of `kept`
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered objects
 
 // ---- expr.c, cond.c: expressions over a space
@@ -135,7 +135,7 @@ typedef struct nw_dim {
   const char *name; // variable
   int first, n; // its first dimension and their number; n > 1 for a fused loop
   const nw_expr *const *fused;
-  int few; // if its values are 0..few for a small constant, that constant; else 0
+  int few; // number of values if they are 0, 1, ... and this number is a small constant; otherwise 0
 } nw_dim;
 typedef struct nw_space {
   nw_family *f;
@@ -217,11 +217,12 @@ typedef struct nw_together {
   const nw_stmt *loop;
   int n, part_id[NW_MAX_DEPTH];
   const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
-  // other loops are between them, or they run in another order; equivalent only if the loop carries no dependence
+  // true if other loops are between the parts, or if the parts run in another order; then the merged loop is equivalent
+  // only if it carries no dependence
   bool apart;
 } nw_together;
 typedef struct nw_whole {
-  nw_program *p; // counted; NULL if nothing was merged
+  nw_program *p; // holds a reference; NULL if nothing was merged
   int n;
   nw_together *loop;
   nw_price price;
@@ -279,9 +280,9 @@ isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // pairs of execution
 // of w and an event of r that access the same element.
 isl_map *nw_events(const nw_model *m, nw_use *r);
 isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // consumes events
-// The pairs whose first execution is not before the second one. Consumes pairs.
+// Returns the pairs whose first execution is not before the second one. Consumes pairs.
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
-// the pairs whose first execution is before the second
+// Returns the pairs whose first execution is before the second one. Consumes pairs.
 isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 // True if every execution of a is before every execution of b that accesses the same element. If not, *bad (if bad is
 // not NULL) has the pairs that violate this.
@@ -292,12 +293,12 @@ typedef struct nw_part {
   uint64_t loops, vars; // as bits; only loops from number `from` on
 } nw_part;
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
-// its conditions except the bounds of the loops; the caller frees the vector
+// the conditions of the site, except the bounds of the loops; the caller frees the vector
 nw_vec nw_site_conditions(const nw_site *s);
-int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has room for 2*NW_MAX_DEPTH
-// (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
-// Parts with the same number have the same map, up to the positions of the loops, and the same declared box; 0: the
-// parts cannot be compared.
+int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has space for 2*NW_MAX_DEPTH parts
+// nw_part_map returns the map (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
+// Parts with the same nw_part_number have the same map, except for the positions of the loops, and the same declared
+// box. The number 0 means that the part cannot be compared.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 
@@ -387,7 +388,9 @@ nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r is NULL for an out
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
 // ---- neutral.c: contributions that add nothing
+//
 // nw_is_neutral: true if e, as component t of a contribution, never changes the reduction's value.
+//
 // nw_contributes_where: a condition on the block's variables; if it does not hold, the contribution is neutral. NULL if
 // there is none.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
@@ -411,8 +414,8 @@ nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m,
-                              bool structure); // structure: also checked for unsafe steps
-// `marks`: true if the step changes only marks; then it may remove properties.
+                              bool structure); // structure: makes only the checks that unsafe steps must also pass
+// `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- marks.c: descriptions of conflicts
@@ -425,13 +428,14 @@ const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b,
 // ---- grid.c: the structure of loops that are bound to a grid
 typedef struct nw_launch {
   const nw_stmt *at; // the statement of one launch
-  const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if nothing is bound
+  const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if no loop is bound to the dimension
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
 
 // ---- threads.c: conflicts between blocks and threads
-// before: may be NULL. If syncs is not NULL, it receives an nw_sync * for each pair, and nothing is refused.
+// `before` may be NULL. If syncs is not NULL, it receives an nw_sync * for each pair of accesses that needs a barrier,
+// and nothing is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
 
 // ---- witness.c: refusals with the smallest executions that conflict

@@ -1,4 +1,4 @@
-// The iterations of a loop in which every condition inside it holds, for all iterations of inner loops.
+// Finds the iterations of a loop in which every condition inside it holds, for all iterations of inner loops.
 //
 // Conditions are the conjuncts of a block's guard, the conditions of selects in its body, and comparisons of the sides
 // of a clamp: max(i - 1, 0) is i - 1 if 0 <= i - 1. Only conditions that use the loop's variable are considered.
@@ -48,7 +48,7 @@ typedef struct seeing {
   nw_vec *out;
 } seeing;
 
-// True if one side of a clamp uses the loop's variable.
+// If only one side of a clamp uses the loop's variable, adds the condition under which the clamp equals that side.
 static void clamp(const seeing *s, const nw_expr *e) {
   bool first = speaks(s->x, e->arg[0]), second = speaks(s->x, e->arg[1]);
   if (e->type.dtype != NW_INDEX || first == second) return;
@@ -80,7 +80,7 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- iterations in which conditions may fail
 
-// The iterations of all loops around the block, except what its guards exclude because of the loop in question.
+// Returns the iterations of all loops around the block in which the guards hold that do not use the loop's variable.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
@@ -89,7 +89,7 @@ static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   return set;
 }
 
-// A guarded block that runs in other iterations than the blocks before it is another branch.
+// Sets x->branches if a guarded block runs in none of the iterations in which earlier guarded blocks run.
 static void note_branch(asked *x, const nw_site *s, const nw_space *v, isl_set *runs, int keep) {
   bool guarded = false;
   for (int i = 0; i < s->nwhere; i++) {
@@ -131,7 +131,7 @@ static void add_site(asked *x, const nw_site *s) {
 
 // ---- the interval
 
-// The enclosing loops become parameters, after the sizes and the known products of sizes.
+// Makes the enclosing loops parameters, after the sizes and the known products of sizes.
 static isl_set *of_loop_alone(const asked *x, isl_set *set, int outer) {
   set = isl_set_align_params(set, isl_space_copy(x->m->f->params));
   unsigned params = (unsigned)isl_set_dim(set, isl_dim_param);
@@ -144,7 +144,8 @@ static const nw_expr *digit(const asked *x, const nw_stmt *loop, int d) {
   return nw_floormod(x->pool, nw_floordiv(x->pool, loop->loop.var, below), loop->loop.fused[d]);
 }
 
-// The expression for each parameter: the sizes, the products of sizes, and then the enclosing loops.
+// Stores the expressions of the parameters: the sizes, the products of sizes, and then the enclosing loops. Returns
+// their number.
 static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
   int n = 0;
   const nw_family *f = x->m->f;
@@ -169,7 +170,7 @@ static isl_bool in_one_piece(isl_set *good) {
   return yes;
 }
 
-// The enclosing loops and the loop in question.
+// Returns a space of the enclosing loops and the loop itself.
 static nw_space outer_view(const asked *x, const nw_site *s, int loops) {
   nw_space v;
   nw_space_init(&v, x->m->f);
@@ -210,7 +211,7 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
   return yes;
 }
 
-// The bound of the one dimension from a constraint; NULL if it has none.
+// Returns the bound that a constraint gives for the only dimension; NULL if it gives none.
 static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
   isl_bool it = isl_constraint_is_equality(c) == isl_bool_true ? isl_bool_false
                 : least                                        ? isl_constraint_is_lower_bound(c, isl_dim_set, 0)
@@ -223,7 +224,7 @@ static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
 
 enum { FEW = 3 }; // maximal number of pieces for which the hull is computed
 
-// The set as a list of constraints; NULL if it is not convex.
+// Returns the set as one list of constraints; NULL if it is not convex.
 static isl_basic_set *one_piece(isl_set *alone) {
   if (isl_set_n_basic_set(alone) > FEW) return NULL;
   isl_basic_set *b = isl_set_convex_hull(isl_set_copy(alone));
@@ -235,8 +236,8 @@ static isl_basic_set *one_piece(isl_set *alone) {
   return NULL;
 }
 
-// The greatest of the lower bounds, or the least of the upper bounds, which is shorter than a case distinction. NULL if
-// a bound cannot be expressed.
+// Returns the greatest of the lower bounds, or the least of the upper bounds, which is shorter than a case distinction.
+// NULL if no bound can be expressed.
 static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
@@ -265,7 +266,7 @@ static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, is
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
-// Computes the interval. NW_FAILS if there are no such iterations, or if they are not consecutive.
+// Computes the interval. Returns NW_FAILS if there are no such iterations, or if they are not consecutive.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
   isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
@@ -293,8 +294,8 @@ static int level_of(const asked *x, const nw_site *s) {
   return k;
 }
 
-// Prepares the question. *s is a block in the loop, or NULL if there is nothing to check. False, with a diagnostic, if
-// proofs cannot begin.
+// Prepares the question. Sets *s to a block in the loop, or to NULL if there is nothing to check. Returns false with a
+// diagnostic if proofs cannot begin.
 static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
   const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx), p) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
@@ -346,8 +347,8 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
 
 // ---- the iterations of a reduction that contribute
 
-// For a site inside the loop, the iterations in which some instance may contribute; all iterations if the site cannot
-// be analysed.
+// Returns the iterations in which some instance of a site inside the loop may contribute; all iterations if the site
+// cannot be analysed.
 static isl_set *contributing(asked *x, const nw_site *s) {
   const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);
@@ -367,7 +368,7 @@ static isl_set *contributing(asked *x, const nw_site *s) {
   return set;
 }
 
-// The range from the first to the last of these iterations, with all iterations in between.
+// Sets *out to the range from the first to the last of these iterations.
 static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
   isl_set *around = isl_set_params(isl_set_copy(alone));

@@ -67,7 +67,8 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// The nest inside a call. A call is like a mark on its nest: it names code that does the same.
+// Returns the nest inside a call, or s itself. A call is like a mark on its nest: it names code that does the same
+// work.
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
 static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
@@ -75,7 +76,7 @@ static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
          same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
 }
 
-// True if every buffer of one program is in the other, with the same contents and layout.
+// True if both programs have the same buffers, with the same shapes, layouts and allocations.
 static bool same_buffers(const nw_program *a, const nw_program *b) {
   for (int i = 0; i < a->nbuffers; i++) {
     const nw_buffer *other = nw_find_buffer(b, a->buffer[i]->name);
@@ -258,8 +259,8 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after) {
   return holds;
 }
 
-// The checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target, and
-// properties set by the user are kept.
+// Makes the checks that apply even to unsafe steps: the program can be lowered, its storage and marks fit the target,
+// and properties set by the user are kept.
 static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;

@@ -123,7 +123,7 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
   return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
 }
 
-// The text for two elements at the same location.
+// Returns the text for two elements at the same location.
 static const char *folded_form(const nw_use *a, const nw_use *b) {
   return !a->write  ? "{e} is read at {s}, and {f} is written to the same location at {t} %s"
          : b->write ? "{e} is written at {s}, and {f} is written to the same location at {t} %s"
@@ -158,7 +158,7 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// True if the threads of the loop may access the same element here. Atomic updates lose none, in any order.
+// True if the threads of the loop may access the same element here. Atomic updates lose no contribution, in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
@@ -172,8 +172,8 @@ static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
   return reduction ? NW_RULE(c, vector_reduction) : NW_RULE(c, vector_carried);
 }
 
-// The pairs of executions in the same iterations of the outer loops that access the same element in different
-// iterations of loop `level`; the execution of a is in the earlier one.
+// Returns the pairs of executions that access the same element in the same iteration of the outer loops, and in
+// different iterations of loop `level`. The execution of a is in the earlier iteration.
 static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
   isl_map *pairs = nw_collide(m, a, b);
   for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
@@ -264,7 +264,9 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
   return answer;
 }
 
-// ---- calls. An intrinsic may use any order, so two elements of one call must not share a position.
+// ---- Calls
+
+// An intrinsic may use any order, so two elements of one call must not share a position.
 
 static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > (NW_MUTATED(call_depth) ? 0 : level)) return NW_HOLDS;
@@ -298,7 +300,7 @@ static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
   return answer;
 }
 
-// A mark from an earlier unsafe step is not checked again, since it is shown as unsafe.
+// True if an earlier unsafe step made this mark. Such a mark is not checked again, since it is shown as unsafe.
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
   if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;
@@ -320,8 +322,8 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 
 // ---- merged loops (whole.c)
 
-// If iterations of the loop run in another order than their numbers, they must not access common elements, not even for
-// updates.
+// Checks a merged loop whose iterations run in an order other than that of their numbers: no two of them may access a
+// common element, not even for updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
   nw_sites below = nw_sites_below(m, t->loop);

@@ -109,8 +109,7 @@ static bool surely_runs(const nw_stmt *loop) {
 }
 
 // If a reduce loop has no iterations, the init still runs if it is lifted (lift.c), as empty reductions require. In a
-// piece of a larger reduction such an init is only a possible write: no proof may rely on it, and none may depend on
-// its absence.
+// piece of a larger reduction such an init is only a possible write: no proof may rely on it or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -133,7 +132,7 @@ static bool may_lack_updates(const nw_model *m, const nw_site *s) {
   return false;
 }
 
-// The sizes for which the reduction is declared to be empty.
+// Returns the sizes for which the reduction is declared to be empty.
 static isl_set *declared_empty(const nw_site *s) {
   isl_set *set = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n));
   for (int i = 0; i < s->block->block.nvars; i++) {
@@ -230,7 +229,7 @@ static isl_map *instances(const nw_site *s, nw_arena *arena) {
   return nw_space_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
 }
 
-// The executions of a site, and their instances.
+// Makes the executions of a site, and their instances.
 static void make_sets(nw_model *m, nw_site *s) {
   isl_set *wide = executions(m, s);
   s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
@@ -312,7 +311,7 @@ static void add_block(build *b, const nw_stmt *block) {
   add_site(b, block, false, false);
 }
 
-// ---- the walk
+// ---- the model
 
 static void build_tree(build *b, const nw_stmt *s) {
   build saved = *b;

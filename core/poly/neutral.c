@@ -3,8 +3,8 @@
 #include "poly/internal.h"
 #include <math.h>
 
-// True for values that leave every value of the dtype unchanged. They are derived here from the combiners,
-// independently of the table that the steps use to insert such numbers.
+// True if e leaves every value of the dtype unchanged when it is combined with it. Such values are derived here from
+// the combiners, independently of the table that the steps use to insert them.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
   bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
   int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);
@@ -45,7 +45,7 @@ static bool told_by_element(const nw_use *u) {
   return nw_index_is_vars(u->site->block, u->n, (const nw_expr *const *)u->index);
 }
 
-// The points at which the condition certainly fails; empty if the condition or an index is not affine.
+// Returns the points at which the condition certainly fails; NULL if the condition is not affine.
 static isl_set *failing(nw_family *f, const nw_use *u, const nw_expr *cond) {
   const nw_site *s = u->site;
   nw_space v;

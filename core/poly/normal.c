@@ -1,4 +1,4 @@
-// The value that a block computes, in terms of the computation's own blocks: copies and removed blocks are expanded.
+// What a block computes, in terms of the computation's own blocks: copies and removed blocks are expanded.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -58,7 +58,8 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// The only block whose body defines the buffer's values, if the other program has no block with its origin; else NULL.
+// Returns the only block whose body defines the buffer's values, if the other program has no block with its origin;
+// otherwise NULL.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
@@ -73,7 +74,7 @@ const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
   return seen_through(n, w, nw, buffer);
 }
 
-// The value that the block stores in the element at `index`.
+// Returns the value that the block stores in the element at `index`.
 static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *index) {
   const nw_block_target *t = target_of(b, buffer);
   const char *var[NW_MAX_DEPTH];
@@ -83,7 +84,7 @@ static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffe
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-// "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
+// Returns the name of a buffer's values: "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
 static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, const char *buffer) {
   char **part = nw_xcalloc((size_t)n, sizeof *part);
   for (int i = 0; i < n; i++) {
@@ -115,8 +116,8 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   return nw_normal_form(n, value);
 }
 
-// This ends because the values of a program come from its inputs. A buffer that is copied into itself cannot occur; it
-// would reach the depth limit.
+// The recursion ends because all values of a program come from its inputs. A buffer that is copied into itself cannot
+// occur; if it did, the depth limit would end the recursion.
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
   if (n->depth > NW_MAX_DEPTH) return e;
   n->depth++;

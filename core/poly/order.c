@@ -1,4 +1,4 @@
-// The question by order: both programs execute the same instances, each once, and no dependence is reversed.
+// Judges a step by order: both programs must execute the same instances, each once, and no dependence may be reversed.
 //
 // If every element of a buffer has only one value, it is sufficient that a read comes after the write and an update
 // after the init (buffer.c). Other buffers are checked here: two instances that access the same element must keep their
@@ -80,14 +80,14 @@ static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
-// The access in the other model's site that corresponds to `a`, by its position in the body.
+// Returns the access in the other model's site that has the same position in the body as `a`.
 static nw_use *same_access(const nw_site *in, const nw_use *a) {
   int at = (int)(a - a->site->use);
   if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
   return &in->use[at];
 }
 
-// The pairs of instances of a and b that access the same element in the old program, where a is first.
+// Returns the pairs of instances of a and b that access the same element in the old program, where a is first.
 static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
   isl_map *all = NULL;
   nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
@@ -101,8 +101,8 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
   return all;
 }
 
-// The pairs that access the same element, where a is first in the old program but not in the new one; NULL if no two
-// access the same element.
+// Returns the pairs that access the same element, where a is first in the old program but not in the new one; NULL if
+// no two access the same element.
 static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   isl_map *must = depends(before, a, b);
   if (!must) return NULL;
@@ -142,15 +142,15 @@ static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_us
   return answer;
 }
 
-// The end of the accesses, from `at` on, that belong to the site of the first one.
+// Returns the end of the accesses, from `at` on, that belong to the same site as the first one.
 static int end_of_site(const nw_uses *u, int at) {
   const nw_site *s = u->at[at]->site;
   while (at < u->n && u->at[at]->site == s) at++;
   return at;
 }
 
-// If elements change value, the time of an init that a block still owns is not known well enough: it runs before the
-// reduction's loops, which may be earlier than the first update.
+// True if a block still owns an init. If elements change their value, the time of such an init is not known well
+// enough: it runs before the reduction's loops, which may be earlier than the first update.
 static bool owns_init(const nw_uses *u) {
   for (int i = 0; i < u->n; i++)
     if (u->at[i]->site->init) return true;
@@ -172,7 +172,7 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
   return answer;
 }
 
-// ---- the order of the terms of a float sum, which may change but affects the rounding
+// ---- the order of the terms of a float sum, which affects its rounding
 
 static bool sums_floats(const nw_use *a) {
   const nw_stmt *block = a->site->block;

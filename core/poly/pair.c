@@ -24,8 +24,8 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events) {
   return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(events));
 }
 
-// Which access is first if all common loops are at the same iteration: -1 for a. Within one execution, reads come
-// before writes. An access and itself have no order.
+// Returns which access is first if all common loops are at the same iteration: -1 for a, 1 for b. Within one execution,
+// reads come before writes. An access and itself have no order.
 static int textual(const nw_use *a, const nw_use *b) {
   if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
   if (a->write != b->write) return a->write ? 1 : -1;

@@ -24,7 +24,7 @@ typedef struct whole {
 
 static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
 
-// The only block that fills the temporary; NULL if there are several.
+// Returns the only block that fills the temporary; NULL if there are several.
 static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(m->p, buffer);
   const nw_stmt *found = NULL;
@@ -104,7 +104,7 @@ static const char *marked(nw_pool *pool, const char *name, char with) {
   return out;
 }
 
-// The whole's body, in which the reduce variables are unknowns ("k?").
+// Returns the body of the whole, in which the reduce variables are unknowns ("k?").
 static const nw_expr *body_of_whole(whole *w, int t) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -122,8 +122,8 @@ static const nw_expr *body_of_whole(whole *w, int t) {
   return forms.rounded ? NULL : nw_subst_n(w->pool, e, w->nk, name, by);
 }
 
-// The part's body for the element that is read. Its reduce variables are renamed ("s'") to distinguish them from those
-// of the reader.
+// Returns the body of the part for the element that is read. Its reduce variables are renamed ("s'") to distinguish
+// them from those of the reader.
 static const nw_expr *body_of_part(const whole *w, int t) {
   const char *name[2 * NW_MAX_DEPTH];
   const nw_expr *by[2 * NW_MAX_DEPTH];
@@ -156,8 +156,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// Solves a == b if a has one unknown that occurs once. If the bodies differ, one may have data in the place of the
-// other's index.
+// Solves a == b if a has one unknown that occurs once. Both must be index expressions: if the bodies differ, one may
+// have data in the place of the other's index.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
@@ -189,9 +189,9 @@ static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
   return NULL;
 }
 
-// A body that does not use its reduce variable does not determine it. Then its binding to the old program's loops is
-// used, with the variables of the same names. Any choice is valid, since it is checked later that every instance is
-// reached once.
+// If a body does not use a reduce variable, the comparison does not determine the variable. Then it is set to its
+// binding in the old program, in which variables of the new program replace the loops of the same names. Any choice is
+// valid, since a later check ensures that every instance is reached once.
 static void choose(whole *w) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -221,7 +221,8 @@ static bool all_solved(const whole *w) {
   return true;
 }
 
-// Finds the unknowns from bodies that must be equal. Each pass may determine another unknown.
+// Finds the unknowns from bodies that must be equal. Each pass may determine another unknown. True if the bodies are
+// then equal.
 static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
@@ -296,7 +297,8 @@ static isl_set *box_of(const variables *x, const nw_space *v) {
   return set;
 }
 
-// (spatial, reduce of the reader, reduce of the part) -> (spatial, reduce of the whole); NULL if isl cannot represent it.
+// Returns the map (spatial, reduce of the reader, reduce of the part) -> (spatial, reduce of the whole); NULL if isl
+// cannot represent it.
 static isl_map *contributions(const whole *w) {
   variables x = {0};
   nw_space v;
@@ -320,7 +322,7 @@ static isl_map *contributions(const whole *w) {
   return map;
 }
 
-// The declared instances of the whole, with the variables in the same order.
+// Returns the declared instances of the whole, with the spatial variables before the reduce variables.
 static isl_set *wanted(const whole *w) {
   variables x = {0};
   nw_space v;

@@ -28,8 +28,8 @@ static void conjuncts(const nw_expr *e, nw_vec *out) {
   conjuncts(e->arg[1], out);
 }
 
-// The conditions of a site other than the bounds of its loops. For an init, every reduce variable is at its first
-// value.
+// Returns the conditions of a site other than the bounds of its loops. For an init, these include that every reduce
+// variable is at its first value.
 nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
   for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
@@ -122,7 +122,7 @@ int nw_part_number(const nw_site *s, int from, nw_part part) {
   return number;
 }
 
-// The map from all loops, restricted to the loops before `from` and the variables of the part.
+// Returns the map from all loops to the loops before `from` and the variables of the part.
 static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   isl_map *map = isl_map_copy(s->instance);
   for (int i = s->nvars - 1; i >= 0; i--)

@@ -12,8 +12,8 @@
 // the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
-// True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same; also false
-// if this is undecided. For steps that are judged by order.
+// True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same; also
+// false if this is undecided. This applies to steps that are judged by order.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
 // For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
@@ -21,8 +21,8 @@ bool nw_judge_structure(const nw_program *before, const nw_program *after);
 // True if every access is inside its buffer. Machine code of p then cannot corrupt memory, even if its results are
 // wrong.
 bool nw_judge_bounds(const nw_program *p);
-// Checks that an unsafe program has no access outside its buffers: code must not write there, and a model has no cache
-// lines for such addresses. `what` describes the use of the program in the error: "compiled".
+// Checks that an unsafe program has no access outside its buffers: code must not write there, and the cache model has
+// no lines for such addresses. `what` describes the use of the program in the error, for example "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
 // Frees large data that was made to judge p; it is made again when needed.
@@ -32,8 +32,8 @@ void nw_judge_forget(const nw_program *p);
 // write of its element, and all outputs must be written.
 bool nw_judge_first(const nw_program *p);
 
-// The iterations of a loop in which every condition inside that depends on the loop holds, for all iterations of inner
-// loops. Conditions are guards of blocks, conditions of selects, and clamps.
+// The iterations of a loop in which all conditions inside it hold, for all iterations of inner loops. Only conditions
+// that depend on the loop count: guards of blocks, conditions of selects, and clamps.
 typedef struct nw_interval {
   int nconds; // number of such conditions
   // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart`
@@ -44,8 +44,8 @@ typedef struct nw_interval {
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
-// The range of iterations of a loop outside which no update inside adds anything. nconds is 0 if some update inside
-// always contributes.
+// Finds a range of iterations of the loop such that no update inside the loop contributes in any other iteration.
+// nconds is 0 if some update always contributes.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins, either in
@@ -58,12 +58,12 @@ bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagn
 
 // nw_judge_question, in nestwright/sched.h, returns how the last step was judged.
 
-// Rules of the judge that the mutant tests can disable, one bit each (poly/rules.def).
+// The rules of the judge (poly/rules.def), which the mutation tests can disable by name.
 int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
-// Sets the limit on isl operations for one question; 0 restores the default. Below 0: a quick check, whose answer is
-// not final.
+// Sets the limit on isl operations for one question; 0 restores the default. A limit below 0 asks for a quick check,
+// whose answer is not final.
 long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit
 
 // While this is on, a refusal names the buffer and the blocks in conflict, but no element and no iterations: the search

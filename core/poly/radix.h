@@ -12,6 +12,6 @@ enum { NW_RADIX_ONCE = 1, NW_RADIX_FULL = 2, NW_RADIX_INSIDE = 4, NW_RADIX_DENSE
 // Sorts the digits, and returns which properties are known. ONCE: different digits always make different numbers.
 // DENSE: the numbers have no gaps. A property that is not returned may hold or not.
 int nw_radix(int n, nw_digit *d);
-// The known properties of the variables of a part. ONCE: as above. FULL: together they have all declared values.
-// INSIDE: they have no other values.
+// Returns the known properties of the variables of a part. ONCE: as above. FULL: together they have all declared
+// values. INSIDE: they have no other values.
 int nw_part_radix(const nw_site *s, nw_part part);

@@ -1,5 +1,5 @@
 // Checks whether each element of a buffer has only one value all the time. Then the value of a read depends only on its
-// index, and it only remains to check the order of the write and the read.
+// index, and only the order of the write and the read remains to be checked.
 #include "poly/internal.h"
 
 static bool same_index(const nw_use *a, const nw_use *b) {
@@ -33,7 +33,7 @@ static bool writes_of(const nw_uses *u, nw_use **out, int *n) {
   return true;
 }
 
-// Declared spatial instances -> elements.
+// Returns the map declared spatial instances -> elements.
 static isl_map *elements(const nw_model *m, const nw_use *w) {
   isl_map *map = nw_declared_elements(m->f, w);
   for (int i = w->site->nvars - 1; i >= 0; i--)

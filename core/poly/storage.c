@@ -8,8 +8,8 @@
 
 enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
-// The maximal number of elements in memory with a layout or aligned strides. NO_CONSTANT if no constant bounds the
-// number; NO_PLACE, and a diagnostic, if it has no bound at all.
+// Returns the maximal number of elements in memory for a buffer with a layout or aligned strides. NO_CONSTANT if no
+// constant bounds the number; NO_PLACE, and a diagnostic, if it has no bound at all.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;
@@ -20,7 +20,7 @@ static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *all
   return !place ? NO_PLACE : nw_const_upper(r, place->elements, &n) ? n : NO_CONSTANT;
 }
 
-// The maximal number of bytes of an allocation; -1 if no constant bounds it.
+// Returns the maximal number of bytes of an allocation; -1 if no constant bounds it.
 static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *alloc) {
   const nw_program *p = m->seen;
   const nw_buffer *b = nw_find_buffer(p, alloc->alloc.buffer);
@@ -36,7 +36,9 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
 
-// ---- existence of a size. A buffer that is allocated inside loops is allocated once, with its maximal size.
+// ---- Maximal sizes
+
+// A buffer that is allocated inside loops is allocated once, with its maximal size. So this size must exist.
 
 typedef struct sizes {
   const nw_model *m;
@@ -101,7 +103,7 @@ static bool no_such_scope(load *l, const nw_stmt *alloc) {
   return false;
 }
 
-// Every enclosing virtual thread has its own copy.
+// Returns the number of copies of a buffer: every enclosing virtual thread has its own copy.
 static int64_t copies_of(const nw_path *path) {
   int64_t copies = 1, n;
   for (int i = 0; i < path->n; i++)

@@ -56,7 +56,8 @@ static bool is_whole(stream *s) {
   return true;
 }
 
-// The number of elements of a vector, or of one 64-byte piece of a longer vector; 0 if the CPU has no such store.
+// Returns the number of elements of a vector, or of one 64-byte piece of a longer vector; 0 if the CPU has no such
+// store.
 static int64_t piece(const stream *s) {
   int64_t lanes, each = nw_dtype_bytes(s->buffer->dtype);
   if (!nw_is_int(s->vector->loop.extent, &lanes)) return 0;
@@ -84,7 +85,7 @@ static const nw_physical *physical(stream *s) {
   return place;
 }
 
-// The linear index of the element that is stored, in loop variables.
+// Returns the linear index of the stored element, as an expression of loop variables.
 static const nw_expr *linear(stream *s, const nw_block_target *t) {
   const nw_physical *place = physical(s);
   const nw_expr *index[NW_MAX_DEPTH];

@@ -58,7 +58,7 @@ static bool look_at_block(void *env, const nw_path *path) {
   return !c->lost;
 }
 
-// True if the loop was cut, and all its blocks are inside loops with the same property.
+// True if the loop was split into pieces, and all its blocks are inside loops with the same property.
 static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
   carried c = {.x = x, .loop = loop, .tag = t};
   nw_walk(x->after->seen, look_at_block, &c);

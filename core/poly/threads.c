@@ -2,10 +2,11 @@
 //
 // Blocks run in any order, so two blocks must not access the same element, unless both only read it. Between barriers
 // the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
-// threads of the block reach together. So the loops around it must have the same bounds for all threads, and its thread
-// loops must include all threads of the launch. The accesses of two threads to one element are ordered if a joint is
-// between them: they are in different iterations of a loop around joints, or in different adjacent statements at a
-// joint. With barriers, all threads run the earlier iteration first, so its access must also be first in the program.
+// threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
+// thread loops among them must include all threads of the launch. The accesses of two threads to one element are
+// ordered if a joint is between them: they are in different iterations of a loop around joints, or in different
+// adjacent statements at a joint. With barriers, all threads run the earlier iteration first, so its access must also
+// be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
@@ -17,7 +18,7 @@ typedef struct place { // the place of a site in its launch
   bool unsafe; // true if it is inside a loop that an unsafe step has bound
   // execution -> (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
-  unsigned along; // a bit for each
+  unsigned along; // dimensions of the grid, one bit each
   int alike; // all threads reach the statements of the path from the launch to this position together
 } place;
 
@@ -80,7 +81,7 @@ static void place_site(const nw_model *m, const nw_program *before, const nw_sit
   while (out->alike + 1 < out->path.n && lets_all_in(m->p, &l, out, out->alike + 1)) out->alike++;
 }
 
-// The position of a loop on the path.
+// Returns the position of a loop on the path.
 static int loop_at(const place *p, int loop) {
   for (int i = 0; i < p->path.n; i++)
     if (p->path.at[i]->kind == NW_LOOP && loop-- == 0) return i;
@@ -89,8 +90,8 @@ static int loop_at(const place *p, int loop) {
 
 // ---- locations that are accessed
 
-// execution -> location in memory: the iterations of the bound loops around the allocation, and the index from the
-// start of the stored part.
+// Returns the map execution -> location in memory. A location is given by the iterations of the bound loops around the
+// allocation, and by the index from the start of the stored part.
 static isl_map *touched(const nw_model *m, nw_use *a, int host) {
   if (!a->alloc || a->depth <= host) return isl_map_copy(nw_use_map(m, a));
   nw_space v;
@@ -117,7 +118,7 @@ static const nw_stmt *bound_to(const nw_site *s, int host, int dim) {
   return NULL;
 }
 
-// execution -> (execution, index in the grid); the index is 0 in dimensions to which no loop is bound.
+// Returns the map execution -> (execution, index in the grid); the index is 0 in dimensions to which no loop is bound.
 static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsigned along) {
   nw_space v;
   nw_space_init(&v, m->f);
@@ -150,14 +151,16 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// A common loop whose variable determines the index in the grid, which then need not be affine; -1 if there is none.
+// Returns a common loop whose variable determines the index in the grid, which then need not be affine; -1 if there is
+// none.
 static int shared_loop(const duo *d, int dim) {
   for (int i = d->pa->host; i < d->loops; i++)
     if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
   return -1;
 }
 
-// The dimensions whose index must be computed: a loop is bound to them, and no single common loop determines the index.
+// Returns the dimensions whose index must be computed: a loop is bound to them, and no single common loop determines
+// the index.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -167,7 +170,7 @@ static unsigned computed_dims(const duo *d) {
   return along;
 }
 
-// The dimensions to compare for an index in the grid; none if no loop is bound to it.
+// Returns the dimensions to compare for an index in the grid; none if no loop is bound to it.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
@@ -180,7 +183,8 @@ static isl_map *equal(isl_map *pairs, range r) {
   return pairs;
 }
 
-// The pairs in which the first execution is less (or greater) in the first of these dimensions in which the two differ.
+// Returns the pairs that differ in some of these dimensions. In the first dimension in which they differ, the first
+// execution is less (want_less) or greater (want_greater).
 static isl_map *by_first(const isl_map *pairs, range r, bool want_less, bool want_greater) {
   isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
   for (int i = 0; i < r.n; i++) {
@@ -207,8 +211,8 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
   return isl_map_copy(at->indexed);
 }
 
-// The pairs of executions that access the same location. With a layout, the elements of one iteration around the
-// allocation have different locations, but in another iteration the same location may hold any element.
+// Returns the pairs of executions that access the same location. With a layout, the elements of one iteration around
+// the allocation have different locations, but in another iteration the same location may hold any element.
 static isl_map *meet_in_place(const duo *d, int host) {
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
@@ -218,7 +222,8 @@ static isl_map *meet_in_place(const duo *d, int host) {
   return isl_map_union(other, nw_meet(d->m, d->a, d->b));
 }
 
-// Pairs of executions in one launch that access the same location, or element, each followed by its index.
+// Returns the pairs of executions in one launch that access the same location or, if `logical`, the same element. Each
+// execution is followed by its index in the grid.
 static isl_map *pairs_of(const duo *d, bool logical) {
   int host = d->pa->host;
   isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
@@ -239,7 +244,7 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
-// The pairs that differ in one dimension of the grid, and agree in the other dimensions from..to.
+// Returns the pairs that differ in one dimension of the grid, and agree in the other dimensions from..to.
 static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
   isl_map *out = unlike(pairs, index_range(d, dim));
   for (int other = from; other < to; other++)
@@ -253,7 +258,7 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
 }
 
 // Consumes pairs. Reports pairs that are in this order in the program, preferably pairs that differ along one dimension
-// only. NW_HOLDS if there are none; they are then found for the same accesses in the opposite order.
+// only. Returns NW_HOLDS if there are none; pairs in the opposite order are found when the two accesses are exchanged.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -272,7 +277,7 @@ static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char
   return none == isl_bool_true ? NW_HOLDS : nw_proofs_lost(d->m->f->s);
 }
 
-// True if the rule is on. Nothing is reported if only the positions of barriers are needed.
+// True if the rule is on. False if only the positions of barriers are needed, since nothing is reported then.
 static bool rule_on(const duo *d, bool blocks) {
   nw_ctx *c = d->m->p->ctx;
   if (d->c->syncs) return false;
@@ -452,7 +457,8 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// Elements that share storage in one thread's order may conflict in another thread's.
+// Refuses buffers whose elements share storage: this is valid in the order of one thread, but elements of different
+// threads may conflict.
 static nw_answer check_places(const check *c, int i) {
   const nw_site *s = c->m->site[i];
   for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {
@@ -465,7 +471,7 @@ static nw_answer check_places(const check *c, int i) {
   return NW_HOLDS;
 }
 
-// First the conflicts between two updates of one reduction: they are the most informative for users.
+// Checks the conflicts between two updates of one reduction first, since they are the most informative for users.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
   nw_answer answer = NW_HOLDS;
   if (!nw_find_bound(m->p->root)) return answer;

@@ -15,11 +15,13 @@ static bool is_candidate(const nw_program *p) {
   return x.base && !nw_find_bound(p->root);
 }
 
-// ---- loops that begin at a number: replaced by loops that begin at 0, with the same iterations in the same order
+// ---- Loops whose begin depends on an outer loop
+
+// They are replaced by loops that begin at 0, with the same iterations in the same order.
 
 typedef struct shifting {
   nw_program *p;
-  int found; // the id of a loop that begins at a number other than 0
+  int found; // the id of a loop whose begin depends on an outer loop
 } shifting;
 
 static bool begins_with_number(void *env, const nw_path *path) {
@@ -52,7 +54,7 @@ enum { MOST_MERGED = 8, MOST_SHIFTED = 16 };
 
 typedef struct making {
   nw_whole *w;
-  nw_program *p; // counted; frozen
+  nw_program *p; // holds a reference; frozen
   nw_family *f;
   nw_vec id; // ids of the loops that may be merged
   bool lost;

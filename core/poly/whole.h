@@ -2,8 +2,8 @@
 #pragma once
 #include "poly/internal.h"
 
-// The program that the judge examines instead of p: p itself if nothing can be merged. NULL, and a diagnostic, if isl exceeded
-// its budget. Cached in the program.
+// Returns the program that the judge examines instead of p: p itself if nothing can be merged. Returns NULL with a
+// diagnostic if isl exceeded its budget. The result is cached in the program.
 const nw_whole *nw_whole_of(const nw_program *p, nw_family *known);
 void nw_whole_drop(const nw_program *p);
 
@@ -16,9 +16,10 @@ typedef struct nw_dividing {
 } nw_dividing;
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
 bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a block binds a division
-// true if blocks bind digits of a number that is computed from the loop's variable and others
+// true if a block binds a quotient or a remainder of an expression that uses the loop's variable, unless that
+// expression is the variable itself and nw_digits_only holds
 bool nw_binds_digits(const nw_stmt *loop);
-bool nw_digits_only(const nw_stmt *loop); // true if the loop's number is used only through its digits
+bool nw_digits_only(const nw_stmt *loop); // true if the loop is represented only by the digits of its variable
 enum { NW_MOST_DIGITS = 8 };
 // Finds the extents of the digits, outermost first; their product is `end`. Returns their number, or 0 if there are no
 // such digits.
@@ -43,6 +44,5 @@ bool nw_uses_part(const nw_merging *x, const nw_expr *e);
 bool nw_find_parts(nw_merging *x, nw_stmt *outer); // finds the parts and their conditions
 bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found);
 
-// ---- whole_merge.c
-// The program with the loop `outer` and the parts inside merged into one loop, frozen; NULL if that is not possible.
+// ---- whole_merge.c: the merged program
 nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together *out, bool *lost);

@@ -103,14 +103,14 @@ bool nw_find_parts(nw_merging *x, nw_stmt *outer) {
 
 // ---- checks that the number is 0, 1, ... up to the end, in this order
 
-// The sizes for which e, an expression of sizes, is a multiple.
+// Returns the sizes for which e, an expression of sizes, is a multiple of `of`.
 static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   isl_pw_aff *rest = isl_pw_aff_mod_val(nw_space_aff(v, e), isl_val_int_from_si(v->f->s->isl, of));
   return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
-// isl treats a product of sizes as a single number, so it must be stated that the product is a multiple of the divisors
-// of its factors.
+// isl treats a product of sizes as a single unknown. So the divisors that the product has because of its factors are
+// added as conditions.
 static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
   nw_ranges r;
   int64_t n;
@@ -148,7 +148,7 @@ static isl_set *points(const nw_merging *x, const nw_space *v) {
   return divisible(x, v, set);
 }
 
-// Pairs of points, the first before the second, whose numbers are not ascending.
+// True if the numbers of the points ascend in the order in which the points run.
 static isl_bool in_order(isl_map *number) {
   isl_set *all = isl_map_domain(isl_map_copy(number));
   isl_map *later = isl_set_lex_lt_set(isl_set_copy(all), all);
@@ -198,7 +198,8 @@ static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *c
   return cond->op == NW_OP_LT ? end : nw_add(pool, end, nw_index(pool, 1));
 }
 
-// Upper bounds of the number: from a condition, from the extent of a loop, or from the whole of which it is a part.
+// Returns a candidate for the upper bound of the number: from a condition, from the extent of a loop, or from the whole
+// of which it is a part. NULL if candidate i does not exist.
 static const nw_expr *end_at(const nw_merging *x, int i) {
   nw_pool *pool = x->p->pool;
   if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);

@@ -39,7 +39,7 @@ bool nw_binds_digits(const nw_stmt *loop) {
   return x.base && !(x.base == loop->loop.var && nw_digits_only(loop));
 }
 
-// ---- products of sizes as numbers times atoms
+// ---- products of sizes: a number times factors that are not products
 
 enum { MOST_ATOMS = 12 };
 typedef struct product {
@@ -63,7 +63,7 @@ static bool multiply_all(product *x, const product *by) {
   return true;
 }
 
-// x / by if that is an integer; false if this is not provable.
+// Sets *out to x / by. False if it is not provable that the quotient is an integer.
 static bool divide(const product *x, const product *by, product *out) {
   *out = *x;
   if (x->number % by->number) return false;
@@ -103,8 +103,8 @@ static bool add_cut(cuts *x, const product *cut) {
   return true;
 }
 
-// The weight of the result of a chain of divisions. If x has the weight w, x // N has the weight w*N, and x % N has the
-// weight w.
+// Adds the cuts of a chain of divisions, and sets *weight to the weight of its result. If x has the weight w, x // N
+// has the weight w*N, and x % N has the weight w.
 static bool cut_by(cuts *x, const nw_expr *e, product *weight) {
   if (!is_division(e)) return *weight = (product){.number = 1}, true;
   product by = {.number = 1};

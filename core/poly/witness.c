@@ -106,7 +106,7 @@ static int64_t value_of(const place *at, const nw_expr *e, bool *known) {
 
 // ---- text
 
-// "(i=0, j=1)", or "(0, 1)" without names. Loops beyond `loops` are left out.
+// Returns "(i=0, j=1)", or "(0, 1)" without names, for the first `loops` loops.
 static const char *iteration(const place *at, int loops, bool names) {
   nw_str s = {0};
   nw_str_add(&s, "(");
@@ -235,7 +235,7 @@ static char *fill(const point *p, const char *form, const words *w) {
 
 // ---- the refusal
 
-// The first common loop in which the two iterations differ; -1 if they differ in none.
+// Returns the first common loop in which the two iterations differ; -1 if they differ in none.
 static int carrying(const place *a, const place *b, int common) {
   for (int i = 0; i < common; i++)
     for (int d = a->site->dim[i]; d < a->site->dim[i + 1]; d++)
@@ -243,7 +243,7 @@ static int carrying(const place *a, const place *b, int common) {
   return -1;
 }
 
-// The number of loops to print: loops inside the carrying loop that are at 0 in both executions are omitted.
+// Returns the number of loops to print: loops inside the carrying loop that are at 0 in both executions are omitted.
 static int telling(const place *a, const place *b, int level) {
   int n = a->site->nloops;
   if (a->site != b->site || level < 0) return n;
@@ -268,7 +268,7 @@ static const char *distance(const place *a, const place *b, int common, const nw
   return common ? text : NULL;
 }
 
-// True if the text names the sink first: the loops are named only for the first execution.
+// True if the text mentions the sink first. Loop names are printed only for the execution that is mentioned first.
 static bool tells_sink_first(const char *form) {
   const char *source = strstr(form, "{s}"), *sink = strstr(form, "{t}");
   return sink && (!source || sink < source);
