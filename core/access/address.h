@@ -10,7 +10,7 @@ typedef struct nw_names {
   const int64_t *size; // their values when forms are built; NULL: unknown
 } nw_names;
 
-// An affine expression. Its lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
+// An affine expression. Its value in lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
 typedef struct nw_form {
   int64_t rest, step;
   int n, cap;
@@ -26,7 +26,7 @@ int64_t nw_form_coef(const nw_form *f, int slot);
 
 // A compiled integer expression: no loads, no floats.
 typedef struct nw_calc nw_calc;
-nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL: e contains something else
+nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e contains anything else
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
 // Bounds the value in lane 0 for slots in lo..hi; the bounds hold but may not be tight. False: unknown.
 bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

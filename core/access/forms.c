@@ -142,7 +142,7 @@ bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_
   return true;
 }
 
-// Adds the cases of the negation: condition i does not hold, and all conditions before it hold.
+// Sets *out to the cases of the negation: in case i, condition i does not hold, and all conditions before it hold.
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out) {
   *out = (nw_union){0};
   nw_conds before = {0};

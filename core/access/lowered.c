@@ -173,7 +173,8 @@ void nw_lowered_free(nw_lowered *v) {
 
 // ---- strides
 
-// Returns the step of e when the variable grows by 1. Loads, and sizes without a value, are assumed to be constant.
+// Returns by how much e grows when the variable grows by 1. Loads, and sizes without a value, are assumed to be
+// constant.
 static int64_t slope(const nw_expr *e, const char *var) {
   int64_t by, of;
   if (e->op == NW_OP_VAR) return !strcmp(e->name, var);
@@ -205,7 +206,7 @@ int64_t nw_lowered_stride(const nw_lowered *v, int access, int body) {
   return a->affine ? nw_form_coef(&a->at, loop->slot) : slope(a->index, loop->stmt->loop.var->name);
 }
 
-// ---- as rows
+// ---- the rows of nestwright.h
 
 nw_lowered *nw_lowered_of(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   if (!p || (sizes && !nw_sizes_allowed(c, p, sizes))) return NULL;

@@ -4,18 +4,18 @@
 #include "access/address.h"
 #include "lower/lower.h"
 
-// A loop or a guard; they are in the order of the program, and number 0 is the whole program.
+// A body: a loop, a guard, or the whole program (number 0). Bodies are in the order of the program.
 typedef struct nw_lowered_body {
   const nw_stmt *stmt;
   int up; // number of the enclosing body; -1: none
-  int depth; // enclosing loops, including itself
+  int depth; // number of enclosing loops, including the body itself if it is a loop
   int slot; // LOOP: the slot of its variable in the forms
   int conditions; // number of conditions of a guard, and of selects in bounds and conditions
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
-  const nw_expr *load; // NULL: it is the store itself
+  const nw_expr *load; // NULL: the access is the store itself
   const nw_expr *index;
   const nw_expr *spread; // the index of the first lane is spread + offset; NULL: it is just offset
   int64_t offset;
@@ -43,7 +43,7 @@ typedef struct nw_lowered_statement {
 } nw_lowered_statement;
 
 struct nw_lowered {
-  nw_exec *exec; // counted
+  nw_exec *exec; // holds a reference
   nw_arena *arena;
   nw_vec body, access, statement; // nw_lowered_body *, ...
   nw_names names; // of sizes, then of open loops

@@ -1,5 +1,5 @@
 // Addresses of buffers. Buffers follow each other in the order of the program, and each starts at a page boundary. So
-// always the same buffers share cache sets. A buffer with scope local that is on the stack and fits into the vector
+// the same buffers share cache sets each time. A buffer with scope local that is on the stack and fits into the vector
 // registers is in registers, not in memory.
 #pragma once
 #include "access/address.h"
@@ -21,7 +21,7 @@ typedef struct nw_places {
   uint64_t from, to; // the range of all addresses
 } nw_places;
 
-// Names the sizes of a program, in slots 0, 1, ...; a walk adds more.
+// Adds the names of a program's sizes, with the slots 0, 1, ...
 void nw_name_sizes(nw_names *names, const nw_program *p);
 bool nw_place_all(nw_ctx *c, nw_arena *a, const nw_exec *e, const int64_t *sizes, nw_places *out);
 nw_placed *nw_place_named(const nw_places *x, const char *buffer); // NULL: there is none

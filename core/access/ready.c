@@ -13,7 +13,7 @@ typedef struct making { // one statement
   nw_nest *code;
   int cap;
   context *here;
-  nw_vec load, site; // expressions, and the sites they became (nw_site_code *)
+  nw_vec load, site; // loads, and the sites made for them (nw_site_code *)
 } making;
 
 // ---- dependence on data
@@ -29,7 +29,7 @@ static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
   nw_visit(e, first_load, &buffer);
   nw_fail(
       w->ctx, NW_ELIMIT,
-      "Only sizes are known here, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs it on data.",
+      "Only sizes are known here, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs the program on data.",
       "%s depends on %s%s", what, buffer ? "the contents of " : "numbers that are not integers", buffer ? buffer : "");
   return false;
 }
@@ -113,7 +113,7 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-// Makes the acts of a select. If it has one condition for all lanes, only the selected branch is evaluated.
+// Makes the acts of a select that has one condition for all lanes: only the selected branch is evaluated.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;

@@ -24,7 +24,7 @@ typedef struct nw_act {
   nw_act_kind kind;
   uint32_t site;
   nw_calc *cond;
-  const nw_expr *when; // the same as an expression
+  const nw_expr *when; // cond as an expression
   int to;
 } nw_act;
 
@@ -39,7 +39,7 @@ struct nw_nest {
   nw_calc *cond; // GUARD
   int nacts; // STORE
   nw_act *act;
-  bool plain; // STORE: only touches, each one access at an affine address
+  bool plain; // STORE: has only TOUCH acts, each of one access at an affine address
   bool flat; // LOOP: contains only plain stores, and not too many
   int nrefs; // flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
@@ -49,7 +49,7 @@ struct nw_nest {
 
 struct nw_walker {
   nw_ctx *ctx;
-  nw_exec *exec; // counted
+  nw_exec *exec; // holds a reference
   nw_arena *arena;
   int64_t *slot;
   int nslots;

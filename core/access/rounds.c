@@ -1,4 +1,4 @@
-// Collects the iterations of loops during a walk.
+// Records when each iteration (*round*) of a loop begins and ends during a walk.
 #include "access/rounds.h"
 
 static bool is_in(const nw_vec *v, const void *p) {
@@ -7,7 +7,7 @@ static bool is_in(const nw_vec *v, const void *p) {
   return false;
 }
 
-// Counts one more iteration; false if the loop has too many.
+// Counts one more iteration of the loop; false if the loop has too many.
 static bool room_for(nw_rounds *r, const nw_stmt *loop) {
   if (!r->most) return true;
   if (is_in(&r->many, loop)) return false;

@@ -1,4 +1,4 @@
-// Collects the iterations of loops during a walk.
+// Records when each iteration of a loop begins and ends during a walk. A *round* is one iteration of a loop.
 #pragma once
 #include "access/walker.h"
 
@@ -14,5 +14,5 @@ typedef struct nw_rounds {
 } nw_rounds;
 // Records the start of an iteration, or the end of the loop; see nw_round_fn.
 void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time);
-void nw_rounds_close(nw_rounds *r); // removes the iterations of loops with too many
+void nw_rounds_close(nw_rounds *r); // removes the iterations of loops with more than `most` of them
 void nw_rounds_free(nw_rounds *r);

@@ -1,4 +1,4 @@
-// The walk: loops increment addresses, and accesses are handed out in batches.
+// Walks a program: loops increment addresses, and accesses are handed out in batches.
 #include "access/walker.h"
 #include "base/share.h"
 #include "access/ready.h"

@@ -1,4 +1,4 @@
-// Lists the memory accesses of an executable program, in execution order, without running it.
+// A *walk* lists the memory accesses of a lowered program, in execution order, without running it.
 //
 // The accesses are those of the interpreter in the lowered program (interp.h), at the addresses of place.h. A statement
 // makes each of its loads and stores once, and adjacent lanes are one access.
@@ -25,8 +25,8 @@ typedef struct nw_walker nw_walker;
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // True if the program allows these sizes; otherwise a diagnostic says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
-// Lowers a scheduled program and prepares it for a walk; its sizes must be allowed. A thread runs its share of each
-// outermost parallel loop as the run-time distributes it, except that dynamic chunks are handed out in turn. Thread 0
+// Lowers a scheduled program and prepares it for a walk; its sizes must be allowed. A thread gets the same share of
+// each outermost parallel loop as at run time, except that dynamic chunks are assigned to the threads in turn. Thread 0
 // also runs everything outside of these loops.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);

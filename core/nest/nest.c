@@ -1,4 +1,4 @@
-// Loop nests on their own: parses, builds and prints them.
+// Parses, builds and prints loop nests that are not part of a program.
 #include "nest/nest.h"
 #include "access/affine/affine_program.h"
 #include <stdlib.h>

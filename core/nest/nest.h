@@ -1,4 +1,4 @@
-// A loop nest on its own, made from a text or from a program.
+// A loop nest that is not part of a program. It is made from a text or from a program.
 #pragma once
 #include "nest/nest_text.h"
 

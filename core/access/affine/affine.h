@@ -1,7 +1,7 @@
-// A loop nest with affine bounds, guards and references: what the cache model reads.
+// A loop nest with affine bounds, guards and references, which is the input of the cache model.
 //
-// A nest is made from a lowered program or from a text (nest files). The caller owns the arena that contains it.
-// Time is the order of execution: children in order, and the references of a statement in order.
+// A nest is made from a lowered program or from a text (nest files). The caller owns the arena that contains it. Time
+// is the order of execution: children in order, and the references of a statement in order.
 #pragma once
 #include "access/address.h"
 

@@ -1,8 +1,8 @@
 // Bounds of loops as affine forms.
 #include "access/affine/affine_make.h"
 
-// Removes a quotient from a bound. For a quotient q = floor(of / by): floor((q + g) / div) = floor((of + by*g) /
-// (by*div)). The same is true of ceil, with floor(of/by) = ceil((of - by + 1)/by) and -floor(of/by) = ceil(-of/by).
+// Removes a quotient q = floor(of / by) from a bound: floor((q + g) / div) = floor((of + by*g) / (by*div)). The same
+// holds for ceil, since floor(of / by) = ceil((of - by + 1) / by), and for -q, since -floor(of / by) = ceil(-of / by).
 static nw_affine_bound without_quotient(nw_affine_scope *s, nw_affine_bound b, bool begin) {
   for (int i = s->quotient.n - 1; i >= 0; i--) {
     const nw_quotient *q = s->quotient.at[i];

@@ -1,5 +1,5 @@
-// Proves that references are inside their arrays. An inequality is proved from the ranges of slots, or from other inequalities by
-// eliminating slots. If that fails and the nest is small, all iterations are tried.
+// Proves that references are inside their arrays. An inequality is proved from the ranges of slots, or from other
+// inequalities by eliminating slots. If that fails and the nest is small, all its iterations are enumerated.
 #include "access/affine/affine_inside.h"
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
@@ -164,7 +164,7 @@ static void range_of(prover *p, const nw_affine_node *x) {
   for (int i = 0; i < x->nend; i++)
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
   bool fixed =
-      x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // a constant lower bound: then every value is known
+      x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // if the lower bound is constant, the last value is known
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
   p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);
 }

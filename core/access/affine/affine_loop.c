@@ -119,7 +119,7 @@ static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Finds the bounds within block number `outer`.
+// Finds the bounds of the position within the block whose number is in slot `outer`.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;

@@ -8,7 +8,7 @@ typedef struct nw_maker {
   const nw_walker *w;
   nw_affine_nest *nest;
   int *array; // by buffer: its number in the nest
-  bool inside; // of a parallel loop
+  bool inside; // inside a parallel loop
   int nodes;
   nw_conds path; // for the current statement: the conditions under which the current access is made
   nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement so far, each with its path condition
@@ -37,7 +37,7 @@ bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool be
 // Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has
 // another form.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
-// The range of a loop's values; INT64_MIN, INT64_MAX: unknown.
+// Finds the range of a loop's values. A bound of INT64_MIN or INT64_MAX is not known.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
 nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
 // Finds the form of e if it has only one case. Otherwise returns false, without a diagnostic.

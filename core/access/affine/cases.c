@@ -223,8 +223,8 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// Adds the cases of an `and`: both operands hold. Its negation: the first does not hold, or it holds and the second
-// does not.
+// Adds the cases of an `and`: both operands hold. The cases of its negation: the first operand does not hold, or the
+// first holds and the second does not.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;

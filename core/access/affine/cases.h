@@ -66,7 +66,7 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *
 // Adds f >= 0. False: the conjunction is then unsatisfiable.
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
 bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false: unsatisfiable
-// The cases in which both hold.
+// Finds the cases in which both hold.
 bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out);
 void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);

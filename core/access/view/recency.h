@@ -11,7 +11,7 @@ typedef struct nw_recency {
   uint32_t *slot; // by line, from 1; 0: never accessed
   uint32_t *line; // by slot
   uint64_t *here; // one bit for each slot that holds a line
-  uint32_t *tree; // of the words of `here`
+  uint32_t *tree; // Fenwick tree of the numbers of bits in the words of `here`
   uint32_t slots, words, next; // next: the first free slot
   uint32_t live;
 } nw_recency;

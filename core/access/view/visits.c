@@ -36,7 +36,7 @@ struct node {
 
 struct nw_visits {
   nw_ctx *ctx;
-  nw_program *p; // counted
+  nw_program *p; // holds a reference
   nw_arena *arena;
   nw_pool *pool;
   nw_names names;
@@ -61,7 +61,7 @@ typedef struct trail { // from the root to the current node
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
-    nw_fail(v->ctx, NW_EINVAL, NULL, "which instances run depends on data");
+    nw_fail(v->ctx, NW_EINVAL, NULL, "the instances that run depend on data");
     v->failed = true;
   }
   return c;
@@ -254,7 +254,7 @@ static bool enters(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
   return false;
 }
 
-// ---- the walk
+// ---- executions
 
 // Allocates a visit with the current values of the loops.
 static nw_visited *new_visit(nw_visits *v, const site *s) {
