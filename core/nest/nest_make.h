@@ -12,12 +12,13 @@ typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // by array of the text
-  // Builds a nest that accesses each index of a reference separately, to check that each is inside its dimension.
+  // If true, builds a nest that accesses each index of a reference separately, to check that each is inside its
+  // dimension.
   bool indices;
 } nw_nest_maker;
 
 // Adds a position in the text to the current failure. Returns false.
 bool nw_nest_blame(nw_nest_maker *k, int line, int column);
 void nw_nest_param(nw_affine_scope *s, const char *name, int64_t value);
-bool nw_nest_arrays(nw_nest_maker *k); // computes their addresses
+bool nw_nest_arrays(nw_nest_maker *k); // computes the addresses of the arrays
 void nw_nest_indices(nw_nest_maker *k); // replaces the arrays by one array for each index, as large as its dimension

@@ -60,7 +60,9 @@ static bool read_ref(nw_text_reader *r) {
   return true;
 }
 
-// ---- values. The text between references is not interpreted.
+// ---- Values
+
+// The text between references is not interpreted.
 
 static bool read_value(nw_text_reader *r);
 

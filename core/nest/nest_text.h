@@ -63,7 +63,7 @@ struct nw_text_node {
   const nw_expr *cond; // IF
   nw_text_node *other; // IF: a SEQ, or NULL
   // STMT: target op value; without an op there is only the value, whose references are read
-  int ntargets; // 0: a scalar, or none; 1
+  int ntargets; // 1 if the target is an array element; 0 if it is a scalar, or there is none
   const char *scalar, *op; // op: "=", "+=", ...; all but "=" read the target before the value
   const char *value; // text; a byte 1 marks the place of the next reference
   int nrefs; // the target first, if any; then those of the value, in source order

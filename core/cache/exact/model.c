@@ -1,17 +1,18 @@
 // The cache model: chooses the method that counts the misses of each level.
 //
-// One fold of the nest gives the lines that are touched, and the first access to each. These are the cold misses of all
-// levels. A level that can hold all lines has no other misses. For any other level, a separate fold counts the misses.
-// If folding would take longer than a simulation of all accesses, they are simulated. If both exceed the budget, the
-// misses are estimated.
+// A *fold* summarizes the accesses of a part of the nest (model_fold.h). One fold of the whole nest gives the lines
+// that are touched, and the first access to each. These accesses are the cold misses of all levels. A level that can
+// hold all lines has no other misses. For any other level, a separate fold counts the misses. If folding would take
+// longer than a simulation of all accesses, the accesses are simulated. If both exceed the budget, the misses are
+// estimated.
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
 nw_sim_counts *nw_counts_at(const nw_asking *q, int level) { return q->m->count + level * q->m->nsites; }
 
 static bool refuse(nw_asking *q) {
-  return nw_fail(q->ctx, NW_ELIMIT, "Give a larger budget, smaller sizes, or take an estimate.",
-                 "misses cannot be counted exactly with %lld touches: no shortcut covers enough of this nest",
+  return nw_fail(q->ctx, NW_ELIMIT, "Give a larger budget or smaller sizes, or accept an estimate.",
+                 "misses cannot be counted exactly with a budget of %lld line requests: too many would be needed for this nest",
                  (long long)q->most);
 }
 
@@ -20,7 +21,7 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or walked, in the time of a touch of a fold
+enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or only listed, in the time of a touch
 
 // ---- estimates
 
@@ -49,7 +50,7 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   return a;
 }
 
-// If all accesses can be walked, but not all be simulated, sampling the sets is more precise.
+// If all accesses can be listed, but not all be simulated, a simulation of some of the sets is more precise.
 static nw_answered estimate_level(nw_asking *q, int level) {
   bool rough = q->lines && q->lines->rough;
   nw_answered some = rough ? NW_TOO_MANY : nw_plain_sampled(q, level, WALKED * q->most);
@@ -120,8 +121,8 @@ static nw_answered count_known(nw_asking *q) {
   return a;
 }
 
-// Counts with a fold of the touched lines. *known: the lines were found. *astray: a reference leaves its array, so
-// regions cannot be distinguished.
+// Counts with a fold of the touched lines. Sets *known if the lines were found. Sets *astray if a reference leaves its
+// array, so that regions cannot be distinguished.
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
@@ -139,8 +140,8 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of a thread. *many:
-// there are too many accesses to simulate.
+// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of a thread. Sets
+// *many if there are too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
   *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);
@@ -163,8 +164,8 @@ static nw_answered count_full(nw_asking *q) {
   return a == NW_TOO_MANY && !astray ? by_lines(q, true, &known, &astray) : a;
 }
 
-// Mode MISSES: the first level is the same in both modes. For the other levels, the misses of mode FULL are used, and the
-// difference of the modes is measured over the first accesses.
+// Counts in mode MISSES. The first level is the same in both modes. For the other levels, the misses of mode FULL are
+// used, and the difference of the modes is measured over the first accesses.
 static nw_answered count_misses(nw_asking *q) {
   enum { FIRST = 2000000 };
   nw_answered a = nw_plain_all(q, PLAIN * q->most);

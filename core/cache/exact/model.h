@@ -1,12 +1,12 @@
 // The cache model: counts hits and misses of each cache level in a loop nest without simulating every access.
 //
 // A result is exact if every field equals that of the reference simulator (sim.h). Lines are counted as in the
-// simulator.
+// simulator. A *touch* is a line request that the model itself makes.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
 
-#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; they take some tenths of a second
+#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; so many take some tenths of a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
@@ -17,7 +17,8 @@ typedef struct nw_cache_opts {
 } nw_cache_opts;
 
 typedef struct nw_cached nw_cached;
-// Runs the model. NULL if the cache sizes are impossible, it was interrupted, or the budget is too small for `exact`.
+// Runs the model. NULL if the cache sizes are impossible, the run was interrupted, or the budget is too small for
+// `exact`.
 nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o);
 void nw_cached_free(nw_cached *m);
 const nw_sim_counts *nw_cached_site(const nw_cached *m, int level, int site);
@@ -27,5 +28,5 @@ nw_sim_counts nw_cached_total(const nw_cached *m, int level);
 bool nw_cached_exact(const nw_cached *m, int level);
 double nw_cached_error(const nw_cached *m, int level);
 int64_t nw_cached_accesses(const nw_cached *m); // number of accesses of the nest
-// The number of line requests that the model itself made; in a simulation, one per access.
+// Returns the number of touches; a simulation makes one for each access.
 int64_t nw_cached_touched(const nw_cached *m);

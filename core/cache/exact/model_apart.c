@@ -1,7 +1,7 @@
-// Tests whether regions on one ground touch the same lines.
+// Tests whether regions on one ground (model_shape.h) touch the same lines.
 //
-// They do not if one ends before the other begins. They also do not if they use separate parts of each row, for
-// example, two columns of a matrix. A row is the widest step of an inner loop.
+// Two regions do not touch the same lines if one ends before the other begins, or if they use separate parts of each
+// row, for example two columns of a matrix. A row is the widest step of an inner loop.
 #include "cache/exact/model_shape.h"
 
 typedef struct span { // a range of addresses, which includes both ends

@@ -129,7 +129,7 @@ static void take_counts(nw_sim_counts *c, int64_t read_misses, int64_t write_mis
 
 void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
                         int64_t conflicts) {
-  int64_t cold_reads = c->read_misses; // so far
+  int64_t cold_reads = c->read_misses; // only cold misses have been counted so far
   nw_sim_counts n = {.asked = c->asked, .read_misses = read_misses, .write_misses = write_misses};
   keep_possible(&n, cold_reads, c->outcome[NW_COLD] - cold_reads);
   take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);

@@ -9,7 +9,7 @@ typedef struct gather { // the state while the nodes in a loop are visited
   int room_anchors, room_apart, room_keys, room_classes;
 } gather;
 
-// Adds one item to an array of n items.
+// Makes space for one more item in an array of n items.
 static void *more(nw_making *m, void *array, int n, int *room, size_t size) {
   if (n < *room) return array;
   *room = 2 * *room + 4;

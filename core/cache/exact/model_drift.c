@@ -2,14 +2,14 @@
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A step is the number of iterations that moves each region by whole lines. Assume that every set has room for the
-// lines of two steps, for any positions of the regions. Assume also that each step after the first adds as many new
-// lines as the second step does. Then a step requests no line that was last requested before the previous step. So
-// every repeated request hits, in any sets, and the misses are the new lines. Once every set is full, their number is
-// the same in each step. The last writer of a line does not depend on the sets, either. So most steps can be skipped.
-// The last steps give the final content of the sets, if every moving line in the sets was loaded during them (but not
-// in the first of them, whose lines may have been loaded earlier). The lines that were written and are no longer in the
-// sets were written back.
+// A step is the number of iterations that moves each region by whole lines. Assume that every set can hold the lines of
+// two steps, for any positions of the regions. Assume also that each step after the first adds as many new lines as the
+// second step does. Then a step requests no line that was last requested before the previous step. So every repeated
+// request hits, whatever its set is, and the misses are the new lines. Once every set is full, their number is the same
+// in each step. The last writer of a line does not depend on the sets, either. So most steps can be skipped. The last
+// steps give the final content of the sets, if every moving line in the sets was loaded during them (but not in the
+// first of them, whose lines may have been loaded earlier). The lines that were written and are no longer in the sets
+// were written back.
 
 typedef struct drift {
   nw_run *e;
@@ -143,7 +143,7 @@ static nw_fold *fold_steps(drift *d) {
   return out;
 }
 
-// NULL: the iterations are not of this kind.
+// Returns NULL if the iterations are not of this kind.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;

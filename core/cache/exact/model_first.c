@@ -1,9 +1,9 @@
 // Finds the first access to each line, for each reference separately.
 //
-// Every iteration of the nest has a time, and the first access to a line is that with the least time. So references can
-// be processed in any order, and so can the loops of a reference. After its first iteration, a loop that does not move
-// a reference adds only the new iterations of an inner loop whose bound it extends. A loop that moves a reference by at
-// most a line, and on which nothing inside depends, adds a sequence of adjacent lines at once.
+// Every iteration of the nest has a time, and the first access to a line is the access with the least time. So
+// references can be processed in any order, and so can the loops of a reference. After its first iteration, a loop that
+// does not move a reference adds only the new iterations of an inner loop whose bound it extends. A loop that moves a
+// reference by at most a line, and on which nothing inside depends, adds a sequence of adjacent lines at once.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@ typedef struct going { // the enumeration of the iterations of a reference
   const nw_around *p;
   const nw_affine_ref *ref;
   int region, label;
-  int order[NW_AROUND_DEEP], norder; // free loops that move it, the last one as a run
+  int order[NW_AROUND_DEEP], norder; // free loops that move the reference; the last one may be done as a run
   bool run;
-  const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the enclosing loop that extends its range
+  const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the inner loop whose range it extends; see fresh_of
 } going;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n) {
@@ -82,7 +82,7 @@ static int64_t first_fresh(going *g, int k, int64_t first) {
   return out;
 }
 
-// Enumerates free loops from the i-th in order on.
+// Enumerates the free loops `order[i]` and later.
 static void go_free(going *g, int i, int64_t address, int64_t time) {
   if (i == g->norder) {
     touch_run(g, address, 0, 1, time, 0);
@@ -134,7 +134,7 @@ static void go(going *g, int k, int64_t address, int64_t time) {
   for (int64_t v = first_fresh(g, k, first); v <= last && !nw_firsts_enough(g->f, 1); v += l->step) {
     *slot = v;
     go(g, k + 1, address + by * v, time + (v - p->lo[k]) * p->span[k]);
-    if (g->fresh[k] == l) break; // nothing is added to it
+    if (g->fresh[k] == l) break; // later iterations add nothing
   }
 }
 

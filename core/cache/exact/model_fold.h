@@ -56,9 +56,9 @@ int64_t nw_level_lines(const nw_folder *f); // number of different lines, at mos
 typedef struct nw_lines_of { // everything touched
   int nsites; // each site has a cell for requested lines; one more cell counts accesses
   int nregions, ngrounds;
-  const int *ground; // by region; grounds are ordered by number
+  const int *ground; // by region: its ground (model_shape.h); grounds are ordered by number
   const int64_t *from, *to; // by region: the lines it may touch
-  bool *astray; // set if anything else was touched
+  bool *astray; // set if a line outside of these was touched
   nw_patterns *patterns;
 } nw_lines_of;
 typedef struct nw_run_of_lines { // adjacent lines

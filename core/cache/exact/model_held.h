@@ -65,7 +65,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
 void nw_held_close(nw_held *h);
 void nw_held_clear(nw_held *h);
 
-// The operations below, for sets that are lists.
+// These are the operations below for sets that are lists.
 uint32_t nw_held_list_find(const nw_held *h, int64_t line);
 void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
 void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);

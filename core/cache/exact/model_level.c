@@ -1,4 +1,5 @@
-// Folds of a level: its stack and, if conflicts are counted, the stack of a fully associative cache of the same size.
+// Folds of a level: its stack and, if conflicts are counted, its shadow, which is the stack of a fully associative
+// cache of the same size.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -67,8 +68,8 @@ static void level_clear(nw_folder *base) {
   f->ndoubts = 0;
 }
 
-// Handles a request that may be a conflict. It is one if it misses in the level and hits in the shadow. It is not if it
-// hits in the level, or misses in the shadow. Otherwise it is still unknown.
+// Handles a request that may be a conflict. It is a conflict if it misses in the level and hits in the shadow. It is
+// not a conflict if it hits in the level, or misses in the shadow. Otherwise the answer is not known yet.
 static void doubt_it(level_folder *f, doubt d) {
   if (d.main == NW_STACK_HIT || d.shadow == NW_STACK_MISS) return;
   if (d.main == NW_STACK_MISS && d.shadow == NW_STACK_HIT) {

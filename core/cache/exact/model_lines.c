@@ -242,7 +242,7 @@ static bool goes_on(const run *x, const run *next) {
   return x->to == next->from && x->region == next->region && x->to - x->from <= SHORT && next->to - next->from <= SHORT;
 }
 
-static bool has_short_ones(const runs *r) { // adjacent
+static bool has_short_ones(const runs *r) { // true if two adjacent runs are short
   for (int i = 1; i < r->n; i++)
     if (goes_on(&r->at[i - 1], &r->at[i])) return true;
   return false;

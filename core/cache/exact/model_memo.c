@@ -76,8 +76,8 @@ static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t round
          nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
 }
 
-// Folds the iterations of a loop. If all run the same inner iterations, their fold is used directly, without an empty
-// folder to which it is appended.
+// Folds the iterations of a loop. If all run the same inner iterations, their fold is used directly, and is not
+// appended to an empty folder first.
 static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   int64_t until = 0;
   bool alike = are_alike(e, l, first, rounds);
@@ -95,7 +95,8 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// Returns the number of lines that a loop touches, if it is known: the fold of all lines has the same key.
+// Returns the number of lines that a loop touches; 0 if it is not known. The fold of all lines has it under the same
+// key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
@@ -110,7 +111,7 @@ static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t r
   e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   e->times = times;
-  if (e->stop) { // either there is no room, which is recorded by an entry without a fold, or the run was stopped
+  if (e->stop) { // either the lines do not fit, which an empty fold records, or the run was stopped
     if (x) nw_run_drop(e, x);
     x = nw_run_fold_nothing(e, l);
   }

@@ -1,4 +1,4 @@
-// Runs the nodes of a nest, and the iterations of a loop in classes with the same inner iterations.
+// Runs the nodes of a nest. The iterations of a loop are run in classes that have the same inner iterations.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -56,8 +56,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Returns the only child of a loop, if it is a loop. NULL: there are more children; or the child does not count from 0,
-// so that its regions have other positions.
+// Returns the only child of a loop, if this child is a loop. NULL if there are more children, or if the outer loop does
+// not count from 0, so that the regions have other positions.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -143,7 +143,7 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // periods of the sets: with fewer, the steps of model_steps.c are as good
+enum { FEW = 4 }; // number of periods of the sets: with fewer, the steps of model_steps.c are as good
 
 // True if appending `times` copies is cheaper than building one summary of them, which must fill the level, read its
 // contents and apply the result.
@@ -151,8 +151,8 @@ static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, in
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
-// Folds the whole periods in iterations from..to-1, which all run the same inner iterations. NULL: there are fewer than
-// two periods, or they were appended to f, if f is given.
+// Folds the whole periods in iterations from..to-1, which all run the same inner iterations. Returns NULL if there are
+// fewer than two periods, or if they were appended to f (which may be NULL).
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
@@ -240,7 +240,7 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
     run_part(e, l, first, from, until, same, apart, f);
     e->times = times;
     if (e->job->plain)
-      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // otherwise other classes would be cheaper
+      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // not without a simulation: later classes may be cheaper
     from = until;
   }
 }

@@ -1,4 +1,4 @@
-// Decides whether continuing pays off.
+// Decides whether it pays off to continue a loop.
 #include "cache/exact/model_rounds.h"
 
 // True if the run must give up. The cost of the remaining iterations is extrapolated from the iterations since the last

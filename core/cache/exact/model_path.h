@@ -7,7 +7,7 @@ enum { NW_AROUND_DEEP = 64 };
 typedef struct nw_around { // the path from the root to the statement
   const nw_affine_node *node[NW_AROUND_DEEP];
   int n;
-  bool free[NW_AROUND_DEEP]; // a loop on which nothing inside depends
+  bool free[NW_AROUND_DEEP]; // true for a loop on which nothing inside depends
   int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // for a loop: the time of one iteration, and the loop's least value
 } nw_around;
 
@@ -24,5 +24,5 @@ void nw_path_find_free(nw_around *p);
 // Assigns to every access a time that increases in execution order, and returns the time of the whole. Sets the ranges
 // of the slots inside. Stops f if the time would be too large.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
-int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // of one iteration
+int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // the time of one iteration
 void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts its accesses

@@ -37,7 +37,7 @@ void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, co
   at->turns |= reflected(bytes, line);
 }
 
-// Returns the last byte, not after this one, at which a reference reaches another line.
+// Returns the last byte, up to and including this one, at which a reference reaches another line.
 int nw_shape_phase(const nw_anchor *a, int byte) {
   uint64_t upto = byte < 64 ? a->turns & ((UINT64_C(2) << byte) - 1) : 0;
   return byte >= 64 || a->turns == ~UINT64_C(0) ? byte : upto ? 63 - __builtin_clzll(upto) : 0;

@@ -10,7 +10,7 @@ struct nw_profile {
   int n;
   int *region;
   uint32_t *count; // by region, then set, counted from its origin
-  int lead; // the region with the fewest such sets
+  int lead; // the region with the fewest sets that must be checked
   int nfull;
   uint32_t *full; // these sets
 };
@@ -39,7 +39,7 @@ static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *ful
   return n;
 }
 
-// Finds the region with the fewest such sets.
+// Finds the lead: the region with the fewest sets that can get too many lines.
 static void find_lead(nw_arena *a, nw_profile *p, const int64_t *most, int64_t all) {
   p->nfull = INT32_MAX;
   for (int i = 0; i < p->n; i++) {

@@ -1,10 +1,10 @@
-// Grounds, the regions on them, and their ranges.
+// Finds the grounds, the regions on them (model_shape.h), and their ranges.
 #include "cache/exact/model_making.h"
 
 enum {
-  MOST_REGIONS = 6,
-  ROWS = 6
-}; // limit of regions per ground, beyond which references join the first region; limit of the widths that are tried
+  MOST_REGIONS = 6, // limit of regions per ground; further references join the first region
+  ROWS = 6 // limit of the widths that are tried
+};
 
 typedef struct nw_region_moves {
   int ground;

@@ -22,7 +22,7 @@ int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   return all * p;
 }
 
-// The moves of regions in this many iterations.
+// Computes how far the regions move in this many iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds) {
   memset(e->by, 0, (size_t)e->job->nest->nregions * sizeof *e->by);
   for (int i = 0; i < l->nanchors; i++)
@@ -60,7 +60,7 @@ static nw_fold *so_far(repetition *r) {
 }
 
 // If one more repetition changes only positions, so does any number of repetitions, because each begins with the moved
-// state of the previous one. Then returns the fold of all.
+// state of the previous one. In this case returns the fold of all repetitions, otherwise NULL.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);

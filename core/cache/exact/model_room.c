@@ -66,8 +66,8 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
-// True if this fold is worth trying. After several failures for lack of room, tries become less and less frequent. An
-// innermost loop whose fold would hardly be reused is not tried, because it can be run directly.
+// True if this fold is worth trying. After several failures, tries become less and less frequent. An innermost loop
+// whose fold would hardly be reused is not tried, because it can be run directly.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
@@ -75,8 +75,9 @@ static bool is_tried(nw_run *e, const nw_shape *l) {
   return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
-// Folds a loop for which the sets have room. Nothing is evicted then, so its effect does not depend on positions: it is
-// the same as in one set with the room of all sets, wherever its regions are. NULL: some set has no room.
+// Folds a loop whose lines fit in the sets. Nothing is evicted then, so the effect of the loop does not depend on the
+// positions of its regions: it is the same as in one set with the capacity of all sets. Returns NULL if the lines of
+// some set do not fit.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
@@ -105,7 +106,7 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
 }
 
 // The folds of this run have no counts, because only first lines miss, and nothing is evicted. So they are valid for
-// all levels with this room or less.
+// all levels with this capacity or less.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);

@@ -1,4 +1,4 @@
-// The state of a run of the model over a nest. Private to the model.
+// The state of a run of the model over a nest. A *round* is one iteration of a loop. Private to the model.
 #pragma once
 #include "cache/exact/model_run.h"
 
@@ -11,8 +11,8 @@ typedef struct nw_known { // a loop, or some of its iterations, that was folded
 } nw_known;
 
 typedef struct nw_record { // of a loop
-  int64_t made, used; // number of folds made, and how often folds were reused
-  int64_t no_room; // number of successive times that the sets had no room for it
+  int64_t made, used; // numbers of folds made, and of reuses of folds
+  int64_t no_room; // number of successive times that its lines did not fit in the sets
   int still; // whether its iterations may become stationary (model_still.c): 0: unknown, 1: no, 2: yes
 } nw_record;
 
@@ -32,11 +32,11 @@ struct nw_run {
   bool inside, stop; // inside: in a parallel loop; stop: the run must end
   int64_t polled;
   double times; // estimated number of times that the current part still has to run
-  nw_run *roomy; // a run that folds as if one set had the room of all sets; NULL: not needed, or this is that run
+  nw_run *roomy; // a run that folds as if one set had the capacity of all sets; NULL: not needed, or this is that run
   int64_t room; // for the roomy run: it stops when it has this many lines
   uint32_t *held; // lines by set
   nw_record *record; // by loop
-  int8_t *fitted; // by loop: > 0: a step has fitted before; -n: no step fitted, n times
+  int8_t *fitted; // by loop: 1: the lines of a step fit before; -n: they did not fit in n attempts
 };
 
 enum { NW_RUN_POLL = 1 << 16 }; // touches between checks for an interrupt
@@ -99,13 +99,13 @@ void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds,
 void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
 // model_drift.c
-enum { NW_DRIFT_STEPS = 16 }; // most steps for which the method pays off
+enum { NW_DRIFT_STEPS = 16 }; // least number of steps, and limit of the periods of the sets
 // NULL: the method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 
 // model_memo.c
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // all iterations
-enum { NW_RUN_KEY = 4 }; // room in e->key after the key of a loop
+enum { NW_RUN_KEY = 4 }; // free elements of e->key after the key of a loop
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key);
 // Finds the entry of a key; its fold may be NULL. Returns NULL if the key was never seen.
 nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n);
@@ -129,4 +129,4 @@ bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // NULL: no iterations
 void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // for a loop that will not be run again
-nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l); // NULL: a set has no room
+nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l); // NULL: the lines of some set do not fit

@@ -1,4 +1,4 @@
-// A run of the model: its state, and building folds.
+// A run of the model: makes its state, and builds folds.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int dept
   return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * e->job->nest->ground[region];
 }
 
-// The lines of the regions of a loop in one iteration.
+// Computes the lines of the regions of a loop in one iteration.
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round) {
   for (int i = 0; i < l->nanchors; i++) {
     const nw_anchor *a = &l->anchor[i];

@@ -10,7 +10,7 @@ typedef struct nw_fold_run {
   const nw_fold_kind *kind;
   const void *of; // parameter of the functions of the kind
   int line; // bytes
-  int64_t sets; // if all regions move by a multiple of this many lines, nothing changes; 1: by any number of lines
+  int64_t sets; // to move all regions by a multiple of this many lines changes nothing
   nw_affine_share share;
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if they can be simulated instead; 0: they cannot
@@ -28,7 +28,7 @@ typedef struct nw_fold_run {
   struct nw_run *run; // the run that made the fold, for queries by other runs
 } nw_fold_run;
 
-// Opens a run that folds as if one set had the room of all sets. The runs of levels with sets use it.
+// Opens a run that folds as if one set had the capacity of all sets. The runs of levels with sets use it.
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 

@@ -1,7 +1,7 @@
 // An affine nest prepared for the model: loops that count from 0 by 1, regions, and what the iterations of each loop
-// depend on. Arrays that share lines are one ground. References to the same ground form a region if each loop that
-// contains several of them moves all of these by the same number of bytes. Two regions on a ground are apart if no line
-// is touched by both. Private to the model.
+// depend on. Arrays that share lines form one *ground*. References to the same ground form a *region* if each loop that
+// contains several of them moves all of these by the same number of bytes. Two regions on a ground are *apart* if no
+// line is touched by both. Private to the model.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -24,7 +24,7 @@ typedef struct nw_watched {
 typedef struct nw_control {
   bool loop; // else a guard
   bool absolute; // a loop that does not count from 0: its slot has the original value
-  int nbegin, n; // number of lower bounds, which are first (only absolute loops have some), and of all
+  int nbegin, n; // numbers of lower bounds, which come first (only absolute loops have them), and of all items
   nw_watched *at;
   int under; // for controls that classify iterations: the enclosing guard, or -1
 } nw_control;
@@ -84,7 +84,7 @@ struct nw_shape {
   // Number of controls that depend on enclosing loops, and of controls that classify its iterations.
   int nkeys, nclasses;
   nw_control *keyed, *classed;
-  int64_t *scratch; // room for one number for each bound of a control
+  int64_t *scratch; // space for one number for each bound of a control
   bool *dead; // for each control that classifies iterations: true if it is inside a guard that never holds
   // GUARD
   int nconds;
@@ -123,8 +123,8 @@ int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t
 // same lines.
 int nw_shape_phase(const nw_anchor *a, int byte);
 
-// Writes to `key`, which must have room, the numbers that a run of the loop depends on, except the positions of its
-// regions. If the numbers of two runs are equal, the runs are equal.
+// Writes to `key`, which must be large enough, the numbers that a run of the loop depends on, except the positions of
+// its regions. If the numbers of two runs are equal, the runs are equal.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);
 // Computes facts about an iteration of the loop. Each fact changes at most once from the first iteration to the last.

@@ -1,4 +1,4 @@
-// Memory for reuse.
+// Blocks of memory that are reused.
 #include "cache/exact/model_spare.h"
 #include <stdlib.h>
 

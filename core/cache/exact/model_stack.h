@@ -1,10 +1,11 @@
 // A summary describes the effect of a part of a run on an LRU cache with any previous content. A stack builds a
 // summary.
 //
-// Let a set have W ways. Only the first requests of the first W different lines that a part requests in the set have
-// outcomes that depend on the previous content. At the end, the last W different lines are in the set, in LRU order.
-// All other outcomes are determined by the part itself. Summaries can be concatenated: apply() appends one to the
-// contents of a stack. Its cost depends on the number of lines, not on the number of accesses. Private to the model.
+// Let a set have W ways. Only the first requests of the first W different lines that a part requests in the set (its
+// *first lines*) have outcomes that depend on the previous content. At the end, the last W different lines (its *last
+// lines*) are in the set, in LRU order. All other outcomes are determined by the part itself. Summaries can be
+// concatenated: apply() appends one to the contents of a stack. Its cost depends on the number of lines, not on the
+// number of accesses. Private to the model.
 #pragma once
 #include "cache/exact/model_spare.h"
 #include "cache/exact/model_tally.h"
@@ -33,7 +34,7 @@ typedef struct nw_stack_last {
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
   int first; // index among the first lines; -1: none, or unknown
   uint16_t region;
-  bool stayed; // it stayed since that request
+  bool stayed; // it stayed since its first request
   bool opens; // it is the first line of its set
   bool whole; // it is the first line of its set, and the set is full of lines that did not stay
 } nw_stack_last;

@@ -33,7 +33,7 @@ static void find_order(order *o) {
   }
 }
 
-// Lines of one set come in order.
+// Fills the list of turns. The turns of one set are in LRU order.
 static void fill_turns(order *o, int *next) {
   int sum = 0;
   for (int i = 0; i < o->s->nfirst; i++) {

@@ -1,9 +1,9 @@
-// Runs equal iterations several at a time, if the sets have room for their lines.
+// Runs equal iterations several at a time, if their lines fit in the sets.
 #include "cache/exact/model_rounds.h"
 
-// A step is the number of iterations that moves each region by whole lines. If sets have room for its lines, its effect does not
-// depend on positions (model_room.c), so it is folded once and applied everywhere. The same is done for two steps, four, and so on,
-// as long as they fit and share lines.
+// A step is the number of iterations that moves each region by whole lines. If the lines of a step fit in the sets, its
+// effect does not depend on positions (model_room.c), so it is folded once and applied everywhere. The same is done for
+// two steps, four, and so on, as long as they fit and share lines.
 enum { SIZES = 16 };
 
 typedef struct steps {
@@ -14,7 +14,7 @@ typedef struct steps {
   int n;
 } steps;
 
-// Makes the next size in the one-set run. NULL: no room.
+// Makes the next size in the one-set run. Returns NULL if its lines do not fit.
 static nw_fold *make_next(const steps *s) {
   nw_run *r = s->e->roomy;
   nw_fold *x = s->n ? nw_run_repeat(r, s->l, s->made[s->n - 1], 2, s->from, s->q << (s->n - 1))
@@ -43,7 +43,8 @@ static nw_fold *next_size(const steps *s) {
   return k->fold;
 }
 
-// Doubles the largest size if the result fits for any positions and shares lines. NULL: it does not pay off.
+// Doubles the largest size if the result fits for any positions and shares lines. Returns NULL if that does not pay
+// off.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];
@@ -61,7 +62,7 @@ static void make(steps *s) {
   nw_run_touch(s->e, r->job->touched - was);
 }
 
-// A size that failed to fit twice is not tried again.
+// True if steps are worth trying: not if they failed to fit twice, and not for few iterations.
 static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
   return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
 }

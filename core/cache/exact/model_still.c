@@ -2,14 +2,13 @@
 #include "cache/exact/model_rounds.h"
 
 // After an iteration, each set contains the last requested lines in LRU order. If the same iteration is repeated, the
-// same lines are there in the same order: in a set with room for all lines of the iteration nothing is evicted, and any
+// same lines are there in the same order: in a set that can hold all lines of the iteration nothing is evicted, and any
 // other set already contains only lines of the iteration. From the third iteration on, hits and last writers are the
 // same: a line that stays during the whole second iteration stays during all later ones, and the state of any other
 // line is determined within an iteration. So all later iterations have the counts of the third. No line is new after
 // the first iteration.
 
-// Returns a divisor of the line size such that, for all values of inner loops, the access has the same offset from a
-// multiple of it.
+// Returns a divisor g of the line size such that the address modulo g is the same for all values of inner loops.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -63,7 +62,7 @@ static int64_t still_in(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   return n;
 }
 
-enum { FEW = 4 }; // number of iterations that is too small to check
+enum { FEW = 4 }; // fewer iterations than this are not checked
 
 static bool may_stand(nw_run *e, const nw_shape *l) {
   nw_record *r = &e->record[l->id];

@@ -9,12 +9,13 @@
 
 typedef struct nw_sampled nw_sampled;
 bool nw_sampled_can(const nw_sim_opts *o); // true if every level has enough sets to sample
-// As nw_sim_new, for levels that can be sampled.
+// Like nw_sim_new, for levels that can be sampled.
 nw_sampled *nw_sampled_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sampled_free(nw_sampled *k);
 void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n);
-// Estimated counts over all sets.
+// Returns the estimated counts over all sets.
 nw_sim_counts nw_sampled_site(const nw_sampled *k, int level, int site);
 int64_t nw_sampled_looked(const nw_sampled *k, int site); // simulated line requests of the site
-// Two standard errors of the misses, as a fraction of them, from the variance among the sampled sets.
+// Returns two standard errors of the misses, as a fraction of the misses. They follow from the variance among the
+// sampled sets.
 double nw_sampled_error(const nw_sampled *k, int level);

@@ -31,7 +31,7 @@ static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
                    "level %d has %lld bytes, not a multiple of the line, %d bytes", i + 1, (long long)l->bytes,
                    o->line);
   if (l->ways < 0 || (l->ways && lines % l->ways))
-    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.", "level %d has %lld lines, which %d ways do not divide",
+    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.", "level %d has %lld lines, not a multiple of its %d ways",
                    i + 1, (long long)lines, l->ways);
   if (lines >= UINT32_MAX / 2) return nw_fail(c, NW_ERANGE, NULL, "level %d is too large to be simulated", i + 1);
   return true;
@@ -131,7 +131,7 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
-// True if the access is to the most recent line of its set. This is a fast path, since most requests are.
+// True if the access is to the most recent line of its set. This is a fast path, since most requests are to such lines.
 static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
   level *l = &k->level[0];
   if (l->full || !k->o.misses) return false;

@@ -11,8 +11,8 @@
 #include "access/walker.h"
 
 typedef struct nw_sim nw_sim;
-bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o); // false, and a failure, for impossible cache sizes
-// Makes a simulator for the addresses from..to. NULL and a failure for impossible cache sizes.
+bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o); // false with a diagnostic for impossible cache sizes
+// Makes a simulator for the addresses from..to. NULL with a diagnostic for impossible cache sizes.
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sim_free(nw_sim *k);
 // Simulates n accesses. out may be NULL. Otherwise it gets a byte for each access and level: the worst outcome of the

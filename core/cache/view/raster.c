@@ -93,7 +93,7 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
-// Returns the first level with a hit, from 1. For a level that was not accessed, the outcome is a hit.
+// Returns the number, from 1, of the first level with a hit. For a level that was not accessed, the outcome is a hit.
 static uint8_t found_in(const painting *x, const uint8_t *out) {
   int n = 0;
   while (n < x->nlevels && out[n] != NW_HIT) n++;

@@ -141,7 +141,7 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
   return t;
 }
 
-// ---- of a nest
+// ---- the trace of a nest
 
 typedef struct nest_watch {
   nw_trace *t;
