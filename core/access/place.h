@@ -1,6 +1,6 @@
-// Addresses of buffers. Buffers follow each other in the order of the program, and each starts at a page boundary. So
-// the same buffers share cache sets each time. A buffer with scope local that is on the stack and fits into the vector
-// registers is in registers, not in memory.
+// Addresses of buffers. Buffers follow each other in the order of the program, and each starts at a page boundary. This
+// makes it reproducible which buffers share cache sets. A buffer with scope local that is on the stack and fits into
+// the vector registers is in registers, not in memory.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"

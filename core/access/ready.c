@@ -29,7 +29,8 @@ static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
   nw_visit(e, first_load, &buffer);
   nw_fail(
       w->ctx, NW_ELIMIT,
-      "Only sizes are known here, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs the program on data.",
+      "Only sizes are known here, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs the program "
+      "on data.",
       "%s depends on %s%s", what, buffer ? "the contents of " : "numbers that are not integers", buffer ? buffer : "");
   return false;
 }

@@ -11,7 +11,7 @@ typedef struct nw_site_code {
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL: all lanes
   const nw_expr *where, *when; // the index and the mask as expressions
-  bool repeated; // occurs in the statement more than once; it is executed only once, at the first occurrence
+  bool repeated; // occurs in the statement more than once; the access is made only at the first occurrence
   int64_t done; // if repeated: the number of the last statement execution that made this access
   int elem; // bytes of an element
   uint64_t base;

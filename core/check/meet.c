@@ -42,7 +42,7 @@ static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch ou
   v.needs = true;
   v.race = run_as(race);
   v.known_room = *room;
-  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // only the reader needs all updates
+  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // a reader needs the result of all updates
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->source});
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->sink});
   bool ran = nw_watch_run(&v);

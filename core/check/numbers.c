@@ -1,4 +1,4 @@
-// A hash table with open addressing that is at most half full: it must be fast, since a run may make millions of
+// A hash table with open addressing that is at most half full. The table must be fast, since a run may make millions of
 // queries.
 #include "check/numbers.h"
 #include "base/base.h"

@@ -56,7 +56,9 @@ void nw_case_fill(nw_replay_case *x, int seed) {
 
 bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s) {
   *x = (nw_replay_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
-  if (!x->r) return nw_fail(c, NW_EINVAL, "only a step that was refused can be explained, and only directly after the refusal", "nothing was refused");
+  if (!x->r)
+    return nw_fail(c, NW_EINVAL, "only a refused step can be explained, and only directly after its refusal",
+                   "nothing was refused");
   if (x->r->slip)
     return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused because of its arguments: %s", x->r->slip);
   x->w = x->r->refusal.conflict;

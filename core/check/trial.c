@@ -1,9 +1,9 @@
-// The trial of an intrinsic. Its function runs in the worker on tiles with several memory layouts. It must write
-// exactly the values that the description computes, and nothing else.
+// The trial of an intrinsic. Its function runs in the worker process, on tiles with several memory layouts. It must
+// write exactly the values that the description computes, and nothing else.
 //
 // Each argument has its own segment; the segments of inputs are read-only. In some cases the tile is at the end of the
 // segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled with a
-// pattern. It must not change, and if it is read, it turns a float sum into NaN.
+// pattern. The function must not change this pattern. If it reads the pattern, a float sum becomes NaN.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>

@@ -46,7 +46,7 @@ static bool seen(const gather *g, const nw_expr *load) {
 
 static void reads(gather *g, const nw_expr *e);
 
-// Inside more than NW_MAX_DEPTH nested selects, conditions are ignored.
+// In selects that are nested deeper than NW_MAX_DEPTH, conditions are ignored.
 static void reads_under(gather *g, const nw_expr *cond, bool want, const nw_expr *e) {
   int saved = g->nconds;
   if (g->nconds < NW_MAX_DEPTH) g->cond[g->nconds++] = (nw_guarded){cond, want};

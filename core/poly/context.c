@@ -107,7 +107,7 @@ char nw_judge_question(const nw_ctx *c) {
 }
 
 // ---- the cost of a verdict
-//
+
 // A verdict must not depend on earlier questions, so the stored results of earlier questions (facts, models, the maps of
 // accesses) are charged their original cost. A question that stays well below the budget with all charges would have been
 // answered the same without stored results. Any other question is answered again without them, and the second answer is

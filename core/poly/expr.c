@@ -40,7 +40,7 @@ int nw_space_first(const nw_space *v, const char *name) {
 
 // ---- digits of a fused variable
 
-// Returns the digit i such that the extents of the digits i..to (to excluded) have the product `by`; -1 if there is
+// Returns the digit i such that the extents of the digits i..to (`to` excluded) have the product `by`; -1 if there is
 // none.
 static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
@@ -51,7 +51,7 @@ static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const 
   return -1;
 }
 
-// True if e consists of the digits from..to (to excluded) of one fused variable.
+// True if e consists of the digits from..to (`to` excluded) of one fused variable.
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to) {
   if (e->op == NW_OP_VAR) {
     *of = find_var(v, e->name);

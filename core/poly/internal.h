@@ -1,10 +1,10 @@
 // Inside poly/: the judge's model of a program, and the questions that make up a verdict.
 //
 // A *site* is a part of a program that accesses memory: a block, or the init that a reduction block still owns. Its
-// domain is the set of its executions: one dimension per loop around it (a fused loop has one per original dimension),
-// sizes as parameters. A *use* is a read or write: a relation from executions to elements. If a buffer is allocated
-// inside loops, it is new in each of their iterations, so an element is identified by its index together with those
-// iterations.
+// domain is the set of its executions. It has one dimension per loop around the site (a fused loop has one per original
+// dimension), and the sizes as parameters. A *use* is a read or write: a relation from executions to elements. If a
+// buffer is allocated inside loops, it is new in each of their iterations, so an element is identified by its index
+// together with those iterations.
 //
 // Proven facts are stored by content in a family, which the programs of one schedule share; so only the parts that a
 // step changed cost time. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
@@ -102,7 +102,7 @@ typedef struct nw_family {
   nw_kept **kept; // by number; nkept of them exist. If there are too many, all are freed at once
   int nkept;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known); // returns a new reference; it is `known` if that also fits p
+nw_family *nw_family_for(const nw_program *p, nw_family *known); // a new reference: `known` if it fits p
 // True if a call was abandoned since the family was made. The family is then neither used nor freed.
 bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
@@ -320,7 +320,7 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
-//
+
 // A load of a block's result is replaced by that block's value, "C#0". If the other program has no such block,
 // the load is expanded: in the old program to the block's body, since the block was inlined; in the new program to the
 // source of the copy. So if every load gets the value that it names, two programs whose blocks have equal normal forms
@@ -339,7 +339,7 @@ const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
 // ---- partial.c: reductions that are computed in parts
-//
+
 // True if `is`, which has the spatial variables and the init of `was`, combines partial results of the reduction of
 // `was`. *part is then the block of the partial results, and *answer (if answer is not NULL) is whether they are
 // complete.
@@ -388,7 +388,7 @@ nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r is NULL for an out
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
 // ---- neutral.c: contributions that add nothing
-//
+
 // nw_is_neutral: true if e, as component t of a contribution, never changes the reduction's value.
 //
 // nw_contributes_where: a condition on the block's variables; if it does not hold, the contribution is neutral. NULL if
@@ -434,6 +434,7 @@ nw_answer nw_check_grid(const nw_model *m);
 bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
 
 // ---- threads.c: conflicts between blocks and threads
+
 // `before` may be NULL. If syncs is not NULL, it receives an nw_sync * for each pair of accesses that needs a barrier,
 // and nothing is refused.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);

@@ -1,4 +1,4 @@
-// The judge: it represents programs as isl sets and maps, and decides about every step.
+// The judge: it represents programs as isl sets and maps, and decides whether each step is correct.
 //
 // No isl type appears here. Every question is about two programs only: the judge takes original instances, bindings,
 // accesses, storage and marks from the programs, and uses no information from the primitive.

@@ -163,8 +163,8 @@ static void range_of(prover *p, const nw_affine_node *x) {
     if (form_range(p, &x->begin[i].form, &from, &to)) lo = most(lo, -nw_floordiv_i64(-from, x->begin[i].div));
   for (int i = 0; i < x->nend; i++)
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
-  bool fixed =
-      x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // if the lower bound is constant, the last value is known
+  // If the lower bound is constant, the last value is known.
+  bool fixed = x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1;
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
   p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);
 }

@@ -12,7 +12,7 @@ nw_sim_counts *nw_counts_at(const nw_asking *q, int level) { return q->m->count 
 
 static bool refuse(nw_asking *q) {
   return nw_fail(q->ctx, NW_ELIMIT, "Give a larger budget or smaller sizes, or accept an estimate.",
-                 "misses cannot be counted exactly with a budget of %lld line requests: too many would be needed for this nest",
+                 "misses cannot be counted exactly with a budget of %lld line requests: this nest would need too many",
                  (long long)q->most);
 }
 

@@ -6,7 +6,7 @@
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
 
-#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; so many take some tenths of a second
+#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level, reached in some tenths of a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;

@@ -42,7 +42,8 @@ nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 // Finds the relative difference between the misses in mode FULL and in mode MISSES, over the first `first` accesses.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
-// model_count.c
+// ---- model_count.c
+
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
 bool nw_count_cold(nw_asking *q); // counts the lines that each site requested, and those that it requested first
 // True if no set of the level gets more lines than it can hold.

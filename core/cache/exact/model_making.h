@@ -19,7 +19,8 @@ typedef struct nw_making {
   bool lost; // failed: a slot has no loop, or loops are nested too deeply
 } nw_making;
 
-// model_shape.c
+// ---- model_shape.c
+
 nw_linear nw_making_linear(nw_making *m, int64_t rest);
 void nw_linear_add(nw_linear *to, const nw_linear *f, int64_t by, int depth); // to += by*f
 bool nw_linear_is_number(const nw_linear *f, int depth);
@@ -28,7 +29,8 @@ int64_t nw_making_clamped(__int128 v);
 // Finds the range of the terms of the loops from..to-1.
 void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, int64_t *lo, int64_t *hi);
 
-// model_regions.c
+// ---- model_regions.c
+
 void nw_making_grounds(nw_making *m);
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // finds the region of a reference
 void nw_making_number_regions(nw_making *m); // called after all references have regions
@@ -38,9 +40,11 @@ void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // called after all references in the loop are known
 
-// model_phase.c
+// ---- model_phase.c
+
 // Adds a reference to the anchor's region. The statement of the reference is at that depth.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth);
 
-// model_depend.c
+// ---- model_depend.c
+
 void nw_making_depends(nw_making *m, nw_shape *s); // finds the dependences of all loops in s

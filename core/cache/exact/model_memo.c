@@ -95,8 +95,8 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// Returns the number of lines that a loop touches; 0 if it is not known. The fold of all lines has it under the same
-// key.
+// Returns the number of lines that a loop touches; 0 if it is not known. The memo for all touched lines has the loop
+// under the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;

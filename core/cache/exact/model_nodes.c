@@ -239,8 +239,8 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
     double times = nw_run_set_times(e, from - begin, until - begin, to - begin);
     run_part(e, l, first, from, until, same, apart, f);
     e->times = times;
-    if (e->job->plain)
-      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // not without a simulation: later classes may be cheaper
+    // Without a simulation as alternative, the run does not give up here, since later classes may be cheaper.
+    if (e->job->plain) nw_run_look_ahead(e, l, &pace, until - begin, to - begin);
     from = until;
   }
 }

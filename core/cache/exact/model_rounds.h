@@ -34,14 +34,15 @@ struct nw_run {
   double times; // estimated number of times that the current part still has to run
   nw_run *roomy; // a run that folds as if one set had the capacity of all sets; NULL: not needed, or this is that run
   int64_t room; // for the roomy run: it stops when it has this many lines
-  uint32_t *held; // lines by set
+  uint32_t *held; // number of lines by set
   nw_record *record; // by loop
   int8_t *fitted; // by loop: 1: the lines of a step fit before; -n: they did not fit in n attempts
 };
 
 enum { NW_RUN_POLL = 1 << 16 }; // touches between checks for an interrupt
 
-// model_run.c
+// ---- model_run.c
+
 void nw_run_open(nw_run *e, nw_fold_run *r);
 void nw_run_close(nw_run *e);
 void nw_run_touch(nw_run *e, int64_t n);
@@ -57,7 +58,8 @@ nw_fold *nw_run_fold_nothing(nw_run *e, const nw_shape *l);
 void nw_run_put_behind(nw_run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round);
 void nw_run_drop(nw_run *e, nw_fold *x);
 
-// model_repeat.c
+// ---- model_repeat.c
+
 int64_t nw_run_sets(const nw_run *e); // the number of sets that are distinguished
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
 // Computes how far the regions move in this many iterations, into e->by.
@@ -79,13 +81,15 @@ int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t fr
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
 
-// model_still.c
+// ---- model_still.c
+
 // Returns the number of equal iterations from `from` on.
 int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 // Multiplies the counts since `before` by `times`.
 void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times);
 
-// model_pace.c
+// ---- model_pace.c
+
 typedef struct nw_pace { // progress of a loop at the last check: the iterations and the touches so far
   int64_t rounds, touched;
 } nw_pace;
@@ -94,16 +98,19 @@ double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all);
 // Gives up (stop, hopeless) if the remaining iterations would take too long.
 void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all);
 
-// model_steps.c
+// ---- model_steps.c
+
 // Runs iterations from..to-1, which all run the same inner iterations: one by one, or several at once.
 void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
-// model_drift.c
+// ---- model_drift.c
+
 enum { NW_DRIFT_STEPS = 16 }; // least number of steps, and limit of the periods of the sets
 // NULL: the method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 
-// model_memo.c
+// ---- model_memo.c
+
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // all iterations
 enum { NW_RUN_KEY = 4 }; // free elements of e->key after the key of a loop
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key);
@@ -121,7 +128,8 @@ nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t
 bool nw_run_has_profile(nw_run *e, const nw_fold *x, const nw_shape *l); // true if it is not larger than the fold
 bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways);
 
-// model_room.c
+// ---- model_room.c
+
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // moves `other` to the same position in the nest
 // True if no set gets more lines than it can hold: wherever the regions are, or where they are in iteration `round`.
 bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);

@@ -10,7 +10,7 @@ typedef struct nw_fold_run {
   const nw_fold_kind *kind;
   const void *of; // parameter of the functions of the kind
   int line; // bytes
-  int64_t sets; // to move all regions by a multiple of this many lines changes nothing
+  int64_t sets; // moving all regions by a multiple of this many lines changes nothing
   nw_affine_share share;
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if they can be simulated instead; 0: they cannot

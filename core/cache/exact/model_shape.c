@@ -169,7 +169,7 @@ static nw_shape *shape_node(nw_making *m, const nw_affine_node *x, int depth) {
   return s;
 }
 
-// ---- all
+// ---- the whole nest
 
 static int depth_of(const nw_affine_node *x) {
   int most = 0;

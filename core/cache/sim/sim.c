@@ -31,8 +31,8 @@ static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
                    "level %d has %lld bytes, not a multiple of the line, %d bytes", i + 1, (long long)l->bytes,
                    o->line);
   if (l->ways < 0 || (l->ways && lines % l->ways))
-    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.", "level %d has %lld lines, not a multiple of its %d ways",
-                   i + 1, (long long)lines, l->ways);
+    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.",
+                   "level %d has %lld lines, not a multiple of its %d ways", i + 1, (long long)lines, l->ways);
   if (lines >= UINT32_MAX / 2) return nw_fail(c, NW_ERANGE, NULL, "level %d is too large to be simulated", i + 1);
   return true;
 }
