@@ -37,7 +37,7 @@ void nwl_is_string(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) != LUA_TSTRING) expected(L, arg, name, "a string");
 }
 
-// C ends a string at its first NUL: a longer one is rejected, not truncated.
+// Returns a C string. It would end at the first NUL, so a text that contains a NUL is rejected rather than truncated.
 const char *nwl_string(lua_State *L, int arg, const char *name) {
   nwl_is_string(L, arg, name);
   size_t n;
@@ -91,7 +91,8 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
   return lua_tonumber(L, arg);
 }
 
-// Other names of dtypes: "float32" is f32, "uint8" u8, "double" f64. Pushes our name, or nothing.
+// Returns this library's name for a dtype that is named as in other libraries ("float32": f32, "uint8": u8, "double":
+// f64); NULL if the name is unknown. The result may be a string on the stack.
 static const char *dtype_elsewhere(lua_State *L, const char *s) {
   static const char *const names[][2] = {{"float", "f"}, {"uint", "u"}, {"int", "i"}, {"bfloat", "bf"}};
   if (!strcmp(s, "float") || !strcmp(s, "double")) return *s == 'f' ? "f32" : "f64";

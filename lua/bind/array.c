@@ -8,7 +8,8 @@ static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
 
-// Raises an error if the user interrupted. Loops over elements call it; it checks only from time to time.
+// Raises an error if the user has interrupted. Loops over elements call it with the index of the element; it makes the
+// check only once per 65,536 elements.
 static void heed_interrupt(lua_State *L, int64_t i) {
   if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
@@ -93,7 +94,7 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// Reads t[{i, j}]. Names are looked up as methods and fields.
+// Reads t[{i, j}]. class_index calls it only if the key is not the name of a method or a field.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
@@ -124,8 +125,8 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
-// Raises an error if there are more than n arguments, including self. For other functions, the library makes this
-// check. takes: a text such as "(position)".
+// Raises an error if there are more than n arguments, including self. For other functions, the Lua library makes this
+// check. `takes` is the list of parameters, such as "(position)".
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))
@@ -176,13 +177,14 @@ static int array_fill(lua_State *L) {
   return 1;
 }
 
-// Checks that an end of an interval is a value of the dtype, so that no number wraps around or becomes infinite.
+// Checks that a bound of the interval of random numbers is a value of the dtype, so that no number wraps around or
+// becomes infinite.
 static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
   double most = t == NW_F16 ? 65504 : t == NW_F64 ? DBL_MAX / 2 : FLT_MAX, least = -most;
   if (t == NW_BOOL) least = 0, most = 1;
   if (nw_dtype_is_int(t)) {
     int bits = 8 * nw_dtype_bytes(t) - nw_dtype_is_signed(t);
-    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // data of 64 bits are drawn as doubles
+    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // 64-bit integers are drawn as doubles
     least = nw_dtype_is_signed(t) ? -ldexp(1, bits) : 0;
   }
   if (!(v >= least && v <= most))
@@ -283,7 +285,8 @@ static bool same_shape(const nw_array *a, const nw_array *b) {
   return true;
 }
 
-// Sets *diff to |x - y|, or to 0 for two NaN or equal infinities. True if it is within the tolerance.
+// Sets *diff to |x - y|, or to 0 for two NaNs or two equal infinities. Returns true if *diff is finite and at most
+// atol + rtol * |y|.
 static bool close_enough(double x, double y, double rtol, double atol, double *diff) {
   bool nans = isnan(x) && isnan(y);
   *diff = nans || x == y ? 0 : fabs(x - y);
@@ -292,8 +295,8 @@ static bool close_enough(double x, double y, double rtol, double atol, double *d
   return *diff <= atol + rtol * fabs(y);
 }
 
-// allclose(a, b, rtol, atol) returns: whether a and b are close, the largest difference, and the position, from 1, of
-// the first element that is not close, or nil.
+// allclose(a, b, rtol, atol) returns three values: whether a and b are close, the largest difference, and the position
+// of the first element that is not close (counted from 1; nil if all are close).
 static int f_allclose(lua_State *L) {
   nw_array *a = array_arg(L, 1, "first tensor"), *b = array_arg(L, 2, "second tensor");
   double rtol = nwl_number_or(L, 3, "rtol", 1e-5), atol = nwl_number_or(L, 4, "atol", 1e-8), worst = 0;
@@ -321,29 +324,30 @@ static int f_allclose(lua_State *L) {
 
 static const luaL_Reg array_meta[] = {{"__lookup", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
 static const nwl_row array_methods[] = {
-    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "Returns one element; indices count from 0."},
+    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "Returns one element. Indices count from 0."},
     {"set", array_set, "(self: nw.array, ...: integer|number|boolean)",
-     "Sets one element: indices, counted from 0, then the value."},
+     "Sets one element. The arguments are its indices, which count from 0, and then the value."},
     {"getflat", array_getflat, "(self: nw.array, position: integer): number|boolean",
-     "Returns one element by its position in row-major order, from 1."},
+     "Returns one element by its position in row-major order. Positions count from 1."},
     {"setflat", array_setflat, "(self: nw.array, position: integer, value: number|boolean)",
-     "Sets one element by its position in row-major order, from 1."},
-    {"fill", array_fill, "(self: nw.array, value: number|boolean): nw.array", "Sets every element."},
+     "Sets one element by its position in row-major order. Positions count from 1."},
+    {"fill", array_fill, "(self: nw.array, value: number|boolean): nw.array", "Sets every element to the value."},
     {"fill_list", array_fill_list, "(self: nw.array, values: number[]): nw.array",
-     "Sets all elements, in row-major order."},
+     "Sets all elements from a list in row-major order."},
     {"fill_random", array_random, "(self: nw.array, seed?: integer, lo?: number, hi?: number): nw.array",
-     "Fills the tensor with random elements between lo and hi; integers are from lo to hi inclusive. The same seed "
+     "Fills the tensor with random elements between lo and hi. Integer elements may also equal lo or hi. The same seed "
      "gives the same data."},
-    {"shape", array_shape, "(self: nw.array): integer[]", "The extents of the dimensions."},
-    {"count", array_count, "(self: nw.array): integer", "Number of elements."},
+    {"shape", array_shape, "(self: nw.array): integer[]", "Returns the extents of the dimensions."},
+    {"count", array_count, "(self: nw.array): integer", "Returns the number of elements."},
     {"totable", array_totable, "(self: nw.array): table", "Returns all elements as nested Lua tables."},
-    {"save", array_save, "(self: nw.array, path: string): nw.array", "Writes a .npy file."},
-    {"pointer", array_pointer, "(self: nw.array): lightuserdata", "Address of the data, for other C libraries."},
+    {"save", array_save, "(self: nw.array, path: string): nw.array", "Writes the elements to a .npy file."},
+    {"pointer", array_pointer, "(self: nw.array): lightuserdata",
+     "Returns the address of the data, for other C libraries."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row array_fields[] = {
-    {"dtype", array_dtype, "string", "Type of an element."},
-    {"ndim", array_ndim, "integer", "Number of dimensions."},
+    {"dtype", array_dtype, "string", "The type of the elements."},
+    {"ndim", array_ndim, "integer", "The number of dimensions."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, array_fields, array_meta};
@@ -372,15 +376,16 @@ static int f_bytes(lua_State *L) {
 }
 
 const nwl_row nwl_data_rows[] = {
-    {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Zeros."},
-    {"array_load", f_load, "(path: string): nw.array", "Reads a .npy file."},
+    {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Returns a new array of zeros."},
+    {"array_load", f_load, "(path: string): nw.array", "Returns the array in a .npy file."},
     {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
-     "Compares two tensors."},
+     "Returns whether two tensors are close, the largest difference, and the position of the first element that is not "
+     "close."},
     {"array_bytes", f_bytes, "(a: nw.array): string", "Returns the elements as bytes, in memory order."},
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
-     "For tests: makes only the n-th memory request of the core from now on fail; 0: none. Returns the rest of "
-     "the previous count."},
+     "For tests: makes the n-th memory request of the core from now on fail, and no other; 0: none fails. Returns how "
+     "many requests were still to come before the one that an earlier call had made fail."},
     {NULL, NULL, NULL, NULL},
 };

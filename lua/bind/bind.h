@@ -3,9 +3,10 @@
 // Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
 //
-// lua_error never jumps across the core. A function here reads its arguments, which may raise an error; calls the core,
-// which never raises; and pushes results, which raises only if memory runs out. A userdata gets its metatable while its
-// pointer is still NULL. So if an error is raised later, __gc frees exactly what the userdata then owns.
+// lua_error never jumps across frames of the core. A function here works in three phases. It reads its arguments, which
+// may raise an error. It calls the core, which never raises one. It pushes the results, which raises an error only if
+// memory runs out. A userdata gets its metatable while its pointer is still NULL. So if an error is raised later, __gc
+// frees exactly what the userdata then owns.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -19,7 +20,7 @@ typedef struct nwl_row {
   const char *signature, *doc;
 } nwl_row;
 
-// A class of userdata. `fields` are read without parentheses: C.name; `meta` are metamethods.
+// A class of userdata. `fields` are read without parentheses, as in C.name. `meta` holds the metamethods.
 typedef struct nwl_class {
   const char *name; // "tensor"; its metatable is registered as "nestwright.tensor"
   const char *metatable;
@@ -27,8 +28,9 @@ typedef struct nwl_class {
   const luaL_Reg *meta;
 } nwl_class;
 
-// Every object is a pointer, and the function that releases its reference (NULL: it has none). User value 1 is an
-// object that must outlive it; user value 2 is for use by the class.
+// The memory of every userdata: a pointer to an object of the core, and the function that releases its reference (NULL:
+// the userdata holds no reference). User value 1 is a Lua object that must outlive the userdata; user value 2 is for
+// use by the class.
 typedef struct nwl_box {
   void *p;
   void (*release)(void *p);
@@ -43,33 +45,36 @@ extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_ro
     nwl_machine_rows[], nwl_target_rows[], nwl_nest_rows[], nwl_learn_rows[], nwl_file_rows[], nwl_record_rows[],
     nwl_lowered_rows[], nwl_outline_rows[];
 
-// ---- box.c: session, objects, identity
+// ---- session, objects, identity (box.c)
 nw_ctx *nwl_ctx(lua_State *L);
 nw_pool *nwl_pool(lua_State *L); // the current pool for user expressions
 void nwl_session_open(lua_State *L);
 void nwl_class_open(lua_State *L, const nwl_class *c);
-nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an empty object
-void *nwl_hold(nwl_box *b, void *p); // sets the pointer of the object to p, which it then owns; returns p
+nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an object whose pointer is NULL
+void *nwl_hold(nwl_box *b, void *p); // stores p in the object, which owns it from then on; returns p
 void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it has another class
 bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already represents p
-void nwl_remember(lua_State *L, const void *p); // the value on top represents p from now on
-void nwl_push_expr(lua_State *L, const nw_expr *e); // raises if e is NULL
-void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the reference; raises if NULL
-void nwl_push_array(lua_State *L, nw_array *a); // takes the reference; raises if NULL
-void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
+void nwl_remember(lua_State *L, const void *p); // makes the value on top the one that represents p
+// These functions raise the current failure of the context as an error if the pointer is NULL.
+void nwl_push_expr(lua_State *L, const nw_expr *e);
+void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes over the reference
+void nwl_push_array(lua_State *L, nw_array *a); // takes over the reference
+void nwl_push_text(lua_State *L, char *s); // frees the heap string
 
-// ---- call.c Like lua_pushcfunction, for a function without upvalues that calls the core. If its call of the core is
-// abandoned, the function raises an error.
+// ---- calls into the core (call.c)
+
+// Like lua_pushcfunction, for a function without upvalues that calls the core. If the core abandons such a call, the
+// function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a list, as fields of the table on top
-// Like lua_pcall, for use in a function that afterwards continues to call the core.
+// Like lua_pcall, for a function that calls the core again afterwards.
 int nwl_pcall(lua_State *L, int arguments, int results);
 
-// ---- memory.c
+// ---- accesses and caches (memory.c)
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
-void nwl_push_missed(lua_State *L, const nw_missed *m); // a record
-void nwl_push_misses(lua_State *L, nw_misses *m); // a list of records; takes ownership of m
-typedef struct nwl_walk { // argument 2: {sizes, version?, thread?, threads?}
+void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with its fields
+void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of such tables; frees m
+typedef struct nwl_walk { // which accesses to enumerate, from argument 2: {sizes, version?, thread?, threads?}
   const nw_program *program;
   int64_t size[NWL_MAX_DIMS];
   nw_walk_opts walk;
@@ -78,28 +83,28 @@ void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1: the schedule
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name);
 
-// ---- trace.c
+// ---- lists of accesses (trace.c)
 extern const char *const nwl_outcomes[NW_OUTCOMES];
-nwl_box *nwl_new_trace(lua_State *L); // pushes an empty object
-void nwl_push_iteration(lua_State *L, const nw_iteration *x); // a record
+nwl_box *nwl_new_trace(lua_State *L); // pushes an object whose pointer is NULL
+void nwl_push_iteration(lua_State *L, const nw_iteration *x); // pushes a table with its fields
 
-// outline.c; sizes: index of the argument with the sizes
+// outline.c: pushes the inputs and outputs of a program. `sizes` is the index of the argument with the sizes.
 void nwl_push_signature(lua_State *L, const nw_program *p, int sizes);
 
-void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is one
+void nwl_show_progress(lua_State *L); // program.c: shows the progress of long work on standard error
 
-// ---- args.c: reading arguments; failures name the argument
+// ---- reading arguments (args.c): an error names the argument
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: a file name; not empty, without NUL
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
-// Returns the index of the argument's word in a NULL-terminated list. fallback: the index if there is no argument;
-// below 0: the argument is required.
+// Returns the index of the argument in `words`, a NULL-terminated list. `fallback` is the index if there is no
+// argument; if it is negative, the argument is required.
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
-// Fails if a whole number is not a value of the type. The hint consists of the range and the text `or`.
+// Raises an error if v is not a value of the type. Its hint gives the range of the type, followed by the text `or`.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
 // Reads a whole number in least..most. The fallback may be outside of this range.
@@ -108,34 +113,39 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
 void nwl_table(lua_State *L, int arg, const char *name);
 int nwl_list_length(lua_State *L, int arg, int max, const char *name);
-int nwl_shape(lua_State *L, int arg, int64_t *shape); // {m, n} or m, whole numbers
+int nwl_shape(lua_State *L, int arg, int64_t *shape); // reads {m, n} or m; returns the number of dimensions
 const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 
-// ---- ir.c Returns the value at arg as an expression. It may be an expression, an axis, a number or a boolean; for
-// others, raises an error with the argument's name. See nwl_literal for the types of numbers.
+// ---- expressions (ir.c)
+
+// Returns the value at arg as an expression. The value may be an expression, an axis, a number or a boolean; any other
+// value raises an error that names the argument. The comment on literals in ir.c gives the dtypes of numbers.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
 void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
-int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name); // of indices
+// Reads a list of index expressions and returns its length.
+int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name);
 
-// ---- sched.c, loop.c, steps.c
-void nwl_push_loop(lua_State *L, int sched, int id); // the loop of the schedule at that stack slot
-nw_sched *nwl_loop_sched(lua_State *L, int arg); // the schedule of the loop at arg; pushes it
+// ---- schedules, loops, steps (sched.c, loop.c, steps.c)
+void nwl_push_loop(lua_State *L, int sched, int id); // pushes a loop of the schedule at stack slot `sched`
+nw_sched *nwl_loop_sched(lua_State *L, int arg); // pushes and returns the schedule of the loop at arg
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
 int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
-int nwl_try(lua_State *L); // the same arguments: returns whether the step would be legal
+int nwl_try(lua_State *L); // try, with the same arguments: returns whether the step would be legal
 int nwl_random_step(lua_State *L); // random_step(schedule, seed): a legal step, as a table
 int nwl_primitives(lua_State *L); // the table of primitives as data
 
-// ---- visits.c
-// Keeps the programs of the last refused step for the refusal at this index of the stack.
+// ---- executions of blocks (visits.c)
+
+// Keeps the programs of the last refused step as long as the refusal at this stack index exists.
 void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 
-// ---- error.c
-// Raises the core's failure in the context as a nestwright.error.
+// ---- errors (error.c)
+
+// Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a failed step; its refusal can then be drawn
+int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a failed step, whose refusal can then be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

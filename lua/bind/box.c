@@ -16,8 +16,8 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-// Stores the session in a variable of the host, if there is a host. The host gave the address of this variable; its
-// SIGINT handler reads it.
+// If the program is a host (lua/host), stores the session in a variable of the host, whose SIGINT handler reads it. The
+// registry holds the address of this variable.
 static void tell_host(lua_State *L, nw_ctx *c) {
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
     nw_ctx *volatile *slot = lua_touserdata(L, -1);
@@ -26,7 +26,7 @@ static void tell_host(lua_State *L, nw_ctx *c) {
   lua_pop(L, 1);
 }
 
-// True if there is a session already: the module may be required again after package.loaded was cleared.
+// True if this Lua state already has a session: the module may be required again after package.loaded was cleared.
 static bool known_session(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TUSERDATA) {
     tell_host(L, ((session *)lua_touserdata(L, -1))->ctx);
@@ -157,8 +157,8 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
 
 static void release_array(void *p) { nw_array_release(p); }
 
-// Informs the collector of the size of a tensor, since it sees only 32 bytes for an object that owns megabytes: runs a
-// collector step of that size, up to a limit.
+// Runs a step of the garbage collector that corresponds to the size of the data, up to a limit. The collector itself
+// sees only the 32 bytes of the userdata, and would run too late.
 static void tell_collector(lua_State *L, const nw_array *a) {
   int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
   if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
@@ -218,8 +218,8 @@ static int no_such_field(lua_State *L) {
                   lua_tostring(L, 2));
 }
 
-// Upvalues: methods, fields (functions of the object), and the name of the class. __lookup of a class may handle other
-// keys.
+// The upvalues are the methods, the fields (functions that are called with the object), and the name of the class. For
+// any other key, __lookup of the class is called, if it has one.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

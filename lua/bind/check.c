@@ -32,7 +32,10 @@ static int f_explain(lua_State *L) {
 }
 
 const nwl_row nwl_check_rows[] = {
-    {"check", f_check, "(s: nw.schedule): string", "Compares the results of several ways to run a schedule."},
-    {"explain", f_explain, "(s: nw.schedule): string, string?, boolean", "Replays the last refused step."},
+    {"check", f_check, "(s: nw.schedule): string",
+     "Compares the results of several ways to run a schedule. Returns a report."},
+    {"explain", f_explain, "(s: nw.schedule): string, string?, boolean",
+     "Replays the last refused step. Returns a text, the kind of the observed change, and whether the conflict could "
+     "be observed."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,5 @@
-// Raises failures of the core as Lua errors: tables with fields. Their tostring is in
-// lua/nestwright/language/errors.lua.
+// Raises failures of the core as Lua errors. An error is a table with fields; lua/nestwright/language/errors.lua
+// defines its tostring.
 #include "bind.h"
 #include <ctype.h>
 #include <stdarg.h>
@@ -65,7 +65,8 @@ static void set_integers(lua_State *L, const char *field, int n, const int64_t *
   lua_setfield(L, -2, field);
 }
 
-// {block = "C", i = 0, k = 1}; with init = true if it initializes a reduction.
+// Sets a field to a table such as {block = "C", i = 0, k = 1}. It has init = true if the execution initializes a
+// reduction.
 static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
   if (!e->block) return;
   lua_newtable(L);
@@ -128,7 +129,7 @@ static bool is_user(lua_State *L, lua_Debug *ar) {
   return ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar);
 }
 
-// Finds the user's innermost frame. False if there is none; pushes nothing.
+// Finds the innermost frame of the user's code. Returns false if there is none. Pushes nothing.
 static bool find_user(lua_State *L, lua_Debug *ar) {
   for (int level = 0; lua_getstack(L, level, ar); level++)
     if (is_user(L, ar)) return true;
@@ -141,8 +142,9 @@ static size_t begins_with(const char *message, const char *name) {
   return strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0 ? n + 2 : 0;
 }
 
-// Returns the name of the public function that the user's line has called, or NULL; the table of names owns it. If the
-// message begins with the name of another function, which the library has called, *inner is the length of that name.
+// Returns the name of the public function that the user's code has called, or NULL. The string belongs to the table of
+// names. If the message begins with the name of another public function, which the library itself has called, sets
+// *inner to the length of this beginning.
 static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
   lua_Debug ar;
@@ -164,7 +166,7 @@ static const char *called_function(lua_State *L, const char *message, size_t *in
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-// True if a message begins with the name of a function, alone or as in "xsmm.gemm".
+// True if a message begins with the name of the function, with or without a module name, as in "xsmm.gemm".
 static bool names(const char *message, const char *function) {
   size_t n = strlen(function);
   const char *dot = message;
@@ -182,9 +184,9 @@ static void set_place(lua_State *L) {
   lua_setfield(L, -2, "line");
 }
 
-enum { MOST_SHOWN = 8192 }; // bytes of a message
+enum { MOST_SHOWN = 8192 }; // most bytes of a message that are shown
 
-// A message may contain user input of any content and length.
+// Sets a field to a text that is safe to print and not too long. A message may contain any user input.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
   nwl_push_text(L, nw_as_shown(nw_text_shown(s, n < MOST_SHOWN ? n : MOST_SHOWN)));
   if (n > MOST_SHOWN) {
@@ -195,7 +197,7 @@ static void set_shown(lua_State *L, const char *field, const char *s, size_t n) 
 }
 
 // True if the message must begin with the name of the function. A refusal begins with the step instead, and an error in
-// a text begins with the line.
+// a parsed text begins with the number of the line.
 static bool names_function(nw_code code, const char *message) {
   size_t digits = strspn(message, "0123456789");
   if (digits > 0 && message[digits] == ':') return false;
@@ -246,7 +248,8 @@ int nwl_raise(lua_State *L) {
 
 // ---- the user's name of a schedule
 
-// Pops the value on top. If it is the value at `wanted`, replaces that by the name, and returns true.
+// Pops the value on top. If it equals the value at `wanted`, replaces the value at `wanted` by the name and returns
+// true.
 static bool named(lua_State *L, int wanted, const char *name) {
   bool found = *name != '(' && lua_rawequal(L, -1, wanted);
   lua_pop(L, 1);
@@ -256,8 +259,8 @@ static bool named(lua_State *L, int wanted, const char *name) {
   return true;
 }
 
-// Pops the table on top, and searches its globals. Of several names, uses the first in the alphabet; skips `_`, which
-// the prompt sets.
+// Pops a table of globals and searches it for the value. If several globals have this value, uses the first name in
+// alphabetical order. Skips `_`, which the prompt sets.
 static bool named_globally(lua_State *L, int wanted) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -271,7 +274,7 @@ static bool named_globally(lua_State *L, int wanted) {
   return named(L, wanted, best);
 }
 
-// Pops the function on top, and searches its upvalues or its globals.
+// Pops the function on top and searches its upvalues, then its globals.
 static bool named_outside(lua_State *L, int wanted) {
   const char *name;
   int f = lua_gettop(L), globals = 0;
@@ -285,7 +288,8 @@ static bool named_outside(lua_State *L, int wanted) {
   return found;
 }
 
-// Searches a running function: its locals, the latest first, or its upvalues.
+// Searches the locals of a running function, then its upvalues and its globals. If several locals match, the last one
+// counts.
 static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   const char *name, *local = NULL;
   for (int n = 1; (name = lua_getlocal(L, ar, n)); lua_pop(L, 1), n++)
@@ -298,7 +302,7 @@ static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   return named_outside(L, wanted);
 }
 
-// Sets the field of the error on top to the user's name of the schedule at index 1.
+// Sets the field `schedule` of the error on top to the name that the user's code gives to the schedule at index 1.
 static void set_schedule_name(lua_State *L) {
   lua_Debug ar;
   bool found = false;
@@ -318,7 +322,7 @@ static void set_schedule_name(lua_State *L) {
     lua_pop(L, 1);
 }
 
-// The schedule is at index 1.
+// Expects the schedule at index 1 of the stack.
 int nwl_raise_step(lua_State *L, nw_sched *s) {
   push_diagnostic(L);
   set_schedule_name(L);
@@ -337,7 +341,7 @@ int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...)
   return lua_error(L);
 }
 
-// ---- for the Lua half of the library
+// ---- functions for the Lua part of the library
 
 static int lua_fail(lua_State *L) {
   const char *name = nwl_string(L, 1, "code");
@@ -424,9 +428,9 @@ static int type_name(lua_State *L) {
 
 const nwl_row nwl_error_rows[] = {
     {"fail", lua_fail, "(code: string, message: string, hint?: string)",
-     "Raises a nestwright.error at the user's line."},
+     "Raises a nestwright.error that names the line of the user's code."},
     {"nearest", lua_nearest, "(word: string, words: string[]): string?",
-     "The word of the list nearest to a misspelled one."},
+     "Returns the word of the list that is most similar to a misspelled word; nil if none is similar."},
     {"check_text", check_text, "(what: string, text: string, lines?: boolean): string",
      "Returns the text if it is UTF-8 without control characters, on one line or (lines = true) on several; otherwise "
      "raises an error."},
@@ -434,11 +438,12 @@ const nwl_row nwl_error_rows[] = {
     {"shown_text", shown_text, "(text: string): string",
      "Returns the text made safe to print: characters that control a terminal are written as escapes such as \\x1b."},
     {"set_library", set_library, "(dir: string)",
-     "Source lines of files below this directory are never reported as the user's line."},
+     "Sets the directory of the library. Lines of files in it are never reported as lines of the user's code."},
     {"name_function", name_function, "(f: function, name: string)",
-     "Errors in a call of f from the user's line are reported under this name."},
-    {"where", where, "(): string?, integer?", "Source and line of the running user code."},
-    {"type_name", type_name, "(value: any): string", "The kind of a value in words: 'a tensor', 'a number'."},
+     "Gives f a name. If the user's code calls f and the call fails, the error message begins with this name."},
+    {"where", where, "(): string?, integer?", "Returns the source and the line of the user's code that is running."},
+    {"type_name", type_name, "(value: any): string",
+     "Returns the kind of a value in words, such as 'a tensor' or 'a number'."},
     {NULL, NULL, NULL, NULL},
 };
 

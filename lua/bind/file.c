@@ -65,7 +65,7 @@ static int f_stamp(lua_State *L) {
   return 1;
 }
 
-// Pushes nil and the reason; only nil if there is no reason.
+// Pushes nil and the reason, which is nil if there is none.
 static int push_why(lua_State *L, nw_str *why) {
   lua_pushnil(L);
   lua_pushstring(L, why->s);

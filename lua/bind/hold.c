@@ -1,5 +1,5 @@
-// Captures standard output and standard error of Lua, C and child processes. Meanwhile, the file descriptors refer to a
-// file in memory.
+// Captures standard output and standard error of Lua, C and child processes. While output is captured, both file
+// descriptors refer to a file in memory.
 #include "bind.h"
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // a write beyond MOST_HELD is cut at the start of a page
+enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // bytes; a write that goes beyond MOST_HELD is cut at a page boundary
 
 // The descriptors belong to the process: only one of its sessions can capture at a time.
 static _Atomic(lua_State *) owner;
@@ -21,7 +21,7 @@ static lua_State *session(lua_State *L) {
   return main;
 }
 
-// A file that cannot grow: writers get an error when it is full.
+// Makes a file that cannot grow. A writer gets an error when the file is full.
 static int new_file(void) {
   int fd = memfd_create("nestwright output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
@@ -55,7 +55,7 @@ static int f_hold(lua_State *L) {
   return 1;
 }
 
-// Returns the captured output. All writers share the position of the next byte.
+// Returns the output captured since the last call. All writers share one file position, which is the end of the output.
 static int f_held(lua_State *L) {
   if (owner != session(L)) return 0;
   fflush(NULL);

@@ -82,19 +82,22 @@ static int f_version(lua_State *L) {
 }
 
 const nwl_row nwl_hw_rows[] = {
-    {"machine_text", f_machine, "(): string", "CPU, features, caches, cores."},
+    {"machine_text", f_machine, "(): string", "Returns a text about the CPU, its features, caches and cores."},
     {"machine_caches", f_caches, "(): table[]",
-     "Size, ways, line size and number of sharing CPUs of each cache, the one nearest to a core first."},
+     "Returns bytes, ways, line size and number of sharing CPUs of each cache. The cache nearest to a core comes "
+     "first."},
     {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number",
-     "Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s."},
+     "Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
-     "Samples of the bandwidth, in bytes per second, of 'read', 'copy', 'triad' or 'write' over `bytes` of memory."},
+     "Measures the bandwidth of a 'read', 'copy', 'triad' or 'write' loop over `bytes` bytes of memory. Returns "
+     "samples in bytes per second."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
-     "Measured peak divided by that of two full-width units at the measured clock: near 1 if the peak loop is good."},
-    {"core_hz", f_core_hz, "(): number", "Cycles per second of this core, measured with a chain of dependent adds."},
-    {"now", f_now, "(): number", "Seconds since an arbitrary time; only differences are meaningful."},
+     "Returns the measured peak divided by the peak of two full-width units at the measured clock. It is near 1 if the "
+     "measuring loop is good."},
+    {"core_hz", f_core_hz, "(): number", "Measures the cycles per second of this core with a chain of dependent adds."},
+    {"now", f_now, "(): number", "Returns the seconds since an arbitrary time; only differences are meaningful."},
     {"memory_left", f_memory_left, "(): integer",
-     "Bytes that can still be allocated, by the tightest limit of this process and the machine."},
-    {"version", f_version, "(): string", "The version of Nestwright."},
+     "Returns the bytes that can still be allocated under the tightest limit of this process and the machine."},
+    {"version", f_version, "(): string", "Returns the version of Nestwright."},
     {NULL, NULL, NULL, NULL},
 };

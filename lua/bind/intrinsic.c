@@ -76,7 +76,7 @@ static int f_intrinsic(lua_State *L) {
   lua_getfield(L, 1, "timeout");
   s.timeout = nwl_number_or(L, -1, "timeout", TIMEOUT);
   if (!(s.timeout > 0 && s.timeout <= MAX_TIMEOUT))
-    return nwl_fail(L, NW_ERANGE, NULL, "timeout: %g is not a number of seconds above 0, at most %d", s.timeout,
+    return nwl_fail(L, NW_ERANGE, NULL, "timeout: %g is not a number of seconds above 0 and at most %d", s.timeout,
                     MAX_TIMEOUT);
   nw_clear(nwl_ctx(L));
   const nw_intrinsic *in = nw_intrinsic_register(nwl_ctx(L), &s);
@@ -97,6 +97,7 @@ static int f_xsmm(lua_State *L) {
 const nwl_row nwl_intrinsic_rows[] = {
     {"intrinsic", f_intrinsic, "(spec: table): string, boolean",
      "Registers an intrinsic; returns its id, and whether it is jump-safe."},
-    {"xsmm_library", f_xsmm, "(): string?", "The module with libxsmm's kernels, if available."},
+    {"xsmm_library", f_xsmm, "(): string?",
+     "Returns the path of the module with libxsmm's kernels, if it is available."},
     {NULL, NULL, NULL, NULL},
 };

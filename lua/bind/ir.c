@@ -9,11 +9,12 @@
 #include <string.h>
 
 // ---- literals
-//
-// A Lua number has no dtype of its own: it gets that of the other operand if that can represent it. Alone,
-// a whole number is i32 (i64 if too large) and any other number is f32. A float combined with integers makes the operation f32.
 
-// Makes a literal. `like`: the dtype of the other operands, or -1 if there are none.
+// A Lua number has no dtype of its own: it takes the dtype of the other operands. An integer that does not fit into
+// this dtype is an error. A Lua float among integers is f32, and then the operation is f32 as well. If all operands are
+// numbers, an integer is i32 (i64 if one of them needs it), and a float is f32.
+
+// Makes a literal. `like` is the dtype of the other operands, or -1 if there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
   nw_pool *p = nwl_pool(L);
   if (lua_isboolean(L, arg)) return nw_int(p, NW_BOOL, lua_toboolean(L, arg));
@@ -29,7 +30,7 @@ static const nw_expr *literal(lua_State *L, int arg, int like, const char *name)
   return nw_int(p, t, v);
 }
 
-// Returns the expression of an object; NULL for any other value.
+// Returns the expression of an expression object or an axis; NULL for any other value.
 static const nw_expr *object(lua_State *L, int arg) {
   const nw_expr *e = nwl_test(L, arg, &nwl_expr_class);
   if (e) return e;
@@ -60,7 +61,7 @@ const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
   return operand(L, arg, NW_INDEX, name);
 }
 
-// The results in `out` are valid as long as the list, which contains the values, is on the stack.
+// The expressions in `out` are valid as long as the list is on the stack.
 int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name) {
   int n = nwl_list_length(L, arg, max, name);
   for (int i = 0; i < n; i++) {
@@ -73,15 +74,15 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
   return n;
 }
 
-// Returns the dtype if all operands are literals: i64 if one of them needs it; otherwise each has its own dtype.
+// Returns the dtype of operands that are all literals: i64 if one of them needs it; -1 if each has its own dtype.
 static int literal_type(lua_State *L, int first, int n) {
   for (int i = first; i < first + n; i++)
     if (lua_isinteger(L, i) && !nw_fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
   return -1;
 }
 
-// Returns the dtype of literals among the operands: the one to which the other operands are promoted; -1 if there are
-// only small literals.
+// Returns the dtype of the literals among the operands, which is the dtype to which the other operands are promoted.
+// Returns -1 if all operands are literals and none needs i64.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {
@@ -127,9 +128,9 @@ static int meta_compare(lua_State *L) {
       "Lua evaluates < and <= immediately; they cannot make an expression");
 }
 
-// Sizes can be compared: a shape may have M, or M + 1 of two pools. For anything else a Lua comparison would decide at the
-// wrong time.
-// Lua calls this only if both sides are expressions.
+// Compares two expressions of symbolic sizes, as in the test of one extent M + 1 against another; they may come from
+// different pools. For other expressions == is an error, because Lua compares the objects immediately instead of making
+// an expression. Lua calls this function only if both operands are userdata.
 static int meta_equal(lua_State *L) {
   const nw_expr *a = object(L, 1), *b = object(L, 2);
   nw_pool *p = nwl_pool(L);
@@ -183,11 +184,11 @@ static int axis_var(lua_State *L) {
 static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__tostring", expr_tostring}, {NULL, NULL}};
 static const luaL_Reg axis_meta[] = {ARITHMETIC, {"__tostring", axis_tostring}, {NULL, NULL}};
 static const nwl_row expr_fields[] = {
-    {"dtype", expr_dtype, "string", "The type of the value: 'f32', 'i64', 'bool'."},
+    {"dtype", expr_dtype, "string", "The type of the value, such as 'f32', 'i64' or 'bool'."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row axis_fields[] = {
-    {"name", axis_name, "string", "The name of the axis; its loop first has the same name."},
+    {"name", axis_name, "string", "The name of the axis. Before any step, its loop has the same name."},
     {"var", axis_var, "nw.expr", "The index expression of the axis; arithmetic on the axis uses it."},
     {NULL, NULL, NULL, NULL},
 };
@@ -196,7 +197,7 @@ const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, 
 
 // ---- functions
 
-// min, max, all, any of one or more values, folded from the left.
+// Applies min, max, all or any to one or more values, from left to right.
 static int fold(lua_State *L, nw_op op) {
   int n = lua_gettop(L);
   if (n == 0) return nwl_fail(L, NW_EINVAL, "give its operands, as (a, b)", "it needs at least one value");
@@ -231,7 +232,7 @@ static int f_CAST(lua_State *L) {
   return 1;
 }
 
-// A variable by name: layouts are written over "_0", "_1", ...
+// Makes a variable by name. Layouts are expressions over "_0", "_1", ...
 static int f_variable(lua_State *L) {
   const char *name = nwl_string(L, 1, "name");
   nw_clear(nwl_ctx(L));
@@ -287,7 +288,7 @@ static int f_promote(lua_State *L) {
 #define NW_ROW_FOLDED(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
 #define NW_ROW_FUNCTION(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
 
-// The names of the operations of ops.def, which the Lua library exports.
+// Returns the names of the operations of ops.def, which the Lua library exports.
 static int f_operations(lua_State *L) {
   static const char *const names[] = {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
@@ -312,12 +313,12 @@ const nwl_row nwl_ir_rows[] = {
   NW_ROW_##offered(id, spoken, signature, doc)
 #define NW_DEFINED(id, name, arity, definition, signature, doc) NW_ROW_FUNCTION(id, name, signature, doc)
 #include "ir/ops.def"
-    {"operations", f_operations, "(): string[]", "The names of all operations on expressions."},
-    {"variable", f_variable, "(name: string): nw.expr", "An index variable by name; layouts use _0, _1, ..."},
-    {"expr", f_expr, "(value: " EXPR "): nw.expr", "A number or an axis as an index expression."},
+    {"operations", f_operations, "(): string[]", "Returns the names of all operations on expressions."},
+    {"variable", f_variable, "(name: string): nw.expr", "Returns an index variable by name; layouts use _0, _1, ..."},
+    {"expr", f_expr, "(value: " EXPR "): nw.expr", "Returns a number or an axis as an index expression."},
     {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "True if x depends on the axis."},
-    {"dtypes", f_dtypes, "(): string[]", "The names of all dtypes."},
+    {"dtypes", f_dtypes, "(): string[]", "Returns the names of all dtypes."},
     {"promote", f_promote, "(a: string, b: string): string",
-     "The dtype in which an operation on these two dtypes is computed."},
+     "Returns the dtype in which an operation on these two dtypes is computed."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// Ranking models: compute scores from rows of numbers. lua/nestwright/learn/learn.lua describes the numbers.
+// Ranking models, which compute scores from rows of numbers. lua/nestwright/learn/learn.lua describes these numbers.
 #include "bind.h"
 #include <string.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static int f_learn(lua_State *L) {
   return b->p ? 1 : nwl_raise(L);
 }
 
-// learner_scores(model, features, margins?): a number a row.
+// learner_scores(model, features, margins?): one number for each row.
 static int f_scores(lua_State *L) {
   lua_settop(L, 3);
   nw_learner *m = learner_arg(L, 1);
@@ -136,6 +136,6 @@ const nwl_row nwl_learn_rows[] = {
      "Returns a score for each row."},
     {"learner_text", f_text, "(m: nw.learner): string", "Returns the model as XGBoost's JSON."},
     {"learner_read", f_read, "(text: string): nw.learner", "Loads a model from XGBoost's JSON."},
-    {"learner_features", f_features, "(m: nw.learner): integer", "Number of features in a row."},
+    {"learner_features", f_features, "(m: nw.learner): integer", "Returns the number of features in a row."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// Log of a kernel's threads.
+// The log of what the threads of a kernel did.
 #include "bind.h"
 #include <limits.h>
 
@@ -84,6 +84,7 @@ static int f_log(lua_State *L) {
 const nwl_row nwl_log_rows[] = {
     {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
      "Runs a kernel once and reports what its threads did: seconds, threads, loops (names), spans (loop, region, "
-     "thread, first and last iteration, from, to, cpu), regions (loop, from, to), lost."},
+     "thread, first and last iteration, from, to, cpu), regions (loop, from, to), and lost (the number of spans and "
+     "regions that did not fit into the log)."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,5 @@
-// Loops: (schedule, id). User value 1 of a loop is its schedule; its pointer stores the id.
+// Loops. A loop object stands for a loop of a schedule: its user value 1 is the schedule, and its pointer stores the id
+// of the loop.
 #include "bind.h"
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ void nwl_push_loop(lua_State *L, int sched, int id) {
 
 static int loop_id(lua_State *L, int arg) { return (int)(intptr_t)nwl_check(L, arg, &nwl_loop_class, "loop"); }
 
-// The schedule of the loop at arg; pushes it.
+// Pushes and returns the schedule of the loop at arg.
 nw_sched *nwl_loop_sched(lua_State *L, int arg) {
   lua_getiuservalue(L, arg, 1);
   return nwl_check(L, -1, &nwl_schedule_class, "schedule");
@@ -76,7 +77,7 @@ static int loop_alive(lua_State *L) {
   return 1;
 }
 
-// A stale loop can be printed, too: its text is then the reason why it is stale.
+// Formats the header of the loop. The text of a stale loop is the reason why it is stale.
 static int loop_tostring(lua_State *L) {
   int id = loop_id(L, 1);
   nw_sched *s = nwl_loop_sched(L, 1);
@@ -99,14 +100,17 @@ static int loop_tostring(lua_State *L) {
 
 static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
 static const nwl_row loop_fields[] = {
-    {"name", loop_name, "string", "The loop's name in the nest; an error if a step has replaced the loop."},
+    {"name", loop_name, "string",
+     "The name of the loop in the nest. Reading it is an error if a step has replaced the loop."},
     {"begin", loop_begin, "string",
-     "The first value of its variable, as an expression of sizes and enclosing loops; it can be used in conditions."},
+     "The first value of the loop variable, as an expression over sizes and enclosing loops. It can be used in "
+     "conditions."},
     {"extent", loop_extent, "string",
-     "Its number of iterations, as an expression of sizes and enclosing loops: \"M // 8\"."},
-    {"schedule", loop_schedule, "nw.schedule", "The schedule to which it belongs."},
+     "The number of iterations, as an expression over sizes and enclosing loops, such as \"M // 8\"."},
+    {"schedule", loop_schedule, "nw.schedule", "The schedule to which the loop belongs."},
     {"forwarded", loop_forwarded, "nw.loop[]",
-     "The loops that replace it now: itself, or the loops that steps made from it, such as the parts of a split loop."},
+     "The loops that now stand for this loop: the loop itself, or the loops that steps have made from it, such as the "
+     "two loops of a split."},
     {"alive", loop_alive, "boolean", "False if a step has replaced the loop."},
     {NULL, NULL, NULL, NULL},
 };

@@ -12,7 +12,7 @@ static void set_flag(lua_State *L, const char *name, bool value) {
   lua_setfield(L, -2, name);
 }
 
-// Opaque values that are only compared.
+// Sets a field to an opaque value, which Lua code only compares with others.
 static void set_same(lua_State *L, const char *name, const void *value) {
   lua_pushlightuserdata(L, (void *)value);
   lua_setfield(L, -2, name);
@@ -35,7 +35,7 @@ static void push_bodies(lua_State *L, const nw_lowered *v) {
   }
 }
 
-// strides: by loop number, without those that are 0.
+// Pushes the strides of an access by loop number. Strides that are 0 are left out.
 static void push_strides(lua_State *L, const nw_lowered *v, int access, int body) {
   lua_newtable(L);
   for (; body >= 0; body = nw_lowered_body_at(v, body).up) {
@@ -126,9 +126,9 @@ static int f_lowered(lua_State *L) {
 
 const nwl_row nwl_lowered_rows[] = {
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
-     "The lowered program for these sizes: bodies (loops and guards: kind, name, mark, id, up, depth, extent, "
-     "conditions), statements (body, store and loads, operations, selects, conditions, copies, fills, updates, stream; "
-     "each access has buffer, index, spread, offset, lanes, step, masked, strides by loop number) and buffers by name "
-     "(scope, dtype, bytes, temporary, elements)."},
+     "Returns the lowered program, for these sizes if they are given: bodies (loops and guards: kind, name, mark, id, "
+     "up, depth, extent, conditions), statements (body, store and loads, operations, selects, conditions, copies, "
+     "fills, updates, stream; each access has buffer, index, spread, offset, lanes, step, masked, strides by loop "
+     "number) and buffers by name (scope, dtype, bytes, temporary, elements)."},
     {NULL, NULL, NULL, NULL},
 };

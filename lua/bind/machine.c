@@ -1,4 +1,4 @@
-// Machine records: from nested tables, and as lists of fields.
+// Machine records: reads them from nested tables, and lists their fields.
 #include "bind.h"
 #include "hw/machine.h"
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static nw_value value_at(lua_State *L, const char *path) {
 
 static void read_table(reader *r, int depth);
 
-// Handles the value on top; `more` is appended to the first n characters of the path.
+// Reads the value on top. Its path is the first n characters of the current path, followed by `more`.
 static void read_value(reader *r, size_t n, const char *more, int depth) {
   if (n + strlen(more) >= sizeof r->path || depth > MAX_DEPTH)
     nwl_fail(r->L, NW_EINVAL, NULL, "%s: a machine has no such field", r->path);
@@ -177,7 +177,7 @@ static void set_integer(lua_State *L, const char *key, int64_t v) {
   lua_setfield(L, -2, key);
 }
 
-// The part of this host's record that is known without measuring.
+// Returns the part of this host's record that is known without measuring.
 static int f_host(lua_State *L) {
   const nw_machine_info *h = nw_host();
   lua_createtable(L, 0, 8);
@@ -193,7 +193,8 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
-// The table is on top; runs in a protected call, since memory may run out inside frames of the core.
+// Sets a field of the table at index 1. This runs in a protected call, because it may run out of memory while frames of
+// the core are on the C stack.
 static int add_figure(lua_State *L) {
   lua_pushnumber(L, *(double *)lua_touserdata(L, 3));
   lua_setfield(L, 1, lua_touserdata(L, 2));
@@ -269,19 +270,23 @@ static int f_state_dir(lua_State *L) {
 const nwl_class nwl_machine_class = {.name = "machine", .metatable = "nestwright.machine"};
 
 const nwl_row nwl_machine_rows[] = {
-    {"machine_new", f_new, "(fields: table, sources?: table): nw.machine", "Completes and checks a record."},
-    {"machine_list", f_list, "(m: nw.machine): table[]", "Fields: path, section, unit, doc, source, value."},
+    {"machine_new", f_new, "(fields: table, sources?: table): nw.machine",
+     "Makes a record from its fields: checks them and fills in the missing ones."},
+    {"machine_list", f_list, "(m: nw.machine): table[]",
+     "Returns the fields of a record: path, section, unit, doc, source and value of each."},
     {"machine_rows", f_rows, "(): table[]",
-     "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
+     "Describes every field that a record can have: section, name, unit, kind, otherwise, words, doc, count, list, "
+     "named, kinds, about."},
     {"machine_host", f_host, "(): table",
-     "This host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (true if the system "
-     "does not report the caches)."},
+     "Describes this host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (true if the "
+     "system does not report the caches)."},
     {"calibrate", f_calibrate, "(): table",
-     "Measures this machine; returns figures by the path of their field in the record."},
-    {"energy_zones", f_energy_zones, "(root?: string): table[]", "Energy counters: zone, name, joules, limit."},
+     "Measures this machine. Returns a table that maps the path of a field in the record to the measured value."},
+    {"energy_zones", f_energy_zones, "(root?: string): table[]",
+     "Returns the energy counters: zone, name, joules and limit of each."},
     {"energy_used", f_energy_used, "(before: table, after: table): number",
-     "Joules between two readings of a counter."},
+     "Returns the joules between two readings of a counter."},
     {"state_dir", f_state_dir, "(): string?",
-     "The directory for data that is kept between sessions; created if missing."},
+     "Returns the directory for data that is kept between sessions. The directory is created if it is missing."},
     {NULL, NULL, NULL, NULL},
 };

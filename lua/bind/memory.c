@@ -1,4 +1,4 @@
-// Cache behaviour of a schedule's accesses.
+// The cache behaviour of a schedule's accesses.
 #include "bind.h"
 #include <limits.h>
 
@@ -16,7 +16,7 @@ static int f_sizes(lua_State *L) {
   return 1;
 }
 
-// element_bytes(s, version?): by tensor.
+// element_bytes(s, version?): bytes of an element, by tensor and buffer.
 static int f_element_bytes(lua_State *L) {
   const nw_sched *s = schedule_arg(L);
   const nw_program *p = nw_sched_version(s, nwl_count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
@@ -40,7 +40,7 @@ static void read_sizes(lua_State *L, int arg, nwl_walk *w) {
   lua_getfield(L, arg, "sizes");
   int list = lua_gettop(L), n = nwl_list_length(L, list, NWL_MAX_DIMS, "sizes");
   if (n != nw_program_sizes(w->program))
-    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(w->program), n);
+    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", nw_program_sizes(w->program), n);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, list, i + 1);
     w->size[i] = nwl_integer(L, -1, nw_program_size(w->program, i));
@@ -145,7 +145,7 @@ static int f_misses(lua_State *L) {
 
 // ---- reuse
 
-// Nonempty bins: {from, to, count}.
+// Pushes the bins that are not empty, each as {from, to, count}.
 static void push_bins(lua_State *L, const nw_reuse *r, int tensor) {
   lua_newtable(L);
   for (int bin = 0; bin < nw_reuse_bins(r); bin++) {
@@ -183,7 +183,7 @@ static int f_reuse(lua_State *L) {
 
 typedef int count_of(const nw_filling *f, int column, int set);
 
-// A list of columns, each a list of counts by set.
+// Pushes a list of columns. A column is a list with one count for each set.
 static void push_filling(lua_State *L, const nw_filling *f, count_of *of) {
   lua_createtable(L, nw_filling_columns(f), 0);
   for (int column = 0; column < nw_filling_columns(f); column++) {
@@ -248,18 +248,18 @@ static int f_sweeps(lua_State *L) {
 }
 
 const nwl_row nwl_memory_rows[] = {
-    {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
+    {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Returns the names of the symbolic sizes."},
     {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
-     "Bytes of an element, by tensor and buffer."},
+     "Returns the bytes of an element, by tensor and buffer."},
     {"misses", f_misses, "(s: nw.schedule, walk: table, options: table): table[]",
-     "Hits and misses of every level, by load and store."},
+     "Returns the hits and misses at every cache level for each load and store."},
     {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",
-     "For each tensor: number of first accesses of lines, and a histogram of reuse distances in lines."},
+     "Returns for each tensor the number of first accesses of lines, and a histogram of reuse distances in lines."},
     {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
-     "For each part of the time: lines in each set at its end, and distinct lines requested from the set."},
+     "Divides the run into `columns` equal intervals. Returns for each of them and each set the number of lines that "
+     "the set holds at the end, and the number of distinct lines requested from it."},
     {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
-     "Loads and stores at affine addresses, with the stride in bytes of each enclosing loop. A loop whose extent "
-     "varies "
-     "has none."},
+     "Returns the loads and stores at affine addresses. For each enclosing loop, it gives the stride in bytes and, if "
+     "it is constant, the extent."},
     {NULL, NULL, NULL, NULL},
 };

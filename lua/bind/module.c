@@ -35,7 +35,7 @@ static void add_rows(lua_State *L, const nwl_row *rows, const char *class, bool 
   }
 }
 
-// rows(): every method and field of every class: {class, name, signature, doc, field}.
+// rows(): a row {class, name, signature, doc, field} for every function, method and field.
 static int list_rows(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
@@ -53,7 +53,7 @@ static void add_functions(lua_State *L, const nwl_row *rows) {
   }
 }
 
-// classes: name -> metatable.
+// Sets the field `classes`, a table from the name of a class to its metatable.
 static void add_classes(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
@@ -63,7 +63,7 @@ static void add_classes(lua_State *L) {
   lua_setfield(L, -2, "classes");
 }
 
-// If the module is required again, it is the same module, since the Lua library added methods to its classes.
+// A second `require` returns the same table, because the Lua library has added methods to its classes.
 __attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
   static const char made;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &made) == LUA_TTABLE) return 1;

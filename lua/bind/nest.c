@@ -36,7 +36,8 @@ static int f_of(lua_State *L) {
   if (!p) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
   int64_t size[NWL_MAX_DIMS];
   int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "sizes");
-  if (n != nw_program_sizes(p)) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(p), n);
+  if (n != nw_program_sizes(p))
+    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d values, got %d", nw_program_sizes(p), n);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 2, i + 1);
     size[i] = nwl_integer(L, -1, "size");
@@ -103,7 +104,7 @@ static void push_how(lua_State *L, const nw_counted *how, int nlevels) {
   lua_setfield(L, -2, "exact");
 }
 
-// nest_misses(n, caches, {simulate, exact, budget, thread, threads}): records, how
+// nest_misses(n, caches, {simulate, exact, budget, thread, threads}): the records, and the method of counting.
 static int f_misses(lua_State *L) {
   nw_loopnest *n = nest_arg(L, 1);
   nw_count_opts o = {.caches = nwl_read_caches(L, 2)};
@@ -183,17 +184,20 @@ const nwl_class nwl_loopnest_class = {"loopnest", "nestwright.loopnest", NULL, N
 
 const nwl_row nwl_nest_rows[] = {
     {"nest_parse", f_parse, "(text: string, names: string[], values: integer[], sizes?: string): nw.loopnest",
-     "Parses a nest."},
+     "Parses a nest. The parameters take their values from `names` and `values`, and from the set of sizes that is "
+     "named `sizes` in the text."},
     {"nest_of", f_of, "(s: nw.schedule, sizes: integer[], version?: integer): nw.loopnest",
-     "The memory accesses of a lowered schedule, as a nest."},
+     "Returns the memory accesses of a lowered schedule as a nest."},
     {"nest_text", f_text, "(n: nw.loopnest): string", "Returns the nest as text."},
-    {"nest_params", f_params, "(n: nw.loopnest): table", "Its parameters, by name."},
-    {"nest_arrays", f_arrays, "(n: nw.loopnest): table[]", "Its arrays: name, address, bytes, element."},
+    {"nest_params", f_params, "(n: nw.loopnest): table", "Returns the values of the parameters, by name."},
+    {"nest_arrays", f_arrays, "(n: nw.loopnest): table[]",
+     "Returns the arrays: name, address, bytes, and element (the bytes of an element)."},
     {"nest_misses", f_misses, "(n: nw.loopnest, caches: table, options: table): table[], table",
-     "Misses by level, array and reference, and the method of counting."},
+     "Returns the misses by level, array and reference, and the method of counting."},
     {"nest_work", f_work, "(n: nw.loopnest): table",
-     "Work of its statements as written: operations (name, bits, count), calls, statements; bytes read and written."},
+     "Returns the work of the statements as written: operations (name, bits, count), calls, statements, and the bytes "
+     "read and written."},
     {"nest_accesses", f_accesses, "(n: nw.loopnest, options: table, most: integer, caches?: table): nw.accesses",
-     "Its accesses, in order."},
+     "Returns the accesses in order."},
     {NULL, NULL, NULL, NULL},
 };

@@ -18,7 +18,7 @@ typedef struct sizes {
   int64_t value[NWL_MAX_DIMS];
 } sizes;
 
-// The names belong to the table, which stays an argument.
+// Reads the sizes from a table. Their names belong to this table, which stays on the stack.
 static void read_sizes(lua_State *L, int arg, sizes *to) {
   to->n = 0;
   if (lua_isnoneornil(L, arg)) return;
@@ -48,7 +48,7 @@ static int f_size_value(lua_State *L) {
   return 1;
 }
 
-// operations(s, version, sizes)
+// operation_count(s, version, sizes)
 static int f_operation_count(lua_State *L) {
   const nw_sched *s = schedule_arg(L);
   sizes x;
@@ -132,7 +132,7 @@ static int f_program_name(lua_State *L) {
   return 1;
 }
 
-// By line of s:show "lowered" the id of the statement that stands there, or 0.
+// Returns for each line of s:show "lowered" the id of its statement, or 0.
 static int f_line_ids(lua_State *L) {
   int n = 0, *id = nw_lower_line_ids(nwl_ctx(L), nw_sched_program(schedule_arg(L)), &n);
   if (!id) return nwl_raise(L);
@@ -147,17 +147,17 @@ static int f_line_ids(lua_State *L) {
 
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
-     "The scheduled nest, outer statements first: kind (loop, stage, guard, storage, prefetch, call), name, id and "
-     "depth; for loops mark and extent (if constant and the loop begins at 0); for stages axis (the last one without "
-     "reduction) and stream; unsafe; text for display."},
+     "Returns the scheduled nest, outer statements first: kind (loop, stage, guard, storage, prefetch, call), name, id "
+     "and depth; for loops mark and extent (if constant and the loop begins at 0); for stages axis (the last one "
+     "without reduction) and stream; unsafe; text for display."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
-     "For each line of s:show 'lowered': the number of its statement, or 0."},
-    {"program_name", f_program_name, "(s: nw.schedule): string", "The name of the program."},
+     "Returns for each line of s:show 'lowered' the id of its statement, or 0."},
+    {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
-     "Number of operations of one run of a version at these sizes; nil if it depends on data."},
+     "Returns the number of operations of one run of a version at these sizes; nil if it depends on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
-     "The value of an extent or a condition for given sizes, written as in steps: 'M // 16 + 1'."},
+     "Returns the value of an extent or a condition for given sizes. The text is written as in steps: 'M // 16 + 1'."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// Predicted cost of a schedule: the cost model's record.
+// The cost of a schedule, as the cost model predicts it.
 #include "bind.h"
 
 static void set_number(lua_State *L, const char *name, double value) {
@@ -136,7 +136,7 @@ static int f_cost(lua_State *L) {
   return 1;
 }
 
-// cost_caches(machine, threads): levels, line
+// cost_caches(machine, threads): the levels, and the bytes of a line
 static int f_caches(lua_State *L) {
   nw_sim_opts o =
       nw_cost_caches(nwl_check(L, 1, &nwl_machine_class, "machine"), nwl_count_or(L, 2, "threads", 0, 1024, 0));
@@ -168,11 +168,13 @@ static int f_code_time(lua_State *L) {
 
 const nwl_row nwl_predict_rows[] = {
     {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
-     "Cycles, seconds and bottleneck; terms, loops and by_access."},
+     "Predicts the cost: cycles, seconds, bottleneck and other totals, and the lists terms, loops, by_access, moved, "
+     "energy and buffers."},
     {"cost_caches", f_caches, "(machine: nw.machine, threads?: integer): table[], integer",
-     "The share of the caches that the cost model assigns to one of `threads` threads (bytes and ways), and the bytes "
-     "of a line."},
+     "Returns the share of each cache level that the cost model assigns to one of `threads` threads (bytes and ways), "
+     "and the bytes of a line."},
     {"code_time", f_code_time, "(assembly: string, machine: nw.machine, expected?: number): table",
-     "Simulates compiled code with all data in the first cache: instructions, cycles, mispredicted, waits."},
+     "Simulates compiled code with all data in the first-level cache. Returns instructions, cycles, mispredicted, "
+     "waits."},
     {NULL, NULL, NULL, NULL},
 };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define MOST_WORDS 32
-#define PATIENCE 1.0 // seconds
+#define PATIENCE 1.0 // seconds before progress is shown on a terminal
 #define QUIET 10.0 // seconds between lines if there is no terminal
 
 // ---- programs
@@ -16,8 +16,8 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// True if the user interrupted. A host interrupts the core directly; in the standard Lua interpreter, Ctrl-C sets a
-// hook, which runs at the next instruction.
+// True if the user has interrupted. A host (lua/host) interrupts the core directly. In the standard Lua interpreter,
+// Ctrl-C sets a hook instead, which runs at the next instruction.
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;
@@ -60,7 +60,7 @@ static int f_run_program(lua_State *L) {
 static const char listener_key;
 
 typedef struct lines {
-  double every, told; // seconds; of this work
+  double every, told; // seconds between two lines; duration of this work at the last line
 } lines;
 
 // Prints a line from time to time, if there is no terminal, to show that the work continues.
@@ -110,7 +110,7 @@ static lua_State *listening_thread(lua_State *L) {
   return thread;
 }
 
-// patience: seconds, or negative for the default of the output.
+// `patience` is in seconds; if it is negative, the default for a terminal or for another output is used.
 static void show_progress(lua_State *L, double patience) {
   static const char told_key;
   const char *term = getenv("TERM");
@@ -145,15 +145,17 @@ static int f_progress(lua_State *L) {
 
 const nwl_row nwl_program_rows[] = {
     {"tell_progress", f_progress, "(what?: string, part?: number, since?: number)",
-     "Reports the progress of work that consists of many calls and began at time `since` (core.now()); without "
-     "arguments: the work is done."},
+     "Reports the progress of work that consists of many calls and began at time `since` (core.now()). A call without "
+     "arguments reports that the work is done."},
     {"run_program", f_run_program,
      "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}?",
-     "Runs a program found on PATH, without a shell, until it ends; Ctrl-C kills it. status is negative if a signal "
-     "ended it; said is its standard error. nil: there is no such program."},
+     "Finds a program on PATH, runs it without a shell, and waits for its end; Ctrl-C kills it. status is the exit "
+     "status, or negative if a signal ended the program; out is its standard output, and said its standard error. "
+     "Returns nil if there is no such program."},
     {"on_progress", f_on_progress, "(listener?: fun(what: string?, part: number, seconds: number), patience?: number)",
-     "Sets the function that receives the progress of work longer than `patience` seconds (1): its description (nil: "
-     "done), the part that is done (below 0: not known), and its duration in seconds. Without a listener, progress is "
-     "a line on standard error: updated in place on a terminal, otherwise a new line every ten seconds."},
+     "Sets the function that receives the progress of work that takes longer than `patience` seconds (default 1). Its "
+     "arguments are a description of the work (nil: the work is done), the part that is done (negative: unknown), and "
+     "the duration in seconds. Without a listener, progress is shown on standard error: as a line that is updated in "
+     "place on a terminal, otherwise as a new line every ten seconds."},
     {NULL, NULL, NULL, NULL},
 };

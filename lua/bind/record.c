@@ -1,5 +1,5 @@
-// Data written as Lua. A chunk from a file runs in a separate Lua state, with only the math library, and with limits on
-// instructions and memory. Its result is copied.
+// Reads data that is written as Lua. A chunk from a file runs in a separate Lua state, with only the math library, and
+// with limits on instructions and memory. Its result is copied.
 #include "bind.h"
 #include <lualib.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int run(lua_State *R) {
   return 1;
 }
 
-// ---- copying its result to the session
+// ---- copying the result to the session's state
 
 typedef struct copy {
   lua_State *from, *to;
@@ -62,7 +62,7 @@ static bool copy_table(copy *c, int depth) {
   for (lua_pushnil(c->from); lua_next(c->from, -2); lua_pop(c->from, 1)) {
     if (++c->entries > ENTRIES) return refuse(c, "it has too many fields");
     lua_pushvalue(c->from, -2);
-    bool good = copy_value(c, DEEPEST + 1); // a key is not a table
+    bool good = copy_value(c, DEEPEST + 1); // refuses a table as a key
     lua_pop(c->from, 1);
     if (!good || !copy_value(c, depth + 1)) return false;
     lua_rawset(c->to, -3);
@@ -70,7 +70,7 @@ static bool copy_table(copy *c, int depth) {
   return true;
 }
 
-// Copies the top of `from` to `to`.
+// Copies the value on top of the stack `from` to the stack `to`.
 static bool copy_value(copy *c, int depth) {
   size_t n;
   const char *s;
@@ -105,7 +105,7 @@ static int close_record(lua_State *L) {
   return 0;
 }
 
-// Makes a state, and pushes its owner, so that it is closed on any error.
+// Makes a state. Pushes a userdata that owns it, so that it is closed on any error.
 static lua_State *new_state(lua_State *L) {
   record *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (record){.state = NULL};
@@ -118,7 +118,7 @@ static lua_State *new_state(lua_State *L) {
   return r->state;
 }
 
-// run_record(text, name): the value, or nil and why.
+// run_record(text, name): the value, or nil and the reason.
 static int f_run_record(lua_State *L) {
   size_t n;
   nwl_is_string(L, 1, "text"); // compiled code contains NULs, and gets a clear error

@@ -93,7 +93,7 @@ static void read_arrays(lua_State *L, int list, int n, nw_kernel *k, nw_array **
   }
 }
 
-// kernel_args(k, list): the list, with new outputs if only inputs are given.
+// kernel_args(k, list): the list; if it has only the inputs, new outputs are appended.
 static int kernel_args(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = nwl_list_length(L, 2, MAX_ARGS, "arguments"), n = nw_kernel_params(k), outputs = count_outputs(k);
@@ -164,7 +164,7 @@ static int f_kernel_time(lua_State *L) {
   int reps = nwl_count_or(L, 3, "reps", 1, MAX_REPS, 0);
   double seconds = nwl_number_or(L, 4, "min_seconds", 0);
   if (!(seconds >= 0 && seconds <= 86400))
-    return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not from 0 to 86400, a day", seconds);
+    return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not from 0 to 86400 (one day)", seconds);
   nw_time t = {0};
   nw_clear(nwl_ctx(L));
   if (!nw_kernel_time(k, n, args, reps, seconds, &t)) return nwl_raise(L);
@@ -199,7 +199,7 @@ static int f_kernel_dispatch_seconds(lua_State *L) {
   return 1;
 }
 
-// kernel_compare({{kernel, {arrays}}, ...}, rounds): one record each, measured in turn.
+// kernel_compare({{kernel, {arrays}}, ...}, rounds): one record for each kernel. The kernels run alternately.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
   int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"),
@@ -260,11 +260,11 @@ static int kernel_cached(lua_State *L) {
 static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
 static const nwl_row kernel_methods[] = {
     {"params", kernel_params, "(self: nw.kernel): {name: string, output: boolean}[]",
-     "Its parameters: inputs, then outputs."},
+     "Returns the parameters: first the inputs, then the outputs."},
     {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
-     "Writes a shared library, such as \"gemm.so\", with all versions of the kernel as one C function, and the header "
-     "gemm.h next to it. The function takes symbolic sizes, then pointers to row-major data; it returns 0 on success. "
-     "Needs a C compiler that links for the target of the schedule: this host, or another CPU "
+     "Writes a shared library, such as \"gemm.so\", with all versions of the kernel as one C function. Also writes the "
+     "header gemm.h next to it. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 "
+     "on success. The export needs a C compiler that links for the target of the schedule: this host, or another CPU "
      "(aarch64-linux-gnu-gcc)."},
     {NULL, NULL, NULL, NULL},
 };
@@ -274,17 +274,17 @@ static int kernel_unsafe(lua_State *L) {
 }
 
 static const nwl_row kernel_fields[] = {
-    {"unsafe", kernel_unsafe, "boolean", "True if its schedule has steps that were not proven legal."},
-    {"code_bytes", kernel_code_bytes, "integer", "Bytes of machine code of all its versions."},
-    {"compile_ms", kernel_compile_ms, "number", "Time to lower, compile and link, in milliseconds."},
+    {"unsafe", kernel_unsafe, "boolean", "True if the schedule of the kernel has steps that were not proven legal."},
+    {"code_bytes", kernel_code_bytes, "integer", "The bytes of machine code of all versions of the kernel."},
+    {"compile_ms", kernel_compile_ms, "number", "The time to lower, compile and link, in milliseconds."},
     {"notes", kernel_notes, "string",
-     "Remarks on the code: a line for each function without a vector form on the target."},
+     "Remarks on the code. There is a line for each function that has no vector form on the target."},
     {"cached", kernel_cached, "boolean", "True if the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_kernel_class = {"kernel", "nestwright.kernel", kernel_methods, kernel_fields, kernel_meta};
 
-// ---- the slow ways to run, and the check of all
+// ---- interpretation, and evaluation of a definition
 
 static int f_interpret(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
@@ -313,18 +313,19 @@ static int f_evaluate(lua_State *L) {
 
 const nwl_row nwl_run_rows[] = {
     {"compile", f_compile, "(s: nw.schedule, threads?: integer, opt?: integer, no_cache?: boolean): nw.kernel",
-     "Machine code of a schedule."},
+     "Compiles a schedule to machine code."},
     {"kernel_dispatch", f_kernel_dispatch, "(kernels: nw.kernel[]): nw.kernel",
-     "Combines several kernels into one: a call runs the first kernel whose facts hold."},
+     "Combines several kernels into one. A call runs the first kernel whose facts about the sizes hold."},
     {"kernel_dispatch_seconds", f_kernel_dispatch_seconds, "(k: nw.kernel, arguments: nw.array[]): number",
-     "Time to find the version for a call, in seconds."},
+     "Measures the time that finding the version for a call takes, in seconds."},
     {"kernel_args", kernel_args, "(k: nw.kernel, arguments: nw.array[]): nw.array[]",
-     "Adds missing outputs to the arguments."},
-    {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string", "A kernel's code as text."},
+     "Adds new outputs to the arguments if these are only the inputs."},
+    {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string",
+     "Returns the code of a kernel as text. what: 'lowered', 'llvm', 'asm', 'c' or 'versions'."},
     {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
-     "Measures a kernel."},
+     "Measures the time of a kernel."},
     {"kernel_once", f_kernel_once, "(k: nw.kernel, arguments: nw.array[], limit: number): number",
-     "Time of one run, in seconds; a limit error if it takes longer than `limit`."},
+     "Returns the time of one run, in seconds. Raises a limit error if the run takes longer than `limit` seconds."},
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]",
      "Measures several kernels, alternating between them."},
     {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)",

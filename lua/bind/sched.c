@@ -38,7 +38,7 @@ static int f_anew(lua_State *L) {
 
 // ---- history
 
-// Undoes or redoes the given number of steps: all of them, or none.
+// Undoes or redoes the given number of steps. If fewer are available, raises an error and changes nothing.
 static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sched *)) {
   nw_sched *s = self(L);
   lua_Integer steps = nwl_integer_or(L, 2, "steps", 1), done = 0;
@@ -80,10 +80,12 @@ static int sched_replay(lua_State *L) {
   return 1;
 }
 
-// ---- calls whose effects are always undone at their end. Lua could not do that: after an interrupt it executes no
-// instruction.
+// ---- calls with cleanup
 
-// Returns the results of a call above its function at `f`, or raises its error.
+// These functions call a function and afterwards restore a state. This is done in C, because after an interrupt Lua
+// executes no instruction.
+
+// Returns the number of results of a call, which begin at stack slot `f`, or raises its error.
 static int results_of(lua_State *L, int status, int f) {
   if (status != LUA_OK) return lua_error(L);
   return lua_gettop(L) - f + 1;
@@ -160,7 +162,7 @@ static int sched_name_of(lua_State *L) {
 
 // ---- views
 
-// A version by number, or by the name of a branch.
+// Returns a version that is given by its number or by the name of a branch.
 static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
   bool named = lua_type(L, arg) == LUA_TSTRING;
   lua_Integer v =
@@ -267,7 +269,7 @@ static int f_program_text(lua_State *L) {
   return same ? 1 : nwl_raise(L);
 }
 
-// ---- the functions
+// ---- loops and stages
 
 static int sched_loops(lua_State *L) {
   nw_sched *s = self(L);
@@ -306,32 +308,36 @@ static int sched_stages(lua_State *L) {
 static const luaL_Reg sched_meta[] = {{NULL, NULL}};
 static const nwl_row sched_methods[] = {
     {"apply", nwl_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
-     "Takes a step given by primitive name and positional arguments; the methods of the primitives use this."},
+     "Takes a step, given by the name of the primitive and its positional arguments. The methods for the primitives "
+     "call this method."},
     {"try", nwl_try, "(self: nw.schedule, primitive: string, arguments: table): boolean, string?",
-     "Returns whether a step would be legal, and if not, the reason; arguments are positional. The schedule does not "
-     "change. This is much faster than a step because it makes no picture and no suggestions."},
+     "Returns whether a step would be legal and, if not, the reason. The arguments are positional. The schedule does "
+     "not change. This is much faster than a step because it makes no picture and no suggestions."},
     {"random_step", nwl_random_step,
      "(self: nw.schedule, seed: integer): {primitive: string, arguments: table, text: string, draws: integer, refused: "
      "integer}?",
      "Returns a random legal step that would change the program, drawn from all primitives, loops and sensible "
      "arguments; nil if 1,000 draws find none. To take the step, use s:apply(step.primitive, step.arguments). The same "
      "seed and program give the same step."},
-    {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule", "Undoes one step, or several."},
-    {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule", "Redoes one undone step, or several."},
-    {"branch", sched_branch, "(self: nw.schedule, name: string): nw.schedule", "Names the current version."},
+    {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule",
+     "Undoes one step, or the given number of steps."},
+    {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule",
+     "Redoes one undone step, or the given number of them."},
+    {"branch", sched_branch, "(self: nw.schedule, name: string): nw.schedule",
+     "Gives the current version a name, with which s:checkout finds it."},
     {"checkout", sched_checkout, "(self: nw.schedule, version: string|integer): nw.schedule",
      "Goes to a version, given by branch name or number."},
     {"version", sched_version, "(self: nw.schedule): integer",
-     "Number of the current version; 0 is the naive program."},
+     "Returns the number of the current version. Version 0 is the naive program, before any step."},
     {"replay", sched_replay, "(self: nw.schedule, trace: string): nw.schedule",
      "Takes the steps of a trace in JSON; each step is checked again."},
-    {"notes", sched_notes, "(self: nw.schedule): string", "Notes of the last step, or the empty string."},
+    {"notes", sched_notes, "(self: nw.schedule): string", "Returns the notes of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",
-     "True if a step of this version may change the rounding of floats: by another order of a sum, by a product that "
-     "is no longer stored before it is added, or by a product whose condition became constant."},
-    {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "The loop with that name."},
+     "Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, "
+     "if a product is no longer stored before it is added, or if the condition of a product became constant."},
+    {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "Returns the loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
-     "True if parsing the text form of the program gives the same program."},
+     "Returns true if parsing the text form of the program gives the same program."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_schedule_class = {"schedule", "nestwright.schedule", sched_methods, NULL, sched_meta};
@@ -342,33 +348,41 @@ static int f_judge_question(lua_State *L) {
   return 1;
 }
 
-// lua/nestwright/language/schedule.lua formats the parts of views.
+// lua/nestwright/language/schedule.lua makes views from the results of these functions.
 const nwl_row nwl_sched_rows[] = {
-    {"schedule", f_schedule, "(outputs: nw.tensor[], target?: nw.target): nw.schedule", "A schedule of a computation."},
+    {"schedule", f_schedule, "(outputs: nw.tensor[], target?: nw.target): nw.schedule",
+     "Makes a schedule of a computation."},
     {"schedule_anew", f_anew, "(s: nw.schedule, target: nw.target): nw.schedule",
-     "A schedule of the same computation for another target, without steps."},
-    {"primitives", nwl_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},
+     "Makes a schedule of the same computation for another target, without steps."},
+    {"primitives", nwl_primitives, "(): table[]", "Returns the table of primitives: names, parameters, docs."},
     {"schedule_show", sched_show, "(s: nw.schedule, style: string, version?: integer, changed?: boolean): string",
-     "The loop nest as text."},
-    {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string", "The full text form."},
+     "Returns the loop nest as text."},
+    {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string",
+     "Returns the full text form of the program, which can be parsed again."},
     {"schedule_diff", sched_diff, "(s: nw.schedule, style: string, a?: integer, b?: integer): string",
-     "The differences between two versions; by default, those of the last step."},
-    {"schedule_c", sched_c, "(s: nw.schedule): string", "The program as C99 with OpenMP."},
-    {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
-    {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
+     "Returns the differences between two versions; by default, the changes of the last step."},
+    {"schedule_c", sched_c, "(s: nw.schedule): string", "Returns the program as C99 with OpenMP."},
+    {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string",
+     "Returns the lowered program as text."},
+    {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string",
+     "Returns the steps as Lua or as JSON."},
     {"schedule_unsafe", sched_unsafe, "(s: nw.schedule, f: function, ...: any): any ...",
-     "Calls f(...); steps in it are not checked for legality."},
+     "Calls f(...). Steps that f takes are not checked for legality."},
     {"schedule_returning", sched_returning, "(s: nw.schedule, always: boolean, f: function, ...: any): any ...",
-     "Calls f(...), then goes back to the version before the call: always, or only after an error."},
+     "Calls f(...), then returns to the version before the call: always, or only after an error."},
     {"quietly", f_quietly, "(f: function, ...: any): any ...",
-     "Calls f(...); steps in it print no notes at the prompt."},
+     "Calls f(...). Steps that f takes print no notes at the prompt."},
     {"is_quiet", f_is_quiet, "(): boolean", "True if steps currently print no notes."},
-    {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
-    {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
-    {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "The name of a tensor in programs."},
-    {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},
+    {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string",
+     "Returns the step that made a version, as the user typed it."},
+    {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]",
+     "Returns the loops, outermost first."},
+    {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string",
+     "Returns the name of a tensor in programs."},
+    {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Returns the names of the stages."},
     {"program_text", f_program_text, "(text: string): string",
-     "For tests: parses a program and prints it; an error if parsing that text gives a different program."},
+     "For tests: parses a program and prints it. Raises an error if parsing the printed text gives a different "
+     "program."},
     {"judge_question", f_judge_question, "(): string",
      "Returns the kind of the last query to the judge: o (by order), v (by value) or m (about marks only)."},
     {NULL, NULL, NULL, NULL},

@@ -1,6 +1,6 @@
 // Steps: reading the arguments of a primitive, taking the step, and the table of primitives as data.
 //
-// Memory for lists is userdata left on the stack, so it is freed after the call in any case.
+// Memory for lists is a userdata that stays on the stack, so it is freed after the call in any case.
 #include "bind.h"
 #include <stdint.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
   }
 }
 
-// The items stay referenced by the table, which is in the caller's frame.
+// Reads a list. The table in the caller's frame keeps its items alive.
 static void read_list(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   nwl_table(L, at, p->name);
   out->n = nwl_list_length(L, at, NW_MAX_RESULTS, p->name);
@@ -61,7 +61,7 @@ static void read_exprs(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   out->expr = e;
 }
 
-// As text, or as an expression; the value stays referenced by the caller's frame.
+// Reads an expression that is given as a text or as an object. The caller's frame keeps the object alive.
 static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   if (lua_type(L, at) == LUA_TSTRING) {
     out->name = nwl_string(L, at, p->name);
@@ -74,7 +74,7 @@ static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   out->n = 1;
 }
 
-// A loop by handle; a name may be a loop's or a stage's.
+// Reads a loop or a stage. A name may be that of a loop or of a stage.
 static void read_stmt(lua_State *L, int at, const char *name, nw_arg *out) {
   if (luaL_testudata(L, at, nwl_loop_class.metatable))
     read_loop(L, at, name, out);
@@ -118,7 +118,7 @@ static int push_results(lua_State *L, const nw_results *r) {
   return r->n;
 }
 
-// (self, primitive, {arguments by position, holes where left out})
+// Reads (self, primitive, {arguments by position}). An argument that is left out is nil.
 static const nw_primitive *read_step(lua_State *L, nw_arg *args) {
   const char *name = nwl_string(L, 2, "primitive");
   nwl_table(L, 3, "arguments");
@@ -184,7 +184,7 @@ int nwl_random_step(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
   uint64_t seed = (uint64_t)nwl_integer(L, 2, "seed");
   nwl_box *b = nwl_new(L, &random_class, release_random);
-  const nw_random_step *r = nwl_hold(b, nw_sched_random_step(s, seed)); // keeps it if Lua raises an error below
+  const nw_random_step *r = nwl_hold(b, nw_sched_random_step(s, seed)); // frees r if Lua raises an error below
   if (!r) return nwl_raise(L);
   if (!r->primitive) return lua_pushnil(L), 1;
   lua_createtable(L, 0, 5);

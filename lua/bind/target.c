@@ -96,7 +96,7 @@ static int same(lua_State *L) {
   return 1;
 }
 
-// nil: it has no cost figures.
+// Returns the machine record, or nil if the target has no cost figures.
 static int f_machine(lua_State *L) {
   const nw_target *t = self(L);
   if (!(t->machine.clock > 0)) return 0;
@@ -109,28 +109,29 @@ static int f_machine(lua_State *L) {
 
 static const nwl_row methods[] = {
     {"limits", target_limits, "(self: nw.target): table",
-     "Limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and "
-     "block."},
-    {"scopes", target_scopes, "(self: nw.target): table[]", "The scopes of buffers: name, owner and bytes of each."},
+     "Returns the limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of "
+     "grid and block."},
+    {"scopes", target_scopes, "(self: nw.target): table[]",
+     "Returns the scopes of buffers: name, owner and bytes of each."},
     {"features", target_features, "(self: nw.target): string[]",
-     "Features of its CPU that affect code generation, by LLVM's names."},
+     "Returns the features of the CPU that affect code generation, with LLVM's names."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row fields[] = {
-    {"name", target_name, "string", "The name of its machine record."},
-    {"here", target_here, "boolean", "True if this host can run its code."},
-    {"backend", target_backend, "string?", "Name of its code generator; nil: none."},
-    {"model", target_model, "string?", "Name of its cost model; nil: it is not modelled."},
+    {"name", target_name, "string", "The name of the machine record."},
+    {"here", target_here, "boolean", "True if this host can run code for the target."},
+    {"backend", target_backend, "string?", "The name of the code generator; nil if there is none."},
+    {"model", target_model, "string?", "The name of the cost model; nil if there is none."},
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg meta[] = {{"__eq", same}, {NULL, NULL}};
 const nwl_class nwl_target_class = {"target", "nestwright.target", methods, fields, meta};
 
 const nwl_row nwl_target_rows[] = {
-    {"target", f_target, "(machine: nw.machine): nw.target", "The target for a machine."},
+    {"target", f_target, "(machine: nw.machine): nw.target", "Returns the target for a machine."},
     {"target_machine", f_machine, "(t: nw.target): nw.machine?",
-     "Its machine record; nil: the host as described by the system."},
-    {"schedule_target", f_of_schedule, "(s: nw.schedule): nw.target", "The target of a schedule."},
-    {"kernel_target", f_of_kernel, "(k: nw.kernel): nw.target", "The target of a kernel."},
+     "Returns the machine record of a target; nil for this host without a record, described only by the system."},
+    {"schedule_target", f_of_schedule, "(s: nw.schedule): nw.target", "Returns the target of a schedule."},
+    {"kernel_target", f_of_kernel, "(k: nw.kernel): nw.target", "Returns the target of a kernel."},
     {NULL, NULL, NULL, NULL},
 };

@@ -54,7 +54,10 @@ static int f_reduction(lua_State *L) {
   return 1;
 }
 
-// ---- compute: begin, the user's function, end; the build between them is dropped with its Lua value
+// ---- compute
+
+// The Lua library calls f_compute_begin, the user's function, and f_compute_end. If the user's function raises an
+// error, the unfinished build is freed with its Lua value.
 
 static void drop_build(void *p) { nw_build_drop(p); }
 const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL};
@@ -88,7 +91,7 @@ static int f_compute_drop(lua_State *L) {
   return 0;
 }
 
-// Frees the build, whether it succeeds or not.
+// Ends a compute. Frees the build even if this fails.
 static int f_compute_end(lua_State *L) {
   const nw_expr *body[NWL_MAX_DIMS];
   nw_tensor *out[NWL_MAX_DIMS] = {0};
@@ -130,7 +133,7 @@ static int f_scan(lua_State *L) {
   return n;
 }
 
-// signature(x, sizes?): of a schedule or of outputs.
+// signature(x, sizes?): the signature of a schedule or of a list of outputs.
 static int f_signature(lua_State *L) {
   nw_tensor *out[NWL_MAX_DIMS];
   const nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
@@ -161,7 +164,7 @@ static int tensor_tostring(lua_State *L) {
   return 1;
 }
 
-// A constant extent is a Lua integer, a symbolic one an expression.
+// Pushes an extent: a constant one as a Lua integer, a symbolic one as an expression.
 static void push_extent(lua_State *L, const nw_expr *e) {
   char *text = nw_expr_show(e), *end = NULL;
   long long v = text ? strtoll(text, &end, 10) : 0;
@@ -207,36 +210,38 @@ static int tensor_is_input(lua_State *L) {
 
 static const luaL_Reg tensor_meta[] = {{"__call", tensor_call}, {"__tostring", tensor_tostring}, {NULL, NULL}};
 static const nwl_row tensor_methods[] = {
-    {"shape", tensor_shape, "(self: nw.tensor): (integer|nw.expr)[]", "The extents of the dimensions."},
+    {"shape", tensor_shape, "(self: nw.tensor): (integer|nw.expr)[]", "Returns the extents of the dimensions."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row tensor_fields[] = {
-    {"name", tensor_name, "string", "The name in loop nests; schedules use it for the stage."},
-    {"dtype", tensor_dtype, "string", "Type of an element."},
-    {"ndim", tensor_ndim, "integer", "Number of dimensions."},
+    {"name", tensor_name, "string",
+     "The name in loop nests. In a schedule, the stage of the tensor has the same name."},
+    {"dtype", tensor_dtype, "string", "The type of the elements."},
+    {"ndim", tensor_ndim, "integer", "The number of dimensions."},
     {"is_input", tensor_is_input, "boolean", "True for a placeholder."},
     {NULL, NULL, NULL, NULL},
 };
 const nwl_class nwl_tensor_class = {"tensor", "nestwright.tensor", tensor_methods, tensor_fields, tensor_meta};
 
 const nwl_row nwl_te_rows[] = {
-    {"size", f_size, "(name: string, min?: integer): nw.expr", "A symbolic size, at least `min`."},
+    {"size", f_size, "(name: string, min?: integer): nw.expr", "Makes a symbolic size whose value is at least `min`."},
     {"fact", f_fact, "(size: nw.expr, fact: nw.expr|string): nw.expr", "States a fact about a size."},
-    {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
+    {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "Makes an input."},
     {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor",
-     "The state of a scan that is defined later."},
+     "Makes the state of a scan that is defined later."},
     {"reduce_axis", f_reduce_axis, "(begin: integer|nw.expr, extent: integer|nw.expr, name: string): nw.axis",
-     "An axis to reduce over."},
+     "Makes an axis to reduce over."},
     {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",
-     "A reduction of a term over axes."},
+     "Makes the reduction of a term over axes."},
     {"compute_begin", f_compute_begin, "(name: string, axes: string[], shape: table): userdata, nw.expr[]",
-     "Begins a compute and makes its axes."},
-    {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...", "Ends a compute."},
+     "Begins a compute. Returns the unfinished compute and its axes."},
+    {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...",
+     "Ends a compute. Returns its outputs."},
     {"compute_drop", f_compute_drop, "(build: userdata)", "Discards a compute."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
-     "A recurrence over dimension 0."},
+     "Makes a recurrence over dimension 0. Returns its outputs."},
     {"signature", f_signature, "(x: nw.schedule|nw.tensor[], sizes?: table): {inputs: table[], outputs: table[]}",
-     "Inputs and outputs of a computation: name, dtype and dims of each. A dimension is a number if it is constant or "
-     "the sizes are given, otherwise an expression of sizes."},
+     "Returns the inputs and outputs of a computation: name, dtype and dims of each. A dimension is a number if it is "
+     "constant or the sizes are given, otherwise an expression of sizes."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// Explanations of a schedule: its log, the steps behind a line, the legal steps.
+// Explanations of a schedule: its log, the steps that made a line, the legal steps.
 #include "bind.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void set_integer(lua_State *L, const char *field, int value) {
   lua_setfield(L, -2, field);
 }
 
-// Sets a field; a value below 0 is unknown, and is left out.
+// Sets a field. A negative value is unknown, and its field is left out.
 static void set_number(lua_State *L, const char *field, double value) {
   if (value < 0) return;
   lua_pushnumber(L, value);
@@ -57,7 +57,7 @@ static void push_entry(lua_State *L, const nw_log_entry *e) {
   lua_setfield(L, -2, "buffers");
 }
 
-// Every version, the naive program first: list[1] is version 0.
+// Returns the log: an entry for every version. Entry 1 is version 0, the naive program.
 static int f_log(lua_State *L) {
   nw_sched *s = schedule_arg(L);
   int n = nw_sched_versions(s);
@@ -141,12 +141,13 @@ static int f_locations(lua_State *L) {
 }
 
 const nwl_row nwl_teach_rows[] = {
-    {"schedule_log", f_log, "(s: nw.schedule): table[]", "Every version: its step, and the cost of its program."},
+    {"schedule_log", f_log, "(s: nw.schedule): table[]",
+     "Returns for every version the step that made it, and the cost of its program."},
     {"schedule_why", f_why, "(s: nw.schedule, line: integer, lowered?: boolean): string",
-     "The steps that made a line."},
+     "Returns a text about the steps that made a line."},
     {"schedule_moves", f_moves, "(s: nw.schedule, loop: nw.loop|string): table[]",
-     "The result of trying every primitive on a loop."},
+     "Tries every primitive on a loop. Returns the results."},
     {"schedule_locations", f_locations, "(s: nw.schedule, stage: nw.tensor|string): table[]",
-     "The result of trying every loop as the location of a stage."},
+     "Tries every loop as the location of a stage. Returns the results."},
     {NULL, NULL, NULL, NULL},
 };

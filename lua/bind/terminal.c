@@ -39,7 +39,7 @@ static bool ends_in_attributes(const char *text, size_t n) {
   return n >= 3 && memcmp(text + n - 3, "\033[?", 3) == 0;
 }
 
-// Bytes read before the timeout, or until the attributes have arrived.
+// Reads an answer until the attributes have arrived, or until the timeout. Returns the number of bytes.
 static size_t listen_to(int fd, int ms, char *answer) {
   struct timespec until;
   size_t n = 0;
@@ -55,13 +55,14 @@ static size_t listen_to(int fd, int ms, char *answer) {
   return n;
 }
 
-// Input that the user has typed must stay for the line reader: if some is pending, no query is made.
+// True if the user has typed input that was not yet read. Then no query is made, because the input must stay for the
+// line reader.
 static bool typed_ahead(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   return poll(&p, 1, 0) > 0;
 }
 
-// A background job that accesses the terminal would be stopped.
+// True if this process is in the foreground. A background job would be stopped when it accesses the terminal.
 static bool in_foreground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
 static size_t ask(int fd, const char *query, int ms, char *answer) {
@@ -93,8 +94,8 @@ static int f_ask(lua_State *L) {
 
 const nwl_row nwl_terminal_rows[] = {
     {"terminal", f_terminal, "(): {columns: integer, rows: integer, width: integer, height: integer}?",
-     "The size of the terminal in characters and in pixels (0: not reported); nil if standard input or output is not a "
-     "terminal."},
+     "Returns the size of the terminal in characters and in pixels (0: not reported); nil if standard input or output "
+     "is not a terminal."},
     {"terminal_ask", f_ask, "(query: string, milliseconds?: integer): string?",
      "Writes a query that ends with a query for the terminal's attributes (ESC [ c), and reads the answer up to these "
      "attributes or until the timeout. Returns nothing if there is no terminal or no answer, or if the user has "

@@ -1,4 +1,4 @@
-// Lists of accesses: of a schedule, from its program or from the interpreter.
+// Lists of the accesses of a schedule, computed from its program or recorded by the interpreter.
 #include "bind.h"
 #include <limits.h>
 
@@ -104,14 +104,15 @@ static int trace_text(lua_State *L) {
 
 static const nwl_row trace_methods[] = {
     {"at", trace_at, "(self: nw.accesses, n: integer): table?",
-     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (adjacent elements), write, "
-     "address; outcome, for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict', the worst of its "
-     "lines."},
+     "Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of "
+     "adjacent elements), write, address, outcome. outcome is a list with one entry for each simulated cache level: "
+     "'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts."},
     {"iterations", trace_iterations, "(self: nw.accesses): table[]",
-     "The iterations of its loops, in the order in which they end: loop, depth (number of enclosing loops), index from "
-     "0, from and to (numbers of accesses before the iteration begins and when it ends)."},
+     "Returns the iterations of the loops, in the order in which they end: loop, depth (the number of enclosing "
+     "loops), index (from 0), from and to. from is the number of accesses before the iteration begins, and to the "
+     "number when it ends."},
     {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
-     "The number of the first access in which two lists differ, or nil."},
+     "Returns the number of the first access in which two lists differ, or nil."},
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
@@ -119,8 +120,8 @@ const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_meth
 
 const nwl_row nwl_trace_rows[] = {
     {"accesses_walked", f_walk, "(s: nw.schedule, walk: table, most: integer, caches?: table): nw.accesses",
-     "The accesses of the lowered schedule, computed without running it."},
+     "Returns the accesses of the lowered schedule, computed without running it."},
     {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
-     "The accesses of the lowered schedule, recorded by the interpreter."},
+     "Returns the accesses of the lowered schedule, recorded by the interpreter."},
     {NULL, NULL, NULL, NULL},
 };

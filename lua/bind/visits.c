@@ -9,7 +9,7 @@ static void release_visits(void *p) { nw_visits_free(p); }
 const nwl_class nwl_refused_class = {"refused", "nestwright.refused", NULL, NULL, NULL};
 const nwl_class nwl_visits_class = {"visits", "nestwright.visits", NULL, NULL, NULL};
 
-static const char programs_key; // in the registry: refusal -> its programs, as long as the refusal exists
+static const char programs_key; // in the registry: a table from a refusal, as a weak key, to its programs
 
 static void push_programs(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &programs_key) == LUA_TTABLE) return;
@@ -40,7 +40,7 @@ static int f_programs(lua_State *L) {
   return 1;
 }
 
-// The refusal of the last step, or nil.
+// Returns the refusal of the last step, or nil.
 static int f_refusal(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
   nwl_box *b = nwl_new(L, &nwl_refused_class, release_refused);
@@ -51,7 +51,7 @@ static int f_refusal(lua_State *L) {
   return 1;
 }
 
-// The program given by arguments 1 and 2: a schedule's, or the program before or after a refused step.
+// Returns the program that arguments 1 and 2 select: that of a schedule, or the program before or after a refused step.
 static const nw_program *program_arg(lua_State *L) {
   nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
   if (s) return nw_sched_program(s);
@@ -69,7 +69,7 @@ static void read_integers(lua_State *L, int arg, int max, int n, int64_t *out, c
   }
 }
 
-// Pushes it.
+// Makes and pushes a query for executions of the selected program, with the sizes in argument 3.
 static nw_visits *new_visits(lua_State *L) {
   const nw_program *p = program_arg(L);
   int64_t sizes[NWL_MAX_DIMS];
@@ -101,7 +101,8 @@ static void push_integers(lua_State *L, int n, const int64_t *values) {
 
 // ---- blocks
 
-// Pushes an axis. Its steps are numbers by loop; false: not constant.
+// Pushes an axis. Its `step` is a list that gives for each loop the change per iteration, or false if this is not
+// constant.
 static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
   lua_createtable(L, 0, 5);
   set_text(L, "name", a->name);
@@ -180,7 +181,7 @@ static void read_values(lua_State *L, nw_visits *v, int block, int axis) {
   lua_pop(L, 1);
 }
 
-// On top: lists of values by axis, false for all values.
+// Reads the table on top: for each axis the list of wanted values, or false for all values.
 static void read_asked(lua_State *L, nw_visits *v, int block) {
   int at = lua_gettop(L), n = nw_visits_block(v, block)->naxes;
   nwl_table(L, at, "axes");
@@ -221,12 +222,13 @@ const nwl_row nwl_visits_rows[] = {
      "Returns the programs before and after the refused step."},
     {"schedule_refusal", f_refusal, "(s: nw.schedule): nw.refusal?", "Returns why the last step was refused."},
     {"visit_blocks", f_blocks, "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[]): table[]",
-     "Blocks: name, stage, init, buffer, axes (name, kind, lo, extent, step by loop), loops (name, mark)."},
+     "Returns the blocks: name, stage, init, buffer, axes (name, kind, lo, extent, step by loop), loops (name, mark)."},
     {"visits", f_visits,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], asked: table, most: integer): table[]",
-     "Executions in order: block, axes, loops, index. asked: for each block, lists of values by axis."},
+     "Returns executions in order: block, axes, loops, index. asked: for each block, a list of wanted values for each "
+     "axis."},
     {"visit_there", f_visit_there,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], block: integer, loops: integer[]): table",
-     "The execution of a block for given values of its loops."},
+     "Returns the execution of a block for given values of its loops."},
     {NULL, NULL, NULL, NULL},
 };
