@@ -33,8 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(reading *r, const char 
 
 // ---- the file
 
-// The path comes from the front end: opening it must not block, and a device would never end, so only regular files are read.
-// 0: rejected.
+// Reads the file and returns its size; 0 if the file is rejected. The path comes from the front end. Only regular files
+// are read, because opening must not block, and the content of a device may never end.
 static size_t read_all(reading *r, char *text) {
   int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(r, "the connection file cannot be read: %s", strerror(errno));
@@ -51,7 +51,7 @@ static size_t read_all(reading *r, char *text) {
   return (size_t)all;
 }
 
-// A duplicate name would be ambiguous, so it is rejected.
+// Parses the file. A duplicate name in it would be ambiguous, so it is rejected.
 static bool parse(reading *r) {
   char text[MOST_BYTES + 1];
   json_error_t error;
@@ -64,7 +64,7 @@ static bool parse(reading *r) {
 
 // ---- fields
 
-// The value of a field, for a message.
+// Formats the value of a field for a message.
 static const char *shown(const json_t *v, char out[80]) {
   char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
   snprintf(out, 80, strlen(text ? text : "") < 60 ? "%s" : "%.56s...", text ? text : "?");
@@ -72,7 +72,7 @@ static const char *shown(const json_t *v, char out[80]) {
   return out;
 }
 
-// A key is not shown, since messages may be logged.
+// Rejects the value of a field. The error message does not show the value of a key, because messages may be logged.
 static bool wrong(reading *r, const char *name, const char *allowed) {
   char value[80];
   const json_t *v = json_object_get(r->o, name);
@@ -82,7 +82,7 @@ static bool wrong(reading *r, const char *name, const char *allowed) {
   return refuse(r, "%s is %s: it must be %s", name, shown(v, value), allowed);
 }
 
-// A string; NULL if an optional field is missing. False: another type, or too long.
+// Reads a string; NULL if an optional field is missing. Returns false if the value has another type or is too long.
 static bool text_of(reading *r, const char *name, bool needed, size_t most, const char *allowed, const char **out) {
   const json_t *v = json_object_get(r->o, name);
   *out = json_string_value(v);
@@ -115,7 +115,8 @@ static bool ports(reading *r) {
   return true;
 }
 
-// Rejects characters with a meaning in zmq's syntax: "127.0.0.1;10.0.0.1" must not be passed to it.
+// True if the text has only characters of an address. Other characters have a meaning in the syntax of ZeroMQ: it would
+// split "127.0.0.1;10.0.0.1".
 static bool is_address(const char *ip) {
   return *ip && !ip[strspn(ip, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_[]*%")];
 }
@@ -143,8 +144,9 @@ static bool is_loopback(const char *ip) {
   return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
 }
 
-// Without a key everyone who can connect can run code. On a loopback address, which the front end may choose, these are the users
-// of this machine. The sockets of ipc are files that only their owner may open (see sockets.c). Elsewhere it is the whole network.
+// Without a key, everyone who can connect can run code. On a loopback address, these are the users of this machine, and
+// the front end may choose that. With ipc, the sockets are files that only their owner may open (see sockets.c). On any
+// other address, it would be the whole network, so a key is required.
 static bool key(reading *r) {
   static const char keys[] = "a string of at most 4096 bytes; \"\" leaves messages unsigned";
   const char *text, *scheme;
@@ -172,8 +174,8 @@ static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
   return true;
 }
 
-// curve_publickey and curve_secretkey are the kernel's keys; clients know the public one. With them all traffic is encrypted, and a
-// client with a wrong key of the server cannot finish the handshake.
+// curve_publickey and curve_secretkey are the kernel's keys, of which clients know the public one. With them, all
+// traffic is encrypted, and a client that has a wrong public key cannot finish the handshake.
 static bool curve(reading *r) {
   char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];
   const json_t *p = json_object_get(r->o, "curve_publickey"), *s = json_object_get(r->o, "curve_secretkey");

@@ -19,7 +19,8 @@ json_t *nwj_kernel_info(const nwj *k) {
                    "https://www.lua.org/manual/5.4/");
 }
 
-// Signals this process and the processes that a cell started, if this process leads its own group; otherwise only this process.
+// Signals this process and the processes that a cell started, if this process leads its own group; otherwise only this
+// process.
 static void interrupt(nwj *k) {
   if (getpgrp() == getpid())
     kill(0, SIGINT);

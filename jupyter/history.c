@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 }; // entries; bytes
+enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 }; // MOST: entries; others: bytes
 
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the following variables
-static char path[PATH_MAX]; // of the file, to which entries are appended; "": the history is not saved
-static char *unwritten; // a line, or NULL
+static char path[PATH_MAX]; // the file, to which entries are appended; "": the history is not saved
+static char *unwritten; // a line that must still be appended, or NULL
 
 static bool is_entry(const json_t *v) {
   return json_array_size(v) == 3 && json_is_integer(json_array_get(v, 0)) && json_is_integer(json_array_get(v, 1)) &&
@@ -75,7 +75,7 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// The file is trimmed when it is read, while no kernel appends.
+// Reads the file. If it is too long, trims it, under a lock that keeps other kernels from appending.
 static void read_file(nw_str *why) {
   nw_str busy = {0};
   size_t n;
@@ -153,7 +153,8 @@ static bool is_wanted(const json_t *v, const json_t *request, const char *access
          !(nwj_flag(request, "unique", false) && repeated(found, source_of(v)));
 }
 
-// With `output`, each input is paired with the text of its result; results are not saved, so this is null.
+// Returns an entry in the form of a reply. With `output`, the protocol pairs each input with the text of its result.
+// Results are not saved, so that text is null.
 static json_t *shaped(const json_t *v, bool output) {
   return output ? json_pack("[I, I, [s, n]]", number_of(v, 0), number_of(v, 1), source_of(v))
                 : json_pack("[I, I, s]", number_of(v, 0), number_of(v, 1), source_of(v));

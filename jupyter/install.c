@@ -24,7 +24,7 @@ static bool write_file(const char *dir, const char *name, const void *data, size
   return good;
 }
 
-// The logos, in the installation or in the sources.
+// Finds a logo in the installation or in the sources. Returns false if there is none.
 static bool logo_path(const char *exe, const char *name, char *out, size_t size) {
   const char *slash = strrchr(exe, '/');
   int n = slash ? (int)(slash - exe) : 0;
@@ -60,7 +60,7 @@ static bool write_spec(char *dir, const char *exe, const char *program, nw_str *
   return ok;
 }
 
-// The directory where front ends search for kernels, of this user or under a prefix.
+// Finds the directory where front ends search for kernels: that of this user, or one under a prefix.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");
   const char *prefix = argc == 2 && strcmp(argv[0], "--prefix") == 0        ? argv[1]
@@ -74,7 +74,8 @@ static bool directory(int argc, char **argv, char *out, size_t n) {
   return home && snprintf(out, n, "%s/.local/share/jupyter/kernels/nestwright", home) < (int)n;
 }
 
-// --program PATH at the end: the future path of the kernel, if it will be moved (packages, `cmake --install`).
+// Returns the path of the kernel for the kernelspec. The last option `--program PATH` gives it if the kernel will be
+// moved (packages, `cmake --install`); this option is then removed from the arguments.
 static const char *program_of(const char *exe, int *argc, char **argv) {
   if (*argc < 2 || strcmp(argv[*argc - 2], "--program") != 0) return exe;
   *argc -= 2;

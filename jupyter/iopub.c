@@ -1,9 +1,11 @@
 // The iopub socket: published messages, and text written to stdout and stderr.
 //
-// Each thread sends its own messages under a lock, since waking a sender thread took several times as long as `1+1`. Text has a
-// separate lock, taken first, so that control can publish its state while text waits. A thread collects text for a moment, so that
-// it needs few messages. A front end drops output of a kernel that sends too many messages, or more than a megabyte a second
-// (notebook: iopub_msg_rate_limit, iopub_data_rate_limit), so the rate is limited over the same window.
+// Each thread sends its own messages under a lock, since waking a sender thread took several times as long as executing
+// `1+1`. Text has a separate lock, which is taken first, so that the control thread can publish its status while text
+// waits. The collecting thread waits a moment for more text, so that it needs few messages.
+//
+// A front end drops output of a kernel that sends too many messages, or more than a megabyte a second (notebook:
+// iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its rate over the same window.
 #include "kernel.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +23,11 @@ enum {
   GATHER_MS = 30, // text waits this long for more text
   BATCH = 256 << 10,
   PIPE = 512 << 10,
-  BURST = 1000000, // bytes that may be sent at once, then RATE per millisecond: under 3 MB in any 3 s
-  RATE = 600,
+  BURST = 1000000, // bytes that may be sent at once
+  RATE = 600, // bytes per millisecond after that; together under 3 MB in any 3 s
   COUNT = 1000, // a message counts as at least this many bytes: under 3,000 messages in any 3 s
   MOST = 4 << 20, // most bytes of text of a cell
-  HELD = 2, // messages: the busy status, and execute_input
+  HELD = 2, // most messages that are held back: the busy status, and execute_input
 };
 
 typedef struct stream {
@@ -33,8 +35,8 @@ typedef struct stream {
   int fd; // the read end
   char *text; // not yet sent
   size_t n, cap;
-  int64_t since; // arrival of its first byte
-  size_t cell; // bytes of this cell
+  int64_t since; // time when the first byte of `text` arrived
+  size_t cell; // bytes that this cell has written
   bool capped;
 } stream;
 
@@ -47,15 +49,15 @@ typedef struct held { // a message that can wait a moment
 typedef struct publisher {
   nwj *k;
   pthread_mutex_t text; // protects the following fields
-  atomic_int wanted; // threads that wait for it
-  char *parent; // of the text
+  atomic_int wanted; // number of threads that wait for this lock
+  char *parent; // header of the request to which the text belongs
   stream stream[2];
   int64_t budget, counted; // bytes that may still be sent, and the time of this value
   pthread_mutex_t send; // protects the socket and the following fields
   held held[HELD]; // sent before all other messages
   int nheld;
-  int changed; // becomes readable at a subscription
-  int stop; // becomes readable when the thread must end
+  int changed; // file descriptor that becomes readable when a client subscribes
+  int stop; // file descriptor that becomes readable when the collecting thread must end
 } publisher;
 
 static publisher the_one = {
@@ -72,7 +74,7 @@ int64_t nwj_now_ms(void) {
 
 // ---- sending
 
-// Returns the bytes of the message. The caller holds the lock.
+// Sends a message and returns its bytes. The caller holds the lock.
 static size_t send_one(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
   nwj_send_part(p->k->iopub, type, strlen(type), true);
   return nwj_send(p->k, p->k->iopub, type, parent, metadata, content);
@@ -87,7 +89,8 @@ static void welcome(publisher *p, const char *message, size_t size) {
   free(topic);
 }
 
-// Takes all pending subscriptions: sending may have cleared the event of p->changed. The caller holds the lock.
+// Answers all pending subscriptions. It is also called after each message, because sending may clear the event of
+// p->changed. The caller holds the lock.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;
@@ -98,7 +101,7 @@ static void take_subscriptions(publisher *p) {
   }
 }
 
-// The caller holds the lock.
+// Sends the messages that were held back. The caller holds the lock.
 static void release(publisher *p) {
   for (int i = 0; i < p->nheld; i++) {
     send_one(p, p->held[i].type, p->held[i].parent, NULL, p->held[i].content);
@@ -118,7 +121,7 @@ static size_t publish(publisher *p, const char *type, const char *parent, json_t
 
 // ---- text
 
-// Called only by the main thread.
+// True if this is the main thread and the user has interrupted its code.
 static bool is_interrupted(const publisher *p) {
   return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
 }
@@ -250,7 +253,7 @@ static void *run(void *arg) {
     if (poll(fd, 4, wait) < 0) continue;
     if (fd[3].revents) return NULL;
     if (fd[2].revents) see_subscriptions(p);
-    while (p->wanted) usleep(100); // a mutex is not fair
+    while (p->wanted) usleep(100); // lets them go first, since a mutex is not fair
     pthread_mutex_lock(&p->text);
     gather(p, fd);
     wait = due(p);

@@ -6,7 +6,8 @@
 //   heartbeat echoes messages
 //   watch     reports that a request takes long, and meanwhile flushes the buffer of stdout
 //
-// Each socket belongs to one thread, except iopub: all threads send on it, under a lock.
+// Each socket belongs to one thread, except iopub: all threads send on it, under a lock. "heap": the caller frees the
+// result.
 #pragma once
 #include "wire.h"
 #include "seen.h"
@@ -19,7 +20,7 @@
 
 typedef struct nwj_connection { // the contents of the connection file, which the front end wrote
   bool ipc; // false: tcp
-  char ip[256]; // ipc: the prefix of the paths
+  char ip[256]; // an address; with ipc, the prefix of the sockets' paths
   int shell, control, iopub, input, heartbeat; // ports
   nwj_key key;
   char curve_secret[41]; // empty: no encryption
@@ -28,7 +29,7 @@ typedef struct nwj_connection { // the contents of the connection file, which th
 typedef struct nwj nwj;
 struct nwj {
   nwj_connection at;
-  nwj_seen *seen; // received messages; NULL without a key, because messages then have no signatures to compare
+  nwj_seen *seen; // signatures of the received messages; NULL without a key, since messages then are not signed
   void *zmq; // context
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
@@ -39,97 +40,106 @@ struct nwj {
   // used only by the thread main
   nwh *host;
   int count; // number of executions
-  const char *asks; // NULL: the running code may request input; else the reason why not
+  const char *asks; // NULL: the running code may request input; otherwise the reason why it may not
   nwj_message *request; // the request being answered
 };
 
-// ---- connection.c Reads the connection file. For invalid values, returns false, and `why` names the field, its value
-// and the allowed values.
+// ---- the connection file (connection.c)
+
+// Reads the connection file. If it is invalid, returns false, and `why` names the field, its value and the allowed
+// values.
 bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size);
 
-// ---- sockets.c
+// ---- sockets (sockets.c)
 bool nwj_bind(nwj *k, char *why, size_t size); // makes and binds all sockets
 void nwj_unbind(nwj *k);
 
-// ---- message.c
+// ---- messages (message.c)
+
 void nwj_new_id(char out[40]);
-// Receives a whole message; false if there is none, or the call was interrupted. Drops invalid, unsigned and repeated messages.
+// Receives a whole message. Returns false if there is none, or if the call was interrupted. Drops invalid, unsigned and
+// repeated messages.
 bool nwj_receive(nwj *k, void *socket, nwj_message *out);
 void nwj_done(nwj_message *m); // frees a received message
 void nwj_send_part(void *socket, const void *data, size_t size, bool more);
-// Sends a message after the identities of its receiver. type: letters and underscores; parent: text of a header, or NULL. Takes
-// ownership of metadata, which may be NULL, and content. Returns the bytes of the message.
+// Sends a message. The caller has already sent the identities of its receiver. `type` consists of letters and
+// underscores; `parent` is the text of a header, or NULL. Takes ownership of metadata, which may be NULL, and of
+// content. Returns the number of bytes of the message.
 size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent, json_t *metadata, json_t *content);
 // Sends an answer to the sender of m. Takes ownership of content.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 
-// ---- text.c Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left
-// out, unless `last`. *used: bytes of `text` that were processed; *size: bytes of the result.
+// ---- texts (text.c)
+
+// Returns a copy with invalid UTF-8 replaced by U+FFFD; heap. An incomplete character at the end is left out unless
+// `last` is true. *used: bytes of `text` that were processed; *size: bytes of the result.
 char *nwj_repaired(const char *text, size_t n, bool last, size_t *used, size_t *size);
 json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empty text
 
-// ---- iopub.c: for all threads
+// ---- published messages and output, for all threads (iopub.c)
+
 bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
 void nwj_iopub_stop(pthread_t thread); // after the other threads have stopped publishing; closes the socket
 // Takes ownership of content. parent: text of the header of the request, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// Publishes later: before the next message, or in nwj_publish_held. So a quick reply need not wait. type must stay
-// valid.
+// Holds a message back until the next one is published or until nwj_publish_held, so that a quick reply need not wait
+// for it. `type` must stay valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
 void nwj_status(const char *parent, const char *state);
-// Sends the text written so far with its old parent; later text gets this parent.
+// Publishes the text written so far with its old parent. Text written later gets this parent.
 void nwj_drain(const char *parent);
 int nwj_log_fd(void); // the original stderr of the process
 int64_t nwj_now_ms(void);
 
-// ---- control.c
+// ---- control and heartbeat (control.c)
 bool nwj_control_start(nwj *k, pthread_t *control, pthread_t *heartbeat);
 json_t *nwj_kernel_info(const nwj *k);
 
-// ---- shell.c
+// ---- requests on the shell socket (shell.c)
 void nwj_shell_run(nwj *k); // answers requests until the kernel must exit
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // publishes for the running cell
-void nwj_shell_hold(nwj *k); // collects waiting requests, whose executions will be aborted
+void nwj_shell_hold(nwj *k); // collects the waiting requests, of which the cells will be aborted
 
 void nwj_busy(nwj *k, bool busy); // while busy, Lua code may be interrupted, and its output is rate-limited
 
-// ---- requests.c
+// ---- validity of requests (requests.c)
 char *nwj_request_problem(const nwj_message *m); // why the request is invalid; heap, NULL: no problem
 json_t *nwj_failure(const char *text); // the content of an error reply with this text
 
-// ---- execute.c
+// ---- cells (execute.c)
 void nwj_execute(nwj *k, nwj_message *m);
 
-// ---- watch.c
+// ---- slow requests (watch.c)
 bool nwj_watch_start(nwj *k);
-void nwj_watch(bool on); // on: main begins to answer a request; off: it has finished
+void nwj_watch(bool on); // true: the main thread begins to answer a request; false: it has finished
 
-// ---- input.c: input requests of a cell
+// ---- input of a cell (input.c)
 #define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
 #define NWJ_NO_CELL "a control's function cannot ask for input; ask in a cell, or add a control"
 char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: see problem
 
-// ---- history.c
+// ---- history (history.c)
 void nwj_history_open(void);
-// Adds a cell. Only nwj_history_write writes it to the file, so that a reply need not wait.
+// Adds a cell. nwj_history_write writes it to the file later, so that a reply need not wait.
 void nwj_history_add(int line, const char *source);
 void nwj_history_write(void); // may be called by any thread
 json_t *nwj_history_answer(const json_t *request);
 
-// ---- library.c: the Lua module nestwright.front
+// ---- the Lua module nestwright.front, and calls of the Lua library (library.c)
 void nwj_library(nwj *k);
-// Calls function `name` of nestwright.notebook with a JSON text and returns its answer, or NULL. Leaves no error on the stack.
+// Calls function `name` of nestwright.notebook.notebook with a JSON text and returns its answer, or NULL. Leaves no
+// error on the stack.
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
-// The same, with the value on top of the stack, which is popped, as second argument.
+// The same, with a second argument: the value on top of the stack, which is popped.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// Pops n values from the stack and makes their display. *shown: a reference to it; LUA_REFNIL: there is nothing to
-// show. If a value cannot be shown, leaves the error on top of the stack.
+// Pops n values from the stack and makes their display. *shown is a reference to the display, or LUA_REFNIL if there is
+// nothing to show. If a value cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
-// Returns the display as {data, metadata}; NULL: nothing to show. May be called only once for each display.
+// Returns the display as {data, metadata}; NULL if there is nothing to show. May be called only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);
 
-// ---- install.c
+// ---- installation (install.c)
 int nwj_install(const char *program, int argc, char **argv);

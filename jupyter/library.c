@@ -1,4 +1,4 @@
-// The link between Lua and the kernel: the module nestwright.front, and calls of nestwright.notebook.
+// The link between Lua and the kernel: the module nestwright.front, and calls of nestwright.notebook.notebook.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +46,9 @@ void nwj_library(nwj *k) {
   lua_pop(L, 1);
 }
 
-// ---- nestwright.notebook
+// ---- nestwright.notebook.notebook
 
-// Pushes function `name`; false, and pushes nothing, if the library cannot be loaded.
+// Pushes function `name`. If the library cannot be loaded, pushes nothing and returns false.
 static bool push_function(nwj *k, const char *name) {
   if (nwh_push_function(k->host, "nestwright.notebook.notebook", name)) return true;
   lua_pop(nwh_lua(k->host), 1);
@@ -63,7 +63,7 @@ static json_t *taken(lua_State *L) {
   return v;
 }
 
-// An error of a handler is shown as text, since it belongs to no cell.
+// Calls a function and returns its answer, or NULL. An error is shown as text, since it belongs to no cell.
 static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));

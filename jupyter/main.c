@@ -13,14 +13,14 @@
 static int usage(FILE *out, int status) {
   fputs("usage: nestwright-kernel -f CONNECTION_FILE\n"
         "       nestwright-kernel --install [--user | --sys-prefix | --prefix DIR]\n"
-        "Jupyter front ends run the first; the second registers the kernel with Jupyter.\n",
+        "Jupyter front ends run the first form. The second form registers the kernel with Jupyter.\n",
         out);
   return status;
 }
 
 static void nothing(int sig) { (void)sig; }
 
-// Other threads receive only signals of their own faults; the main thread receives all others.
+// Blocks signals, so that a new thread receives only signals of its own faults. The main thread receives all others.
 static void only_main(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);
@@ -47,7 +47,7 @@ static void take_signals(nwj *k) {
   nwh_catch_interrupts(k->host, NULL);
 }
 
-// A cell must not read the kernel's standard input.
+// Connects standard input to /dev/null, because a cell must not read the kernel's standard input.
 static void close_stdin(void) {
   int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (fd >= 0) dup2(fd, STDIN_FILENO);

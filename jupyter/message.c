@@ -33,7 +33,7 @@ static void now(char *out, size_t size) {
   snprintf(out + n, size - n, ".%06ldZ", (long)t.tv_usec);
 }
 
-// No field contains a character that JSON must escape.
+// Writes the header of a new message. No field contains a character that JSON must escape.
 static void make_header(const nwj *k, const char *type, char out[HEADER]) {
   char id[40], date[40];
   nwj_new_id(id);
@@ -72,7 +72,7 @@ static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame fr
   return n;
 }
 
-// Returns the memory of a large message to the system: the allocator would keep most of it.
+// Returns the memory of a large message to the system, because the allocator would keep most of it.
 static void give_back(size_t bytes) {
   if (bytes > LARGE) malloc_trim(0);
 }
@@ -110,7 +110,7 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
 
 // ---- sending
 
-// Heap; NULL: an empty object.
+// Returns v as a JSON text; heap. NULL counts as an empty object.
 static char *dumped(const json_t *v) {
   char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
   return s ? s : strdup("{}");

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zmq.h>
 
-typedef struct queued { // requests that waited when a cell failed
+typedef struct queued { // a request that waited when a cell failed
   nwj_message m;
   bool aborted;
   struct queued *next;
@@ -25,7 +25,7 @@ static void leave_out(json_t *data, const char *kind, size_t size) {
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// Formats of a value that are too large are left out, with a note.
+// Replaces each format of a value that is too large by a note.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;
@@ -63,7 +63,7 @@ static json_int_t points_before(const char *text, size_t bytes) {
   return n;
 }
 
-// The cursor position in bytes; the end if it is missing or beyond the end.
+// Returns the cursor position in bytes. If the position is missing or beyond the end, returns the end.
 static size_t cursor_of(const json_t *content, const char *code) {
   json_int_t at = nwj_integer(content, "cursor_pos", -1);
   return at < 0 ? strlen(code) : bytes_before(code, at);
@@ -110,7 +110,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name on either side; enclosing calls
+enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name on either side of a position; enclosing calls
 
 // Returns the name at a position; heap.
 static char *name_at(const char *code, size_t at) {
@@ -121,7 +121,7 @@ static char *name_at(const char *code, size_t at) {
   return strndup(code + from, to - from);
 }
 
-// The help of a name, by MIME type; NULL: none. Takes ownership of the name.
+// Returns the help of a name, by MIME type; NULL if there is none. Takes ownership of the name.
 static json_t *known(nwj *k, char *name, json_int_t detail) {
   json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail", detail)) : NULL;
   free(name);
@@ -130,7 +130,8 @@ static json_t *known(nwj *k, char *name, json_int_t detail) {
   return NULL;
 }
 
-// Inspects the name at the cursor; if it has no help, the function in whose brackets the cursor is.
+// Inspects the name at the cursor. If it has no help, inspects the functions whose calls enclose the cursor, innermost
+// first.
 static void inspect(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   size_t at = cursor_of(m->content, code);
@@ -199,7 +200,7 @@ static const struct {
 
 // ---- the loop
 
-enum { AWAKE_MS = 6 }; // how long it polls for the next message before it sleeps
+enum { AWAKE_MS = 6 }; // how long the main thread polls for the next message before it sleeps
 
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
@@ -207,7 +208,7 @@ static void abort_request(nwj *k, nwj_message *m) {
                   "traceback"));
 }
 
-// The error is also published, since a front end shows only published messages.
+// Answers an invalid cell. The error is also published, since a front end shows only published messages.
 static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   json_t *content = nwj_failure(problem);
   json_object_set_new(content, "execution_count", json_integer(k->count));
@@ -215,7 +216,7 @@ static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   if (!nwj_flag(m->content, "silent", false)) nwj_cell_publish(k, "error", NULL, nwj_failure(problem));
 }
 
-// A comm has no reply, so the error is published as text.
+// Answers an invalid comm message. It has no reply, so the error is published as text.
 static void refuse_comm(const nwj_message *m, const char *problem) {
   nwj_drain(m->header_text);
   fprintf(stderr, "%s\n", problem);
@@ -276,7 +277,8 @@ static bool take_waiting(nwj *k) {
   return true;
 }
 
-// Cells often arrive in sequence, as with "Run all". Waking a sleeping CPU takes longer than a short cell, so it polls first.
+// Waits for a message. It polls first, because cells often arrive in sequence, as with "Run all", and waking a sleeping
+// CPU takes longer than a short cell.
 static void wait_for_message(nwj *k, int64_t awake_until) {
   zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
   while (nwj_now_ms() < awake_until) {

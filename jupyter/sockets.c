@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-// Limits of a frame in bytes. A subscription is a prefix of message types, and is kept as long as its client is connected.
+// Limits of a frame in bytes. A subscription is a prefix of message types, and is kept as long as its client is
+// connected.
 enum { MOST_FRAME = 2 * NWJ_MAX_BYTES, MOST_TOPIC = 1 << 10, MOST_BEAT = 1 << 20 };
 
 static void where_of(const nwj *k, int port, char *out, size_t size) {
@@ -31,7 +32,8 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// Binding removes an existing file at the path, so it must be a socket of an ended kernel, and nothing else.
+// True if the address can be bound. Binding to a path removes an existing file there, so this file may only be a
+// socket, which an ended kernel has left.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;

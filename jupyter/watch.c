@@ -1,6 +1,7 @@
-// Slow requests. A thread publishes the busy status and writes the history during a slow request; for a quick one, both happen
-// after the reply. It also shows output while a cell runs, by flushing the buffer of stdout. It is a separate thread, since a write
-// blocks while the pipe is full. It sleeps on a timer, since waking it for each request would take longer than `1+1`.
+// Slow requests. During a slow request, the thread `watch` publishes the busy status and writes the history; for a
+// quick request, both happen after the reply. The thread also shows output while a cell runs, by flushing the buffer of
+// stdout. This needs a separate thread, since a write blocks while the pipe is full. The thread sleeps on a timer,
+// since waking it for each request would take longer than executing `1+1`.
 #include "kernel.h"
 #include <stdio.h>
 #include <sys/timerfd.h>

@@ -1,4 +1,4 @@
-// Parses and signs messages. It uses no sockets, so that a fuzzer can drive it.
+// Parses and signs messages. This file uses no sockets, so that a fuzzer can drive it.
 #include "wire.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *
 
 // ---- JSON
 
-// Nesting is checked before parsing, which recurses.
+// True if the JSON text is not nested too deeply. This is checked before parsing, because the parser is recursive.
 static bool is_shallow(nwj_frame f) {
   const char *s = f.data;
   int depth = 0;
@@ -68,7 +68,7 @@ static bool is_shallow(nwj_frame f) {
   return true;
 }
 
-// NULL: it is not a JSON object; error->text says why.
+// Parses a JSON object. If the text is not one, returns NULL, and error->text says why.
 static json_t *object_of(nwj_frame f, json_error_t *error) {
   *error = (json_error_t){.text = "it is nested too deeply"};
   json_t *v = is_shallow(f) ? json_loadb(f.data, f.size, JSON_ALLOW_NUL, error) : NULL;
@@ -99,7 +99,8 @@ static char *copy_of(nwj_frame f) {
   return p;
 }
 
-// The parts after the header. Errors are reported, since the front end waits for an answer.
+// Parses the parts after the header. Keeps a description of an error in out->problem, since the front end waits for an
+// answer.
 static void parse_rest(const nwj_frame *part, nwj_message *out) {
   static const char *const name[] = {"parent header", "metadata", "content"};
   json_t **field[] = {&out->parent, &out->metadata, &out->content};

@@ -20,7 +20,8 @@ typedef struct nwj_frame {
 
 typedef struct nwj_key {
   size_t size; // 0: messages are unsigned
-  crypto_auth_hmacsha256_state begun; // the hash state after the key: saves a third of the work on a short message
+  // The hash state after the key. Keeping it saves a third of the work on a short message.
+  crypto_auth_hmacsha256_state begun;
 } nwj_key;
 
 typedef struct nwj_message {

@@ -1,4 +1,5 @@
-// The history across sessions: XDG_STATE_HOME/nestwright/history, readable only by its owner, without duplicates.
+// The history across sessions. The file is XDG_STATE_HOME/nestwright/history; only its owner can read it. It has no
+// duplicates.
 #include "repl.h"
 #include "base/file.h"
 #include <errno.h>
@@ -9,9 +10,9 @@
 #include <unistd.h>
 #include <readline/history.h>
 
-enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 }; // entries; bytes
+enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 }; // MOST: entries; others: bytes
 
-static char path[PATH_MAX]; // "": nothing is kept
+static char path[PATH_MAX]; // "": the history is not saved
 
 static void add_escaped(nw_str *b, const char *s) {
   for (; *s; s++) {
@@ -73,7 +74,8 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Adds the lines of the text and returns their number; skips a line with a NUL, which this program never writes.
+// Adds the lines of the text to the history and returns their number. Skips a line with a NUL, which this program never
+// writes.
 static int take_lines(char *text, size_t n) {
   int lines = 0;
   for (char *line = text, *end; line < text + n; line = end + 1, lines++) {
@@ -87,7 +89,8 @@ static int take_lines(char *text, size_t n) {
   return lines;
 }
 
-// Duplicates accumulate in the file as sessions append to it; they are removed when it is read, while no session appends.
+// Reads the file. Duplicates accumulate in it, because each session only appends. They are removed here, under a lock
+// that keeps other sessions from appending.
 void nwr_history_open(void) {
   nw_str why = {0}, busy = {0};
   size_t n;

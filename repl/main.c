@@ -19,14 +19,14 @@ typedef struct options {
 static void usage(FILE *out) {
   fputs("usage: nestwright [options] [script [args]]\n"
         "  -e CODE        run CODE; nw is the library\n"
-        "  -l NAME        require NAME into the global NAME\n"
+        "  -l NAME        load the module NAME into the global NAME\n"
         "  -i             open the prompt after the script\n"
         "  --install-kernel [--user | --sys-prefix | --prefix DIR]\n"
         "                 register the kernel with Jupyter\n"
-        "  -v, --version  version\n"
-        "  -h, --help     this text\n"
-        "  -              the script is standard input\n"
-        "  --             no more options\n"
+        "  -v, --version  print the version\n"
+        "  -h, --help     print this text\n"
+        "  -              read the script from standard input\n"
+        "  --             end of the options\n"
         "At a terminal, without a script, the prompt opens.\n",
         out);
 }
@@ -65,7 +65,8 @@ static int parse(int argc, char **argv, options *o) {
   return 0;
 }
 
-// arg: the script at 0, its arguments from 1, earlier words at negative indices.
+// Sets the global `arg`: the script at index 0, its arguments from 1, and the words before the script at negative
+// indices.
 static void set_arg(lua_State *L, int argc, char **argv, int script) {
   int zero = script < argc ? script : 0;
   lua_createtable(L, argc - zero, zero);
@@ -86,7 +87,7 @@ static bool require_global(nwh *h, const char *module, const char *global) {
   return true;
 }
 
-// Sets the globals of the prompt and -e: nw, and at the prompt help().
+// Sets the global nw, and also help if the prompt will open.
 static bool set_globals(nwh *h, bool interactive) {
   lua_State *L = nwh_lua(h);
   if (!require_global(h, "nestwright", "nw")) return false;
@@ -98,7 +99,7 @@ static bool set_globals(nwh *h, bool interactive) {
   return true;
 }
 
-// Runs -e and -l in the given order, up to the first failure.
+// Executes the options -e and -l in the given order, up to the first failure.
 static int run_options(nwh *h, char **argv, int script) {
   for (int i = 1; i < script; i++) {
     char *a = argv[i];
@@ -130,22 +131,22 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   return status;
 }
 
-// Flushes the output. Returns a failure if it cannot be written, as on a full disk; a closed pipe has already ended the
-// process.
+// Flushes the output and returns the exit status, which is a failure if the output cannot be written, as on a full
+// disk. A closed pipe needs no message.
 static int flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno != EPIPE) fprintf(stderr, "nestwright: cannot write the output: %s\n", strerror(errno));
   return status ? status : EXIT_FAILURE;
 }
 
-// As shells expect, a program that Ctrl-C stopped dies from the signal.
+// Ends the process by SIGINT, as shells expect of a program that Ctrl-C has stopped.
 static void die_of_interrupt(void) {
   fflush(NULL);
   signal(SIGINT, SIG_DFL);
   raise(SIGINT);
 }
 
-// The kernel, which is next to this program, writes its own kernelspec. Returns only if there is no kernel.
+// Runs the kernel program, which is next to this one and writes its own kernelspec. Returns only if it cannot be run.
 static int install_kernel(int argc, char **argv) {
   char path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);

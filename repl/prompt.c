@@ -18,7 +18,8 @@ static volatile sig_atomic_t cleared;
 
 static void on_idle_interrupt(void) { cleared = 1; }
 
-// After Ctrl-C, ends the line empty, so that readline returns. A key that came together with the signal belongs to the next line.
+// Reads a key for readline. After Ctrl-C, empties the line and ends it, so that readline returns. A key that came
+// together with the signal belongs to the next line.
 static int get_key(FILE *in) {
   static int held = EOF;
   unsigned char c = 0;
@@ -56,8 +57,8 @@ static void free_matches(void) {
 
 static char *pending_input; // the lines of an unfinished chunk before the current one
 
-// Completion depends on the chunk up to the cursor. Candidates replace text from their own start position, readline from the start
-// of its word, so the difference is cut from the candidates or put before them.
+// Fits the candidates to readline. A candidate replaces the text from `from` on, but readline replaces the text from
+// `word` on, the start of its word. So the difference is cut from the candidates, or put before them.
 static void fit_to_word(int from, int word) {
   for (int i = 0; matches[i]; i++) {
     char *m = matches[i], *fitted;
@@ -81,7 +82,7 @@ static char **attempt(const char *text, int start, int end) {
   free_matches();
   matches = nwh_complete(host, code, (int)strlen(code), &from);
   free(code);
-  if (!matches) return NULL; // then readline tries file names
+  if (!matches) return NULL; // readline then completes names of files
   fit_to_word(from - (int)strlen(before), start);
   rl_attempted_completion_over = 1;
   rl_completion_append_character = '\0';
@@ -117,6 +118,7 @@ static char *join(char *first, const char *line) {
 }
 
 static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
+
 // Returns a whole chunk; NULL at the end of input. Ctrl-C discards the typed text. Two blank lines end an incomplete
 // chunk.
 static char *read_chunk(nwh *h) {
@@ -165,7 +167,7 @@ static void run(nwh *h, const char *chunk, const char *name) {
   bool quiet = false;
   nwh_status status = nwh_eval(h, chunk, name, &n, &quiet);
   if (!nwr_report(h, status)) {
-    // shown
+    // the error has been shown
   } else if (quiet) {
     lua_settop(nwh_lua(h), 0);
   } else {

@@ -6,13 +6,17 @@
 
 int nwr_interactive(nwh *h); // runs the prompt until Ctrl-D; returns the exit status
 
-// ---- history.c: an entry may have several lines of code; in the file, each entry is one line
+// ---- history (history.c)
+
+// An entry may have several lines of code. In the file, each entry is one line.
 void nwr_history_open(void);
 void nwr_history_add(const char *entry);
 
-// ---- script.c
-int nwr_file(nwh *h, const char *path, int narg); // path "-": standard input; passes the narg arguments on the stack
-int nwr_string(nwh *h, const char *code); // -e
+// ---- scripts (script.c)
+
+// Runs a script, or standard input if the path is "-". Passes it the narg arguments on the stack.
+int nwr_file(nwh *h, const char *path, int narg);
+int nwr_string(nwh *h, const char *code); // runs the code of option -e
 bool nwr_report(nwh *h, nwh_status status); // shows an error on stderr; true if there was none
 bool nwr_colour(int fd);
 bool nwr_was_interrupted(void); // true if the last chunk that nwr_report saw was interrupted

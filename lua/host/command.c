@@ -1,4 +1,5 @@
-// os.execute as in loslib.c, but interruptible: system() ignores the signal while it waits.
+// os.execute as in Lua's loslib.c, but the user can interrupt it. The original calls system(), which ignores SIGINT
+// while it waits.
 #include "inside.h"
 #include <errno.h>
 #include <spawn.h>
@@ -14,7 +15,7 @@ static bool start(pid_t *pid, const char *command) {
   sigset_t none, usual;
   sigemptyset(&none);
   sigemptyset(&usual);
-  sigaddset(&usual, SIGXFSZ); // this program ignores it
+  sigaddset(&usual, SIGXFSZ); // which this program ignores
   posix_spawnattr_init(&a);
   posix_spawnattr_setsigmask(&a, &none);
   posix_spawnattr_setsigdefault(&a, &usual);
@@ -24,8 +25,9 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Waits for the child and returns its exit status. A terminal that interrupts also signals the child, and so does a
-// front end if it can. If a kernel is interrupted by a message, the child gets no signal.
+// Waits for the child and returns its exit status. If the user interrupts at a terminal, the terminal signals the child
+// too, and so does a Jupyter front end if it can. But a front end that interrupts the kernel by a message does not
+// signal the child, so this function does.
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;
@@ -46,7 +48,7 @@ static int execute(lua_State *L) {
   fflush(NULL); // earlier output comes first
   if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
   int status = wait_for(h, pid);
-  errno = 0; // otherwise it would be reported as the reason of a failure
+  errno = 0; // luaL_execresult would report an old value as the reason of a failure
   return luaL_execresult(L, status);
 }
 

@@ -1,4 +1,5 @@
-// Evaluates chunks, and calls services written in Lua: display, completion, inspection (lua/nestwright/show/prompt.lua).
+// Evaluates chunks, and calls the functions of the Lua library for display, completion and inspection
+// (lua/nestwright/show/prompt.lua).
 #include "inside.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static bool add_frame(lua_State *L, int text) {
   return true;
 }
 
-// Keeps the user's frames of the running stack, one per line; nothing if there is only one.
+// Keeps a traceback: the frames of the user's code, one per line. Keeps nothing if there is only one.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
   int frames = 0;
@@ -63,8 +64,8 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
-// Replaces Lua's error "not enough memory" on top of the stack by an error of the library, which gives the size of the request and
-// a hint.
+// Replaces Lua's error "not enough memory" on top of the stack by an error of the library, which gives the size of the
+// request and a hint.
 static void explain_memory(nwh *h) {
   lua_State *L = h->L;
   if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "not enough memory") != 0) return;
@@ -117,17 +118,18 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
   return loaded;
 }
 
-// A plain return would make a tail call, which loses the frame with the line of an error. A to-be-closed variable prevents tail
-// calls.
+// A plain return would make a tail call, which loses the frame with the line of an error. A to-be-closed variable
+// prevents tail calls.
 #define RETURN "local nestwright_result <close> = nil return "
 
-// Loads the chunk as an expression; false, and pushes nothing, if it is not an expression.
+// Loads the chunk as an expression. If it is not an expression, pushes nothing and returns false.
 static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, RETURN, code, name);
 }
 
-#define MOST_PARTS 100 // limit of lines, and parts of lines, of an expression after statements
-#define MOST_READ (8 << 20) // limit of bytes read to find it, since this cannot be interrupted
+// Limits of the search for an expression that follows statements, since this search cannot be interrupted.
+#define MOST_PARTS 100 // lines of the expression, and parts of lines between semicolons
+#define MOST_READ (8 << 20) // bytes that are parsed
 
 static bool loads(lua_State *L, const char *before, const char *code) {
   bool ok = load_joined(L, before, code, "=input");
@@ -135,8 +137,8 @@ static bool loads(lua_State *L, const char *before, const char *code) {
   return ok;
 }
 
-// The whole chunk is valid as statements. True if the part from `last` on is also a valid statement by itself, such
-// as a call, and does not continue the previous statement.
+// True if the part from `last` on is a valid statement by itself, such as a call, and does not continue the previous
+// statement. The whole chunk must be valid as statements.
 static bool stands_alone(lua_State *L, const char *before, const char *last) {
   if (last[strspn(last, " \t\r\n")] == '(') return false;
   bool ok = loads(L, lua_pushfstring(L, "%s;", before), last);
@@ -151,8 +153,9 @@ static bool is_expression(lua_State *L, const char *last) {
   return ok;
 }
 
-// Loads statements that are followed by an expression, after a semicolon or in the last lines; the expression is as short as
-// possible. Returns as load_expression does. `code` is trimmed. statements: true if code is a valid chunk unchanged.
+// Loads statements that are followed by an expression, which begins after a semicolon or at the start of a line and is
+// as short as possible. If there is no such expression, pushes nothing and returns false. `code` is trimmed.
+// `statements` is true if the code is a valid chunk unchanged.
 static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
   size_t n = strlen(code), most = MOST_READ / (n + 1);
   for (size_t parts = 0; parts < MOST_PARTS && parts < most; parts++) {
@@ -250,10 +253,10 @@ bool nwh_is_question(const char *code) {
   return *first == '?' || (n > 1 && first[n - 1] == '?' && !strpbrk(first, "\"'\n"));
 }
 
-// ---- services in Lua
+// ---- calls of the Lua library
 
-// Pushes module `name` of the library, by a `require` that cells cannot change; false, and pushes a message, if it cannot be
-// loaded.
+// Pushes module `name` of the library, loaded by a `require` that cells cannot change. If it cannot be loaded, pushes a
+// message and returns false.
 static bool push_module(lua_State *L, const char *name) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   bool there = lua_getfield(L, -1, name) == LUA_TTABLE;
@@ -277,7 +280,7 @@ bool nwh_push_function(nwh *h, const char *module, const char *name) {
   return true;
 }
 
-// Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.
+// Pushes function `name` of nestwright.show.prompt. If the library cannot be loaded, pushes nothing and returns false.
 static bool push_service(nwh *h, const char *name) {
   if (nwh_push_function(h, "nestwright.show.prompt", name)) return true;
   lua_pop(h->L, 1);
@@ -320,7 +323,7 @@ static char *plain_error(lua_State *L) {
   return copy;
 }
 
-// The library itself may be broken, so a plain text must always work.
+// The library itself may be broken. Then the error is still shown, as a plain text.
 char *nwh_error_text(nwh *h, bool colour) {
   lua_State *L = h->L;
   char *traceback = h->traceback;

@@ -1,4 +1,4 @@
-// Opens the state: memory limit, libraries, paths.
+// Opens the Lua state: memory limit, libraries, paths.
 #include "inside.h"
 #include <signal.h>
 #include <limits.h>
@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 // ---- memory
-//
+
 // A script that allocates too much gets an ordinary error before the machine runs out of memory.
 
-// The free memory of the machine, or of a limit, is checked each time LOOK_EVERY more bytes are used.
+// The free memory is checked each time Lua uses LOOK_EVERY more bytes. A limit of the process counts as well.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// The limit is formatted now, since much of the memory is free again when the error is shown.
+// Keeps a message about a refused request. The limit is formatted now, since much of the memory is free again when the
+// error is shown.
 static void *refuse(nwh *h, size_t more) {
   char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
@@ -59,7 +60,8 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// With less room, the next check would reject small requests.
+// Allocates the reserve again if enough memory is left. With less memory, the next check would refuse even small
+// requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;
   lua_gc(h->L, LUA_GCCOLLECT, 0);
@@ -68,7 +70,7 @@ void nwh_keep_reserve(nwh *h) {
   if (h->reserve) h->grace = 0;
 }
 
-// Pushes the message about the refused request, for the library, which raises it as an error.
+// Pushes the message about the refused request. The library raises it as an error.
 static int push_refused(lua_State *L) {
   const nwh *h = lua_touserdata(L, lua_upvalueindex(1));
   lua_pushstring(L, *h->refused ? h->refused : "Lua has no more memory");
@@ -82,10 +84,10 @@ static int64_t memory_limit(void) {
 }
 
 // ---- paths
-//
+
 // Installed: PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright, PREFIX/lib/lua/5.4/nestwright/core.so.
-// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, and the library in the sources. These are the first directory
-// above the program that has them, or their path at build time.
+// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, SOURCES/lua/nestwright. SOURCES is the first
+// directory above the program that has the library, or else the source directory at build time.
 
 static bool has_library(const char *dir) {
   char path[PATH_MAX + 64];

@@ -1,4 +1,5 @@
-// The embedded Lua: evaluate, display, complete, inspect, interrupt. The REPL and the kernel share it.
+// The embedded Lua: evaluate, display, complete, inspect, interrupt. The REPL and the Jupyter kernel share it. "heap":
+// the caller frees the result.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -14,32 +15,37 @@ typedef enum nwh_status {
   NWH_INTERRUPTED, // stopped by the user
 } nwh_status;
 
-// ---- host.c
+// ---- the state (host.c)
 nwh *nwh_open(void); // a state with the libraries and the search paths of nestwright; NULL: no memory
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
-// Pops the error on top of the stack and returns its text for the user. Heap.
+// Pops the error on top of the stack and returns its text for the user; heap.
 char *nwh_error_text(nwh *h, bool colour);
 
-// ---- eval.c Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the
-// stack. Sets *quiet if the chunk ended in ";".
+// ---- evaluation (eval.c)
+
+// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the stack. Sets
+// *quiet if the chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
-// Calls the function below `nargs` arguments, with traceback and interrupts enabled.
+// Calls the function that lies on the stack below its `nargs` arguments. Errors get a traceback, and Ctrl-C interrupts
+// the call.
 nwh_status nwh_call(nwh *h, int nargs, int nresults);
 // Pushes a function of a module of the library. If the module cannot be loaded, pushes a message and returns false.
 bool nwh_push_function(nwh *h, const char *module, const char *name);
-// Pops values from the stack and formats them as the prompt does; heap, NULL if there is nothing to show.
+// Pops n values from the stack and formats them as the prompt does; heap. Returns NULL if there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
-// Completions at `cursor`: a NULL-terminated heap list of heap strings (NULL: none), which replace [*start, cursor).
+// Returns the completions at `cursor`: a NULL-terminated heap list of heap strings, or NULL if there are none. A
+// completion replaces the text in [*start, cursor).
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start);
 char *nwh_inspect(nwh *h, const char *text); // help for a name or expression; heap, NULL: unknown
 char *nwh_notes(nwh *h); // notes of steps since the last call; heap, NULL: none
 
 bool nwh_is_question(const char *code); // true for ?name or name?, which request help
 
-// ---- interrupt.c Installs a SIGINT handler. It stops the code that runs in h; if none runs, it calls idle(), inside
-// the signal handler.
+// ---- interrupts (interrupt.c)
+
+// Installs a SIGINT handler. The handler stops the code that runs in h. If no code runs, the handler calls idle().
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if the code was interrupted

@@ -1,9 +1,9 @@
-// Handles Ctrl-C. The handler sets a hook on every running coroutine, requests native code and proofs to stop, and
-// returns.
+// Handles Ctrl-C. The signal handler sets a hook on every running coroutine, requests native code and proofs to stop,
+// and returns.
 //
-// The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises it again,
-// so `while true do pcall(f) end` stops too. A coroutine that was created meanwhile has inherited the hook, which checks whether
-// the interrupt is over.
+// The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises
+// it again, so `while true do pcall(f) end` stops too. A coroutine that is created while the hook is set inherits the
+// hook, and keeps it after the run. So the hook removes itself from a coroutine if no interrupt is pending.
 #include "inside.h"
 #include "run/run.h"
 #include <signal.h>
@@ -46,8 +46,8 @@ static void notice(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// A C function of Lua's library, or a compile, cannot be interrupted. The second Ctrl-C prints this, and the third ends
-// the process.
+// Handles repeated interrupts. A C function of Lua's library or a compilation cannot be interrupted: the second Ctrl-C
+// prints a notice about this, and the third ends the process.
 static void patience(int asked) {
   if (asked == 2) notice("\nstill in a call that cannot be interrupted; press Ctrl-C again to end the session\n");
   if (asked < 3) return;
@@ -103,7 +103,9 @@ bool nwh_run_end(nwh *h) {
   return stopped;
 }
 
-// ---- coroutines as in lcorolib.c, but registered with the handler while they run
+// ---- coroutines
+
+// These functions are as in Lua's lcorolib.c, but a coroutine is registered with the signal handler while it runs.
 
 static lua_State *coroutine_arg(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
@@ -111,7 +113,7 @@ static lua_State *coroutine_arg(lua_State *L) {
   return co;
 }
 
-// True if the coroutine was registered with the handler; it must then be unregistered.
+// Registers the coroutine with the handler. Returns true if this was possible; the caller must then unregister it.
 static bool track(nwh *h, lua_State *co) {
   if (!h || h->depth + 1 >= NWH_MAX_CHAIN) return false;
   h->chain[h->depth + 1] = co;
@@ -128,7 +130,7 @@ static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
   return status;
 }
 
-// The __close handlers of an ending coroutine are user code as well.
+// Ends a coroutine. It is registered meanwhile, because its __close handlers are user code as well.
 static int reset_tracked(lua_State *co) {
   nwh *h = active;
   bool tracked = track(h, co);
