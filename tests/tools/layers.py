@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A room includes and calls only rooms listed before it, and only the rooms that may see a library include or call it.
+"""Checks that a room (a folder of core) includes and calls only rooms that ROOMS lists before it, and that only the
+folders in LIBRARIES include or call a library.
 
-usage: layers.py [BUILD]     with BUILD, the symbols of its object files are looked at as well as the includes"""
+usage: layers.py [BUILD]     with BUILD, checks the symbols of its object files as well as the includes"""
 import pathlib, re, subprocess, sys
 
 ROOMS = "base hw target ir poly te sched lower interp codegen run check access nest cache cost learn tune graph".split()
 FRONTS = ("lua", "repl", "jupyter")
-# A library: its headers, its symbols, and the folders that may see it.
+# For each library: its name, patterns of its headers and of its symbols, and the folders that may use it.
 LIBRARIES = [
     ("LLVM", r"llvm.*/", r"LLVM", ("core/codegen/llvm", "core/run/jit")),
     ("isl", r"isl/", r"isl_", ("core/poly",)),
@@ -49,16 +50,16 @@ def look_at_includes():
                 bad.append(at + f"room {room_of(where)} includes {name}, which comes later")
             for library, header, _, folders in LIBRARIES:
                 if re.match(header, name) and not may_see(where, folders):
-                    bad.append(at + f"{name}: headers of {library} belong in {', '.join(folders)}")
+                    bad.append(at + f"{name}: only {', '.join(folders)} may include headers of {library}")
 
 
 def look_at_symbols(build):
-    """Objects lie in BUILD/CMakeFiles/TARGET.dir/PATH.o, whatever the target."""
+    """Checks the object files, which are BUILD/CMakeFiles/TARGET.dir/PATH.o for every target."""
     defined, wanted = {}, []
     for path in sorted((build / "CMakeFiles").glob("*.dir/**/*.c.o")):
         where = pathlib.Path(*path.relative_to(build / "CMakeFiles").parts[1:])
         if where.parts[0] not in ("core",) + FRONTS or not (top / where.with_suffix("")).exists():
-            continue  # an older build leaves objects of files that have moved
+            continue  # the source file has moved since an older build
         for line in subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout.splitlines():
             kind, name = line.split()[-2:]
             if kind in "TDBRVW":
@@ -72,10 +73,10 @@ def look_at_symbols(build):
         if there and after(room_of(where), room_of(there)):
             bad.append(f"{where}: calls {name} of {there}, a room that comes later")
         if there and room_of(where) and there.parts[0] in FRONTS:
-            bad.append(f"{where}: calls {name} of {there}")
+            bad.append(f"{where}: calls {name} of {there}, which does not belong to core")
         for library, _, symbol, folders in LIBRARIES:
             if not there and re.match(symbol, name) and not may_see(where, folders):
-                bad.append(f"{where}: {name}: {library} belongs in {', '.join(folders)}")
+                bad.append(f"{where}: calls {name}: only {', '.join(folders)} may call {library}")
     return len(wanted)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: lint.sh [BUILD]
-# Formatting of the C sources, luacheck, the order of the rooms: one line each, "ok", "not ok" or "skipped". Exit status
-# 0 only when nothing is wrong.
+# Checks the formatting of the C sources, luacheck, and the order of the rooms (folders of core). Prints one line for each:
+# "ok", "not ok" or "skipped". The exit status is 0 only if no check fails.
 build=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.." || exit 2
 status=0
@@ -11,7 +11,7 @@ verdict() {
   if [ "$2" -eq 0 ]; then echo "ok $1"; else echo "not ok $1"; status=1; fi
 }
 
-# Sources that clang-format would change; the version matters, so it is Debian 12's.
+# Lists the sources that clang-format would change. The result depends on its version, so that of Debian 12 is used.
 unformatted() {
   find core lua repl jupyter tests -name '*.[ch]' -print0 | sort -z | xargs -0 -n 16 "$format" --dry-run -Werror 2>&1 |
     sed -n 's/^\(.*\):[0-9]*:[0-9]*: error: .*/\1/p' | uniq
@@ -22,7 +22,7 @@ if [ -z "$format" ]; then
   echo "skipped format: no clang-format"
 else
   bad=$(unformatted)
-  [ -z "$bad" ] || printf 'not in the house style (./dev format mends it):\n%s\n' "$bad"
+  [ -z "$bad" ] || printf 'not formatted by clang-format (run ./dev format):\n%s\n' "$bad"
   verdict format $([ -z "$bad" ]; echo $?)
 fi
 if command -v luacheck >/dev/null; then

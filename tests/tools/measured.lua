@@ -1,4 +1,4 @@
---- Draws the pictures of docs/measuring.md, from its examples; what they show is measured anew.
+--- Draws the pictures of docs/measuring.md by running its examples, so the times in them are measured again.
 --- usage: nestwright tests/tools/measured.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"

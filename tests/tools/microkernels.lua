@@ -1,11 +1,11 @@
---- Small intrinsics for tests: descriptions, and C text that does the same.
+--- Small intrinsics for tests. Each has a description, and C code that computes the same.
 local nw = require "nestwright"
 
 local kernels = {}
 
 local C_TYPES = {f32 = "float", f64 = "double", i32 = "int32_t", i64 = "int64_t", i8 = "int8_t", u8 = "uint8_t"}
 
---- {A, B, C} of C[i, j] = sum(A[i, k]*B[k, j], k), or of B[j, k] when `bt`.
+--- Returns the tensors {A, B, C} of C[i, j] = sum(A[i, k]*B[k, j], k). If `bt` is true, B is transposed: B[j, k].
 function kernels.gemm_tensors(m, n, k, dtype, bt)
   local A = nw.placeholder({m, k}, dtype, "A")
   local B = nw.placeholder(bt and {n, k} or {k, n}, dtype, "B")
@@ -14,7 +14,7 @@ function kernels.gemm_tensors(m, n, k, dtype, bt)
   return {A, B, C}
 end
 
---- The same as C text; the options are those of kernels.gemm. Every stride is passed.
+--- Returns C code for the same computation. The options are those of kernels.gemm. All strides are arguments.
 function kernels.gemm_source(o)
   local t = C_TYPES[o.dtype or "i32"]
   return ([[
@@ -33,14 +33,15 @@ end
 
 local ANY = {A = {"any", "any"}, B = {"any", "any"}, C = {"any", "any"}}
 
---- An intrinsic C[i, j] += A[i, k]*B[k, j] of m, n, k: {name, m, n, k, dtype = "i32", accumulate = true, bt = false}.
+--- Returns the intrinsic C[i, j] += A[i, k]*B[k, j] for extents m, n, k. o: {name, m, n, k, dtype, accumulate, bt}.
+--- Defaults: dtype = "i32", accumulate = true, bt = false.
 function kernels.gemm(o)
   local source = kernels.gemm_source(o)
   return nw.intrinsic {name = o.name, args = kernels.gemm_tensors(o.m, o.n, o.k, o.dtype or "i32", o.bt),
     accumulate = o.accumulate ~= false, strides = ANY, source = source}
 end
 
---- Z[i] = X[i] + Y[i] of n.
+--- Returns the intrinsic Z[i] = X[i] + Y[i] for extent n.
 function kernels.add(name, n, dtype)
   dtype = dtype or "i32"
   local X, Y = nw.placeholder({n}, dtype, "X"), nw.placeholder({n}, dtype, "Y")

@@ -1,28 +1,29 @@
 #!/usr/bin/env bash
-# Puts in each mutant in turn and demands that its test notices: the rules of the judge switched off (core/poly/rules.def), and
-# faults elsewhere in the core (core/base/mutants.def). The dev build has the switch (NW_MUTANTS). Ends with
-# "N passed, N failed": a mutant that lives is a failure, because it means that no test needs what it breaks.
+# Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a rule of the judge that is switched off
+# (core/poly/rules.def), or a fault elsewhere in the core (core/base/mutants.def). The dev build can switch them on (NW_MUTANTS).
+# The last line is "N passed, N failed". A mutant that no test notices is a failure, because no test covers the code that it
+# changes.
 #
-# With NW_FIGURES=FILE in the environment the counts are written there as a flat JSON object.
-# usage: mutants.sh BUILD [all]     with "all" a mutant that its own test does not notice is tried on every suite
+# If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
+# usage: mutants.sh BUILD [all]     with "all", tries a mutant that its own test does not notice on every suite
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 everything=${2:-}
 export NW_BUILD=$build
-NW_FIGURES_OUT=${NW_FIGURES:-} # the tests below would write there too
+NW_FIGURES_OUT=${NW_FIGURES:-} # otherwise the tests would write to this file, too
 unset NW_FIGURES
 log=$build/log/mutants.log
 mkdir -p "$build/log"
 : >"$log"
 
-# name|test of every mutant
+# Prints "name|test" for every mutant.
 rows() {
   sed -n 's/^NW_JUDGE_RULE(\([a-zA-Z_0-9]*\), "\([^"]*\)".*/\1|\2/p' core/poly/rules.def
   sed -n 's/^NW_MUTANT(\([a-zA-Z_0-9]*\), [A-Za-z0-9]*, "\([^"]*\)".*/\1|\2/p' core/base/mutants.def
 }
 
-# run_suite "KIND NAME": a test of that name passes.
+# run_suite "KIND NAME": succeeds if the test of that name passes.
 run_suite() {
   case $1 in
     "sound "*) "$build/bin/nestwright" tests/sound/run.lua "${1#sound }" ;;
@@ -37,7 +38,7 @@ export build
 
 passes() { timeout 300 bash -c 'run_suite "$1"' _ "$1" >>"$log" 2>&1 </dev/null; }
 
-# The suites, quickest first.
+# Prints the suites, the quickest first.
 suites() {
   local exe
   for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_* "$build"/tests/unit_ir_*; do echo "unit ${exe##*/unit_}"; done
@@ -55,7 +56,7 @@ first_failure() {
 export log everything
 export -f passes suites first_failure
 
-# Puts one mutant in: NAME|TEST.
+# try NAME|TEST: introduces one mutant, and prints which test notices it.
 try() {
   local name=${1%%|*} suite=${1#*|} by=
   if ! NW_MUTANT=$name passes "$suite"; then
@@ -64,14 +65,14 @@ try() {
     by=$(NW_MUTANT=$name first_failure)
     [ -z "$by" ] || by="$by, not by $suite"
   fi
-  if [ -n "$by" ]; then printf '%-28s caught by %s\n' "$name" "$by"; else printf '%-28s LIVES: no test needs it\n' "$name"; fi
+  if [ -n "$by" ]; then printf '%-28s caught by %s\n' "$name" "$by"; else printf '%-28s LIVES: no test notices it\n' "$name"; fi
 }
 
-# Every test that a mutant names passes without it.
-sound() { passes "$1" || printf '%-28s %s fails without any mutant: mend that first (see %s)\n' "" "$1" "$log"; }
+# Checks that a test named by a mutant passes without any mutant.
+sound() { passes "$1" || printf '%-28s %s fails without any mutant: correct this first (see %s)\n' "" "$1" "$log"; }
 export -f try sound
 
-each() { tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" bash -c "$1"' "$1"' _; } # on the cores that there are
+each() { tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" bash -c "$1"' "$1"' _; } # runs on all cores
 
 broken=$(rows | cut -d'|' -f2 | sort -u | each sound)
 [ -z "$broken" ] || { echo "$broken"; echo "0 passed, $(wc -l <<<"$broken") failed"; exit 1; }

@@ -1,4 +1,4 @@
---- Draws docs/session.svg, the picture of the README: a real session at the prompt, in its colours.
+--- Draws docs/session.svg, the picture in README.md: a real session at the prompt, in its colours.
 --- usage: nestwright tests/tools/picture.lua docs/session.svg
 local build = os.getenv "NW_BUILD" or "build/release"
 package.cpath = build .. "/lib/lua/?.so;" .. package.cpath
@@ -35,7 +35,7 @@ local COLOURS = {["31"] = "#b3261e", ["32"] = "#1b6e2f", ["33"] = "#8a5a00", ["3
 
 local function escape(s) return (s:gsub("[&<>]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"})) end
 
--- One line of terminal output as <tspan>s; colour and weight carry on until they are reset.
+-- Returns one line of terminal output as <tspan>s. Colour and weight stay as they are until the output resets them.
 local function spans(line, state)
   local out = {}
   local at = 1

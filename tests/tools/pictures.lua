@@ -1,5 +1,5 @@
---- Draws the pictures of docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md, and those of
---- docs/measuring.md that are not measured.
+--- Draws the pictures of docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md. Of docs/measuring.md, draws those
+--- that need no measurement.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
@@ -16,7 +16,7 @@ local function product(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- A tile of a large matrix, read by columns.
+-- Returns a schedule that reads a tile of a large matrix by columns.
 local function columns(n)
   local A, k = nw.placeholder({n, n}, "f32", "A"), nw.reduce_axis(64, "k")
   local s = nw.schedule(nw.compute({16, 64}, function(i, j) return nw.sum(A(j, k) * (i + 1.0), k) end, "C"))
@@ -53,7 +53,7 @@ ordered:split("j_i", 4)
 ordered:vectorize "j_i_i"
 nw.order(ordered, {from = {i = 8}}):save(folder .. "/order.svg")
 
--- A convolution of h x w, padded with zeros.
+-- Returns a schedule of a convolution of h x w, padded with zeros.
 local function padded(h, w)
   local I, F = nw.placeholder({h, w}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
   local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
@@ -68,7 +68,7 @@ pieces:partition "y"
 pieces:partition "y.main/x"
 nw.pieces(pieces):save(folder .. "/pieces.svg")
 
--- S(t, x) from its two neighbours a step before.
+-- Returns a schedule of a scan that computes S(t, x) from S(t - 1, x - 1) and S(t - 1, x + 1).
 local function heat(steps, width)
   local X, state = nw.placeholder({1, width}, "f32", "X"), nw.scan_state({steps, width}, "f32", "state")
   local first = nw.compute({1, width}, function(t, x) return X(t, x) end, "first")

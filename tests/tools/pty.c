@@ -1,5 +1,5 @@
-// Lua module "nw_pty": drives a program on a pseudo-terminal, as a person would. For the end-to-end tests and the
-// interactive bench only.
+// Lua module "nw_pty": drives a program on a pseudo-terminal, as a person would. Only the end-to-end tests and the
+// interactive bench use it.
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -30,7 +30,7 @@ static double now_ms(void) {
 
 static child *self(lua_State *L) { return luaL_checkudata(L, 1, CLASS); }
 
-// spawn(path, arg...): the program on a terminal of its own, 100 columns by 40 lines.
+// spawn(path, arg...): starts the program on its own terminal of 100 columns and 40 lines.
 static int l_spawn(lua_State *L) {
   int n = lua_gettop(L);
   char *argv[32];
@@ -58,7 +58,8 @@ static int l_send(lua_State *L) { // child:send(text)
   return 1;
 }
 
-// child:expect(text, timeout_ms): reads until `text` appears; milliseconds waited (or nil) and what was read.
+// child:expect(text, timeout_ms): reads until `text` appears. Returns the milliseconds waited (nil after a timeout) and
+// the output that was read.
 static int l_expect(lua_State *L) {
   child *c = self(L);
   const char *want = luaL_checkstring(L, 2);
@@ -94,7 +95,8 @@ static int l_signal(lua_State *L) { // child:signal(number)
   return 0;
 }
 
-// child:finish([timeout_ms]): waits for the end (kills after the time-out); exit status or -signal, and CPU ms used.
+// child:finish([timeout_ms]): waits for the end of the program, and kills it after the timeout. Returns the exit status
+// (if a signal ended the program: the negative number of the signal) and the CPU time used, in ms.
 static int l_finish(lua_State *L) {
   child *c = self(L);
   double start = now_ms(), limit = luaL_optnumber(L, 2, 5000);

@@ -1,4 +1,5 @@
---- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows: nestwright reference.lua MD LUA
+--- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows.
+--- usage: nestwright reference.lua REFERENCE.md META.lua
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"
 local help = require "nestwright.show.help"
@@ -28,7 +29,7 @@ local function reference(classes)
   local out = {
     "# Reference",
     "",
-    "Made from the rows of the bindings by `./dev doc`; do not edit. At the prompt `?name` shows the same.",
+    "`./dev doc` generates this page from the rows of the bindings; do not edit it. At the prompt, `?name` shows the same text.",
   }
   for _, title in ipairs(help.titles) do
     local list = classes[title[1]]
@@ -44,7 +45,7 @@ end
 
 -- ---- the editor's file
 
--- Result types; names of results, as in ": outer, inner", stand for loops and stages.
+-- The types of results. In a signature such as ": outer, inner", the names of results stand for loops and stages.
 local RESULT = {stage = "nw.stage"}
 
 local function results(row)
@@ -89,7 +90,7 @@ local function class_head(out, class, list)
 end
 
 local function meta(classes)
-  local out = {"---@meta nestwright", "-- Made from the rows of the bindings by ./dev doc; do not edit.", ""}
+  local out = {"---@meta nestwright", "-- ./dev doc generates this file from the rows of the bindings; do not edit it.", ""}
   for _, title in ipairs(help.titles) do
     local class, list = title[1], classes[title[1]]
     if not help.modules[class] and list then

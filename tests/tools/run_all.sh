@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of
-# unit and spec), cpus (older processors, by emulation), cross and prices (parts of that)
-# NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it the cases are the same in every run, so that what
-# fails here was broken by a change; ./dev fuzz steps draws new ones.
+# Runs the suites on one build tree. The last line gives the totals: "N passed, N failed[, N skipped]".
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of unit
+# and spec), cpus (older processors, emulated), cross and prices (parts of cpus)
+# NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it, the cases are the same in every run. So a change has
+# broken what fails here. ./dev fuzz steps draws new cases.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
@@ -16,7 +16,8 @@ passed=0 failed=0 skipped=0
 export NW_BUILD=$build
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NW_MUTANT
 
-# tally NAME STATUS OK FAILED [SKIPPED]: adds up one suite; a suite that dies without a failed test counts as one failure.
+# tally NAME STATUS OK FAILED [SKIPPED]: adds the counts of one suite. A suite that ends with an error but without a failed test
+# counts as one failure.
 tally() {
   local name=$1 status=$2 ok=$3 bad=$4 skip=${5:-0}
   [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
@@ -28,7 +29,7 @@ tally() {
 
 count() { grep -cE "$1" "$2" || true; }
 
-run_unit() { # all, or those whose names begin so
+run_unit() { # [PREFIX]: all unit tests, or those whose names begin with PREFIX
   local exe name status log
   for exe in "$build"/tests/unit_"${1:-}"*; do
     [ -x "$exe" ] || continue
@@ -39,7 +40,7 @@ run_unit() { # all, or those whose names begin so
   done
 }
 
-run_fuzz() { # replays the corpus
+run_fuzz() { # replays the corpora of the fuzz targets
   local exe name status log
   for exe in "$build"/tests/replay_*; do
     [ -x "$exe" ] || continue
@@ -56,13 +57,13 @@ run_spec() { # [K]: all, or every fourth file from the K-th
   run_specs "spec_$1" "${share[@]}"
 }
 
-run_sound() { # what once went wrong, with variations
+run_sound() { # programs that once gave a wrong result, with variations
   local log=$logs/sound.log status
   timeout 900 "$build/bin/nestwright" tests/sound/run.lua >"$log" 2>&1 && status=0 || status=$?
   tally sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
 }
 
-# safe NAME COMMAND...: a part of tests/safe, which says "ok", "not ok" or "skipped" line by line.
+# safe NAME COMMAND...: runs a part of tests/safe, which prints a line with "ok", "not ok" or "skipped" for each test.
 safe() {
   local name=safe_$1 log=$logs/safe_$1.log status
   shift
@@ -70,13 +71,13 @@ safe() {
   tally "$name" $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
-run_safe() { # what nobody should do to a session, a little of each kind; ./dev bench safe has more
+run_safe() { # attacks on a session, a few of each kind; ./dev bench safe runs more
   local nestwright=$build/bin/nestwright
   case $build in
-    *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # shadow memory is address space
+    *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # the sanitizer's shadow memory counts as address space
     *) safe memory "$nestwright" tests/safe/memory.lua few ;;
   esac
-  ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 safe refused "$nestwright" tests/safe/refused.lua 1 15 # what is given up leaks
+  ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 safe refused "$nestwright" tests/safe/refused.lua 1 15 # an abandoned call leaks memory
   safe files "$nestwright" tests/safe/files.lua 1
   safe foreign "$nestwright" tests/safe/foreign.lua quick
   safe parsers "$nestwright" tests/safe/parsers.lua 1000 1
@@ -92,7 +93,7 @@ run_specs() { # NAME FILE...
     "$(count '^ok .*# (SKIP|PENDING)' "$log")"
 }
 
-run_threads() { # what uses threads, for ThreadSanitizer
+run_threads() { # the tests that use threads, for ThreadSanitizer
   run_unit run
   run_unit check
   run_unit lua
@@ -101,15 +102,15 @@ run_threads() { # what uses threads, for ThreadSanitizer
   run_clients tests/jupyter/test_protocol.py
 }
 
-run_walk() { # the main job and the tutorials, small
+run_walk() { # two tutorials with small sizes
   local log=$logs/walk.log status
   { timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 &&
     timeout 300 "$build/bin/nestwright" tutorials/fused_loop.lua 1024 2; } >"$log" 2>&1 && status=0 || status=$?
   tally walk $status $((status == 0)) 0
 }
 
-# The Jupyter kernel, by real clients. Debian's Jupyter belongs to Debian's Python. A sanitizer's reports go to files, as the
-# kernel's stderr is its client's.
+# Tests the Jupyter kernel with real clients. Debian's Jupyter needs Debian's Python. The reports of a sanitizer go to files,
+# because the client reads the kernel's stderr.
 run_kernel() { run_clients tests/jupyter/test_*.py; }
 
 run_clients() { # TEST...
@@ -143,7 +144,7 @@ run_mutants() {
   tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")"
 }
 
-# Prices of every machine record: the same on each processor that is asked.
+# Checks that the predicted costs for every machine record are the same on each emulated processor as on this host.
 run_prices() {
   local cpu log=$logs/prices status=0
   "$build/bin/nestwright" tests/cross/prices.lua >"$log.here" 2>"$log.log" || status=1
@@ -154,7 +155,7 @@ run_prices() {
   tally prices $status $((status == 0)) 0
 }
 
-# Kernels for an Arm processor, linked for it and run in an emulator: the same bits as the interpreter here.
+# Links kernels for an Arm processor and runs them in an emulator. They must give the same bits as the interpreter on this host.
 run_cross() {
   local log=$logs/cross.log status
   command -v qemu-aarch64 aarch64-linux-gnu-gcc >/dev/null || { echo "cross: skipped, no cross compiler or emulator"; skipped=$((skipped + 1)); return; }
@@ -163,11 +164,11 @@ run_cross() {
   tally cross $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
 }
 
-# What the code does on processors without AVX-512, and without AVX, FMA and F16C; what is said of other machines there, and code
-# for another instruction set.
+# Tests generated code on processors without AVX-512, and without AVX, FMA and F16C. Also tests the costs that are predicted there
+# for other machines, and code for another instruction set.
 run_cpus() {
   local cpu exe log status
-  local -x NW_EMULATED=1 # what an emulator does otherwise is not looked at
+  local -x NW_EMULATED=1 # skips tests in which an emulator differs from a processor
   command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
   for cpu in Haswell Nehalem; do
     for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
@@ -178,7 +179,7 @@ run_cpus() {
     log=$logs/$cpu.prop.log
     timeout 600 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/prop/run.lua --cases 100 >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.prop $status $((status == 0)) 0
-    log=$logs/$cpu.sound.log # every operation, dtype and width, with the interpreter
+    log=$logs/$cpu.sound.log # every operation, dtype and width, compared with the interpreter
     NW_FEW_WIDTHS=1 timeout 1200 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/sound/run.lua ops >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
   done
@@ -192,7 +193,7 @@ run_lint() {
   tally lint $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
-# Suites that take one core each run side by side, the longest first; those that use all cores run alone, after them.
+# Suites that use one core run in parallel, the longest first. Suites that use all cores run alone, after them.
 alone=" mutants prop threads cpus "
 jobs=() last=()
 for suite in "${suites[@]}"; do
@@ -204,7 +205,7 @@ for suite in "${suites[@]}"; do
   esac
 done
 
-# Runs a suite; what it prints, and its counts, go to files.
+# Runs a suite. Its output and its counts go to files.
 run_apart() { # NUMBER SUITE [ARGUMENT]
   local number=$1
   passed=0 failed=0 skipped=0
@@ -213,10 +214,10 @@ run_apart() { # NUMBER SUITE [ARGUMENT]
   echo "$passed $failed $skipped" >"$logs/counts.$number"
 }
 
-show() { # NUMBER: what a suite printed; its counts are added
+show() { # NUMBER: prints the output of a suite and adds its counts
   local ok bad skip
   cat "$logs/out.$1"
-  read -r ok bad skip <"$logs/counts.$1" 2>/dev/null || { ok=0 bad=1 skip=0 && echo "a suite ended before it said what it did"; }
+  read -r ok bad skip <"$logs/counts.$1" 2>/dev/null || { ok=0 bad=1 skip=0 && echo "a suite ended without a result"; }
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
   rm -f "$logs/out.$1" "$logs/counts.$1"
 }
