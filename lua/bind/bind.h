@@ -4,7 +4,7 @@
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
 //
 // lua_error never jumps across frames of the core. A function here works in three phases. It reads its arguments, which
-// may raise an error. It calls the core, which never raises one. It pushes the results, which raises an error only if
+// may raise an error. It calls the core, which raises no error. It pushes the results, which raises an error only if
 // memory runs out. A userdata gets its metatable while its pointer is still NULL. So if an error is raised later, __gc
 // frees exactly what the userdata then owns.
 #pragma once
@@ -71,7 +71,7 @@ void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a li
 int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- accesses and caches (memory.c)
-nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
+nw_sim_opts nwl_read_caches(lua_State *L, int at); // reads {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with its fields
 void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of such tables; frees m
 typedef struct nwl_walk { // which accesses to enumerate, from argument 2: {sizes, version?, thread?, threads?}
@@ -79,7 +79,7 @@ typedef struct nwl_walk { // which accesses to enumerate, from argument 2: {size
   int64_t size[NWL_MAX_DIMS];
   nw_walk_opts walk;
 } nwl_walk;
-void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1: the schedule
+void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1 is the schedule
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name);
 

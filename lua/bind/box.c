@@ -16,8 +16,8 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-// If the program is a host (lua/host), stores the session in a variable of the host, whose SIGINT handler reads it. The
-// registry holds the address of this variable.
+// Stores the session in a variable of the host program (the REPL or the Jupyter kernel), if there is one. The SIGINT
+// handler of the host reads this variable, and the registry holds its address.
 static void tell_host(lua_State *L, nw_ctx *c) {
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
     nw_ctx *volatile *slot = lua_touserdata(L, -1);

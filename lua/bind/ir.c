@@ -128,9 +128,9 @@ static int meta_compare(lua_State *L) {
       "Lua evaluates < and <= immediately; they cannot make an expression");
 }
 
-// Compares two expressions of symbolic sizes, as in the test of one extent M + 1 against another; they may come from
-// different pools. For other expressions == is an error, because Lua compares the objects immediately instead of making
-// an expression. Lua calls this function only if both operands are userdata.
+// Compares two expressions over symbolic sizes, for example two extents M + 1, which may come from different pools. For
+// other expressions == is an error, because Lua compares the objects immediately instead of making an expression. Lua
+// calls this function only if both operands are userdata.
 static int meta_equal(lua_State *L) {
   const nw_expr *a = object(L, 1), *b = object(L, 2);
   nw_pool *p = nwl_pool(L);

@@ -16,8 +16,8 @@ typedef struct hook {
   lua_Hook was;
 } hook;
 
-// True if the user has interrupted. A host (lua/host) interrupts the core directly. In the standard Lua interpreter,
-// Ctrl-C sets a hook instead, which runs at the next instruction.
+// True if the user has interrupted. In the standard Lua interpreter, Ctrl-C sets a hook, which runs at the next
+// instruction. The REPL and the Jupyter kernel need no hook: they interrupt the core directly.
 static bool hook_set(void *env) {
   const hook *h = env;
   return lua_gethook(h->L) != h->was;

@@ -26,7 +26,8 @@ static void too_long(lua_State *R, lua_Debug *ar) {
   luaL_error(R, "it runs too long: more than %d instructions", INSTRUCTIONS);
 }
 
-// Runs in the state of the record: loads the chunk as text only, with math as its only library.
+// Runs in the Lua state of the record. Loads the chunk, which must be source text, with math as its only library, and
+// calls it.
 static int run(lua_State *R) {
   size_t n = (size_t)lua_tointeger(R, 2);
   const char *text = lua_touserdata(R, 1), *name = lua_touserdata(R, 3);

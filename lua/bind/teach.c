@@ -81,7 +81,7 @@ static int f_why(lua_State *L) {
   return 1;
 }
 
-// ---- what is legal where
+// ---- legal steps and locations
 
 static void push_move(lua_State *L, const nw_move *m) {
   lua_newtable(L);

@@ -168,7 +168,7 @@ run_cross() {
 # for other machines, and code for another instruction set.
 run_cpus() {
   local cpu exe log status
-  local -x NW_EMULATED=1 # skips tests in which an emulator differs from a processor
+  local -x NW_EMULATED=1 # skips what does not work in an emulator
   command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
   for cpu in Haswell Nehalem; do
     for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
