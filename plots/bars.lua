@@ -6,7 +6,7 @@ local bars = {}
 local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near
 local STEPS = 24 -- steps of a column's height, so that nearly equal neighbours can be merged
 
--- Returns runs of narrow bars that are close to each other, and each other bar as a run of its own: {from, to, row, bars}.
+-- Returns runs {from, to, row, bars}. Narrow bars that are close to each other form one run; every other bar is a separate run.
 local function runs_of(list, pixel)
   local out, last = {}, {}
   for _, bar in ipairs(list) do

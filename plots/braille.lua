@@ -215,7 +215,7 @@ local function cut(dots, to)
   return dots
 end
 
--- Clears the specks that words, which are drawn too small to read, leave at their anchors and beside axes.
+-- Clears the specks of words. In the bitmap, words are too small to read, but they leave specks at their anchors and beside axes.
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
     local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3

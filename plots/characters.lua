@@ -49,7 +49,7 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
-local FILLED, HALF_FILLED = 0.55, 0.3 -- a colour that fills this share of a cell becomes the background of other dots; of words
+local FILLED, HALF_FILLED = 0.55, 0.3 -- the least share of a cell that a background fills: under dots, and under words
 local ALIKE, OTHER = 0.1, 0.2 -- distances of colours
 
 -- Calls f(dot, bit) for the eight dots of a cell; empty dots are nil.

@@ -222,7 +222,7 @@ end
 
 -- ---- names at the ends of the curves
 
--- Moves labels apart that are too close; each group of labels stays centred on its preferred positions.
+-- Separates labels that are too close to each other. Each group of such labels stays centred on its preferred positions.
 local function spread_out(list)
   local groups = {}
   for _, e in ipairs(list) do

@@ -17,8 +17,8 @@ figure.colour = {
 --- The colours in the order in which series use them.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
---- Plot commands for a middle half, given rows {x, y, from, to}: a line with ends, vertical or horizontal. (gnuplot's error bars
---- would leave a gap around the point.)
+--- Plot commands that draw a middle half (the range between the quartiles) as a line with ends, vertical or horizontal. The rows
+--- are {x, y, from, to}. (gnuplot's error bars would leave a gap around the point.)
 figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
 figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
 
@@ -93,14 +93,14 @@ function methods:data(rows, kind)
   return "$" .. name
 end
 
---- Adds a panel. rect: the pixels from the left edge of the figure to the start and to the end of the panel's axes, from the top
---- edge to its upper axis, and the height. commands: these set the panel up; parts: the plotted items.
+--- Adds a panel. rect: {left, right, top, height} in pixels, where left and right are the ends of the horizontal axis, and top is
+--- the distance from the top of the figure to the panel. commands: these set the panel up; parts: the plotted items.
 function methods:panel(rect, commands, parts)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
   self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
 end
 
---- Sets the width of the figure to its contents and title, at least `least` pixels.
+--- Sets the width of the figure so that its contents and title fit. The width is at least `least` pixels.
 function methods:fit(least)
   self.width = math.ceil(math.max(least, self.right + 24, 8.2 * utf8.len(self.title) + 40))
 end
@@ -154,8 +154,8 @@ function methods:arrow(x1, y1, x2, y2, o)
 end
 
 --- Sets the key, which is drawn in one or more rows below the panels. The entry of a mark is {text, pt (gnuplot's number of the
---- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: only colour distinguishes
---- it.
+--- shape), colour}; the entry of a filling is {text, fill (a gnuplot style), colour}. shade, in an entry: true if only its
+--- colour distinguishes it from other entries.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW = 20 -- pixels of a row of the key
@@ -221,9 +221,9 @@ function figure.unshaded(script)
   return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
---- Returns the script and its size in pixels. The first line of the script has the position of the panels, for terminals, which
---- write the title, the key and the small print as text. under: pixels below the last panel for the labels of its axis; small: the
---- small print, which names the machine and the spread of measurements, or the model.
+--- Returns the script and its size in pixels. The first line of the script has the position of the panels. Terminals need it,
+--- because they write the title, the key and the small print as text. under: pixels below the last panel for the labels of its
+--- axis; small: the small print, which names the machine and the spread of measurements, or the model.
 function methods:finish(under, small)
   local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
   local foot = FOOT * #print + 4

@@ -96,7 +96,7 @@ function gnuplot.draw(script, terminal)
   return r.out, said
 end
 
---- Shows a script in a window, which stays open after gnuplot ends.
+--- Shows the picture of a script in a window, which stays open after gnuplot ends.
 function gnuplot.open_window(script, terminal)
   local words = {"gnuplot", "-d", "-persist", "/dev/stdin"}
   check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))

@@ -114,7 +114,7 @@ local function outside(o)
   return out
 end
 
-local BOX = "using 1:2:4:5:6:7" -- the columns of the middle of a box, and of its edges
+local BOX = "using 1:2:4:5:6:7" -- the columns of data with the middle and the edges of a box
 local LINE = "%s using 1:2:3:4 with vectors nohead lw %g lc rgb '%s' notitle"
 
 local function hatched(f, kind, list, pattern, colour)

@@ -13,7 +13,7 @@ local MOST = 10000 -- the largest number of cells
 local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells, and the height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
--- Colours from pale to dark, so that larger values are darker without colour too.
+-- Colours from pale to dark, so that larger values are darker even without colour.
 local PALETTE = "set palette defined (0 '#F7FBFF', 0.25 '#C6DBEF', 0.5 '#6BAED6', 0.75 '#2171B5', 1 '#08306B')"
 
 -- ---- cells

@@ -16,7 +16,7 @@ local OUTCOMES = {
   {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
 }
 
--- If all levels are shown, the marks for the level where the data was found: the first cache, the second, ..., memory.
+-- The marks if all levels are shown. A mark tells the level where the data was found: the first cache, the second, ..., memory.
 local FOUND = {
   {colour = colour.sky, read = 6, write = 7, size = 0.55},
   {colour = colour.green, read = 8, write = 9, size = 0.9},

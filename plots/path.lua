@@ -1,4 +1,4 @@
---- The order of visits as a path between cells of a grid: a line to a neighbour, dots for a jump, a bar for a vector.
+--- The order of visits as a path between cells of a grid: a line to a neighbour, a dotted line for a jump, a bar for a vector.
 local path = {}
 
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
@@ -112,7 +112,7 @@ local function dots(f, o, lane, parts)
   parts[#parts + 1] = points(f, lane.begins, "begin", lane, begin_size(o, lane))
 end
 
--- ---- lanes with the same look are plotted together
+-- ---- merged lanes of the same look
 
 local function add(list, of) table.move(of, 1, #of, #list + 1, list) end
 

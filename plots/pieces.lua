@@ -19,8 +19,8 @@ local HATCHES = {
 
 -- ---- the cells of each piece
 
--- True if all loops of a piece have the names that `partition` gives to iterations without conditions: i.main, or i.main_o for a
--- loop over tiles of them.
+-- True for a main piece: all cut loops in its name have the names that `partition` gives to iterations without conditions. These
+-- are i.main, or i.main_o for a loop over tiles of i.main.
 local function is_main(p)
   local found = false
   for part in p.name:gmatch "[^/]+" do
@@ -215,7 +215,7 @@ local function draw_inside(f, rect, list, cell)
   end
 end
 
--- Lines from names on the left pass between the numbers of the rows, each to the nearest edge cell of its piece.
+-- Routes the lines from names on the left between the numbers of the rows. Each line ends at the nearest edge cell of its piece.
 local function between_rows(rect, view, list, cell)
   local free, last = grid.free_rows(rect, view.rows, cell), 0
   for _, p in ipairs(list) do
@@ -282,7 +282,7 @@ local function room_beside(list)
   return most
 end
 
---- Makes the picture. view: as for order.make. Its width is the width of the grid in pixels; a cell has at least 7 pixels.
+--- Makes the picture. view: as for order.make; its field `width` is the width of the grid in pixels. A cell has at least 7 pixels.
 function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT)
   local list, tiles = pieces_of(view), order.tiles(view, view.list)

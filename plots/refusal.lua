@@ -222,7 +222,7 @@ local function side_by_side(f, data, r, found, cell)
   f.bottom = bottom + LINE
 end
 
--- Draws a conflict between two stages, which are side by side: the order before the step above, and the refused order below.
+-- Draws a conflict between two stages. The stages are side by side; the order before the step is above the refused order.
 local function above_each_other(f, data, r, found, cell)
   for n, program in ipairs {data.now, data.refused} do
     local top, places, left, flat = f.bottom + HEAD + LINE, {}, LEFT, false

@@ -53,11 +53,12 @@ end
 
 -- ---- words
 
-local CACHED = "; this is above that roof, which was measured with simple loops: repeated runs may find their data in nearer caches"
-local FORETOLD = "; this is above that roof: repeated calls find data in nearer caches, and the first call fetched it from farther "
-  .. "away"
-local FASTER = "; this is above that peak, which caches cannot explain: check how operations were counted, the number of threads, "
-  .. "the machine and its clock, and whether other processes ran when the peak was measured"
+local CACHED = "; the dot is above that roof, which was measured with simple loops: repeated runs may find their data in nearer "
+  .. "caches"
+local FORETOLD = "; the dot is above that roof: repeated calls find data in nearer caches, and the first call fetched it from "
+  .. "farther away"
+local FASTER = "; the dot is above that peak, which caches cannot explain: check how operations were counted, the number of "
+  .. "threads, the machine and its clock, and whether other processes ran when the peak was measured"
 
 local function why_above(d, r)
   if d.share <= 1 then return "" end

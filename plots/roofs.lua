@@ -152,7 +152,7 @@ local function overlaps(a, boxes)
   return false
 end
 
--- Returns labels above or below the peak with the operations per byte at which each roof reaches it, as far as there is room.
+-- Draws the operations per byte at which each roof reaches the peak, above or below the peak, as far as there is room.
 local function ridge_numbers(f, r, frame, y, right, boxes)
   local points = table.move(r.shown, 1, #r.shown, 1, {})
   table.sort(points, function(a, b) return a.best > b.best end)

@@ -42,8 +42,8 @@ local function set_tics(n)
 end
 
 
--- Returns the palette: numbers of lines up to the number of ways are blue; larger numbers, which exceed the set, are orange to red.
--- Larger numbers are darker, also without colour.
+-- Returns the palette: numbers of lines up to the number of ways are blue; larger numbers, which do not fit into the set, are
+-- orange to red. Larger numbers are darker even without colour.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
@@ -75,8 +75,8 @@ local function most_of(columns)
   return most
 end
 
--- Returns two shares of the sets: sets of which more lines than ways are accessed in some part of the time, and sets that are never
--- accessed.
+-- Returns two fractions of the sets: the sets with more accessed lines than ways in some part of the time, and the sets that are
+-- never accessed.
 local function shares(asked, nsets, ways)
   local crowded, unused = 0, 0
   for set = 1, nsets do

@@ -156,7 +156,7 @@ end
 
 -- ---- captions
 
--- Returns the loops around accesses that have no row of brackets, because they have too many iterations.
+-- Returns the loops around accesses for which no brackets are drawn, because they have too many or too short iterations.
 local function undrawn(run, s)
   local shown, names = {}, {}
   for _, row in ipairs(run.loops) do shown[row.name] = not row.words or nil end
@@ -268,7 +268,7 @@ local function draw(columns, kind, o)
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
 end
 
--- Returns all runs as marks, or nil if one of them has too many accesses.
+-- Sets the runs of all columns. Returns false if one run has too many accesses for this kind of picture.
 local function gather(columns, o, kind)
   for _, column in ipairs(columns) do
     column.runs = {}

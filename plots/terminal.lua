@@ -21,7 +21,7 @@ local function utf8_locale()
   return false
 end
 
--- True if kitty's query can be sent. A multiplexer would answer the query itself and treat kitty's query as a title; the other
+-- True if kitty's query can be sent. A terminal multiplexer does not forward this query but treats it as a title; the other
 -- listed terminals would print it.
 local function takes_kitty_query()
   local term = env "TERM"
@@ -101,12 +101,12 @@ end
 
 local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
 
--- Returns a text in a form that the terminal can show: without UTF-8, other characters are replaced.
+-- Returns a text in a form that the terminal can show. If the locale is not UTF-8, characters outside ASCII are replaced.
 local function plain(text)
   return utf8_locale() and text or (text:gsub("[\xc2-\xf4][\x80-\xbf]+", function(c) return PLAIN[c] or "?" end))
 end
 
--- Returns the small print, without what the caption contains.
+-- Returns the small print, or nil if the caption contains it.
 local function unsaid(p, print)
   return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
 end

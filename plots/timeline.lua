@@ -15,7 +15,7 @@ local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
 local TALLEST, LOWEST, ROOM = 36, 13, 560 -- pixels: the largest and the least height of a lane; the height of all lanes
 local COLUMN = 5 -- pixels of a column, which represents bars that are too narrow to distinguish
-local FAR = 1000 -- times are drawn relative to the first one if they are farther from zero than this many lengths of the shown time
+local FAR = 1000 -- times are drawn relative to the first time if it exceeds the length of the shown time by this factor
 local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels of a label on a bar; characters of a lane's name
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
@@ -120,8 +120,8 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
--- Returns the start and the end of the shown time. The third result is true if this time has a length; otherwise, one unit is
--- drawn.
+-- Returns the start and the end of the shown time. The third result is false if all times are equal; then one unit of time
+-- is drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end

@@ -179,7 +179,7 @@ local function label(text, x, y, how)
   return ("set label %s at %s, %s noenhanced %s"):format(gnuplot.quote(text), x, y, how)
 end
 
---- Returns the mark of a time of a schedule with steps that were not judged, which is added wherever the time is shown.
+--- Returns the mark for the time of a schedule with steps that were not judged. It is added wherever such a time is shown.
 function pictures.unsafe(t) return t.unsafe and " (unsafe)" or "" end
 
 local GREY = " textcolor rgb '#666666'"
@@ -282,7 +282,7 @@ local function spread_words(list)
   return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", for some unknown" or "")
 end
 
--- Returns the different values of a field, in order. Values other than the first are followed by the rows that have them.
+-- Returns the different values of a field, in order. Each value after the first is preceded by the label of its row.
 local function values_of(list, field)
   local out, seen = {}, {}
   for _, r in ipairs(list) do

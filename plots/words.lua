@@ -19,7 +19,8 @@ end
 
 -- ---- sweeps
 
--- Returns the product of the loops' iterations, or nil if the number varies, and the names of the loops.
+-- Selects the loops from..to that change the address or, if `still`, that do not. Returns the product of their iterations, or nil
+-- if the number varies, and their names.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do
@@ -126,7 +127,7 @@ function words.reuse(bins, cache, level)
     written.bytes(capacity))
 end
 
---- Returns these texts by tensor.
+--- Returns the texts of words.reuse by tensor.
 function words.reuses(s, walk, cache, level)
   local out = {}
   for _, t in ipairs(core.reuse(s, walk, cache.line)) do out[t.tensor] = words.reuse(t.bins, cache, level) end

@@ -114,8 +114,9 @@ local function same(a, b)
   end
 end
 
--- ---- the rows of a thread: of a loop of n rows, thread t of T gets [n*t/T, n*(t+1)/T), as in the runtime
+-- ---- the rows of a thread
 
+-- Returns the thread of a row. As in the runtime, thread t of T gets the rows [n*t/T, n*(t+1)/T) of a loop of n rows.
 local function thread_of(row, rows, threads)
   local t = 0
   while row >= rows * (t + 1) // threads do t = t + 1 end
@@ -320,7 +321,7 @@ for n, share in ipairs {false, dynamic} do
   fused(unbalanced, MOST, share):timeline({threads = threads, reps = RUNS, fastest = true, title = title}):show()
 end
 
--- ---- inner loops: the rows are merged, and the loops inside them fused
+-- ---- fused inner loops inside of a merged loop over rows
 
 print "\n== inner loops can be fused as well"
 local inner, X, Y = balanced(4)

@@ -3,14 +3,15 @@
 ---   nestwright tutorials/gemm.lua [size]          the size is 1024 by default
 ---
 --- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and which share of the
---- machine's peak it reaches. Every step is proven before it is made. Every result is compared with that of the naive program.
+--- machine's peak it reaches. Every step is proven to be legal before it is made. Every result is compared with that of the naive
+--- program.
 local nw = require "nestwright"
 
 local N = tonumber(arg and arg[1]) or 1024
 local ROWS, COLUMNS = 128, 32 -- the size of a block of C
 local TILE = 8                -- rows of C whose sums stay in registers: 8 by 32 floats fill 16 registers of 512 bits
 
--- The computation: C = A * B. This says what to compute, not how.
+-- The computation: C = A * B. The definition states what to compute; the schedule states how.
 local A = nw.placeholder({N, N}, "f32", "A")
 local B = nw.placeholder({N, N}, "f32", "B")
 local k = nw.reduce_axis(N, "k")

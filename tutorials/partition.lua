@@ -3,10 +3,10 @@
 ---
 ---   nestwright tutorials/partition.lua [folder]        pictures of the pieces go into the folder, which is created
 ---
---- A way is a list of ordinary steps, each proven before it is made. Its row gives the bytes of machine code, the time that the
---- cost model predicts (an estimate), the measured time (one thread, the fastest of several runs), and the conditions that are
---- left in the main piece and in the whole program. Other programs require this file: lab.kernels() returns every way as a
---- schedule.
+--- A way is a list of ordinary steps, each proven to be legal before it is made. The row of a way gives the bytes of machine code,
+--- the time that the cost model predicts (an estimate), the measured time (one thread, the fastest of several runs), and the
+--- conditions that are left in the main piece and in the whole program. Other programs require this file: lab.kernels() returns
+--- every way as a schedule.
 local nw = require "nestwright"
 
 local lab = {}
@@ -49,7 +49,7 @@ local function product(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Moves the loop over the columns outside before it is cut, so that each of its pieces is a perfect nest.
+-- Moves the loop over the columns to the outside before cutting it, so that each of its pieces is a perfect nest.
 local function tile_product(s, rows, columns)
   local i_o, i_i = s:split("i", ROWS, {tail = rows})
   s:reorder("j", i_o, i_i)
@@ -107,7 +107,7 @@ local function trim_domain(s)
   s:trim "r"
 end
 
--- If r is counted from x on, all x between the edges have the same iterations of r, and can become lanes.
+-- With r - x in place of r, all x between the edges have the same iterations of r, so these x can become lanes.
 local function trim_into_vectors(s, n)
   s:decompose_reduction("Y", "x")
   s:skew("r", "x", -1)
@@ -339,7 +339,7 @@ end
 
 -- ---- the tables
 
---- Draws the pieces of a way on a grid of iterations, at a size small enough to see. width is that of the grid, in pixels.
+--- Draws the pieces of a way on a grid of iterations, at a small size that is easy to read. width: the width of the grid in pixels.
 function lab.picture(part, way, width)
   local s = lab.kernel(part, way, math.max(part.shown, way.least or 0)).schedule
   return nw.pieces(s, {stage = part.stage, axes = part.axes, title = part.name .. ": " .. way[1], width = width})

@@ -118,7 +118,8 @@ function caches.level_text(cache, n)
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- Describes the simulation for the small print: the levels from..to, which accesses they see, and what is not modelled.
+--- Returns the text about a simulation for the foot of a picture: the levels from..to, the accesses that they see, and what is not
+--- modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end

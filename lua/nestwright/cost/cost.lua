@@ -19,7 +19,7 @@ end
 
 -- ---- the record
 
--- Returns the bytes that are moved between each two levels, and the operations per byte.
+-- Returns, for each level, the bytes that are read from it and written to it, and the operations per byte.
 local function traffic_of(c)
   local out = {}
   for n, moved in ipairs(c.moved) do
@@ -30,7 +30,7 @@ local function traffic_of(c)
   return out
 end
 
--- Returns the bytes that exist at the same time, by location.
+-- Returns the total size of the buffers in bytes, by location.
 local function memory_of(c)
   local out = {}
   for _, b in ipairs(c.buffers) do out[b.where] = (out[b.where] or 0) + b.bytes end

@@ -75,7 +75,7 @@ local function add_threads(c, out)
     c.threads, 100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
--- Dependence chains overlap, so the sum of their latencies has no meaning. Instead, this names the innermost loop with at least
+-- Dependence chains overlap, so the sum of their latencies has no meaning. Instead, the text names the innermost loop with at least
 -- half of the time.
 local function add_latency(c, out)
   if c.bottleneck ~= "latency" then return end

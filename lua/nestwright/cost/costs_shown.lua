@@ -16,7 +16,7 @@ local function tried(what, s, o)
   return nil, c.message
 end
 
--- Returns the misses of the first level by loop, including those of the loops inside it.
+-- Returns, for each loop, the misses of the first level in the loop and in the loops inside it.
 local function misses_of(c)
   local own, out, stack = {}, {}, {}
   for _, row in ipairs(c.by_loop) do

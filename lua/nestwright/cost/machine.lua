@@ -1,5 +1,5 @@
---- Machine records: the properties of a machine for the cost model, by name, from a table or from a file, with units. The fields
---- are rows of the core (core/hw/machine_rows.c).
+--- Machine records describe machines for the cost model. A record is given by a name, a table or a file. Its fields, with their
+--- units, are rows of the core (core/hw/machine_rows.c).
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local merge = require "nestwright.cost.machine_merge"
@@ -26,7 +26,7 @@ local function from_file(path)
   if why then errors.fail("invalid", nil, "machine: %s: %s", path, why) end
   if type(got) == "table" then return got end
   errors.fail("invalid", "return {name = \"mine\", extends = \"x86_server\", clock = 3.1}",
-    "machine: %s returns no table of fields", path)
+    "machine: %s does not return a table of fields", path)
 end
 
 -- Returns the host's record, with the measured values if there is a calibration that makes a valid record.
@@ -175,13 +175,13 @@ function machine.install(nw)
   local define = rows.definer(nw, "nw")
 
   define("machine", "(machine?: string|table|nw.machine): nw.machine",
-    "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument it is this "
-    .. "host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is "
-    .. "taken from its processor family; the sources in the record show this. The argument is a name of nw.machines(); a file that "
-    .. "returns a table, \"mine.lua\", which may use only math; or the table. extends = a name, a file or a record: fields that "
-    .. "the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[\"\"] = text, "
-    .. "ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() "
-    .. "lists the fields with units and defaults.",
+    "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the "
+    .. "record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. Other fields "
+    .. "are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, "
+    .. "or the name of a Lua file that returns a table, \"mine.lua\"; the file may use only math. extends = a name, a file or a "
+    .. "record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources "
+    .. "= {[\"\"] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; "
+    .. "nw.machine_fields() lists the fields with units and defaults.",
     function(what) return machine.of(what) end)
 
   define("machines", "(): string[]", "The names of the machine records that nw.machine accepts.",

@@ -69,7 +69,7 @@ function merge.cited(sources, path)
   return text
 end
 
--- Returns the most frequent source of a list of fields; if several are equally frequent, the first.
+-- Returns the most frequent source of a list of fields; if several are equally frequent, the alphabetically first.
 local function commonest(fields)
   local count, best = {}, nil
   for _, f in ipairs(fields) do
@@ -80,7 +80,7 @@ local function commonest(fields)
   return best
 end
 
--- Returns the prefix of a path that has one part more than the given prefix: "ops.fma" after "ops".
+-- Returns the prefix of a path that has one part more than the given prefix: for "ops", this is "ops.fma".
 local function longer(path, prefix)
   local stop = path:find("[%.%[]", #prefix + 2)
   return stop and path:sub(1, stop - 1) or path

@@ -83,7 +83,7 @@ local function element_table(list, section, title)
   return lines
 end
 
--- Turns a table to one line per field and one column per element, because caches have many fields.
+-- Transposes a table, so that it has one line per field and one column per element, because caches have many fields.
 local function turned(lines)
   if not lines then return nil end
   local out = {}
@@ -224,7 +224,7 @@ local function otherwise_of(row)
   return row.otherwise == "" and "none" or row.otherwise
 end
 
---- Returns a report of the fields: its text is a list, and it has the rows.
+--- Returns a report of the fields. Its text lists them, and its entries are their rows.
 function text.fields(kind)
   if kind ~= nil and not KINDS[kind] then
     errors.fail("invalid", nil, "machine_fields: kind must be 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))

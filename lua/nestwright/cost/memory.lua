@@ -68,8 +68,8 @@ return function(nw)
     .. "sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: "
     .. "inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose "
     .. "addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its "
-    .. "outcome, a hit or a miss. threads: the accesses of the first of this many threads. a = nw.accesses(s) has #a accesses, "
-    .. "and a:at(n) is one of them.",
+    .. "outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. "
+    .. "a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.",
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})
       local most = whole("accesses", o.most or MOST, "most")
@@ -87,11 +87,11 @@ return function(nw)
     .. "replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully "
     .. "associative; the caches of this machine by default. machine = \"zen5\": the caches of a machine record; only the part of "
     .. "each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level "
-    .. "before it) or 'full' (every level sees every access). threads: simulates the first of this many threads, with its own "
-    .. "caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, "
-    .. "hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not "
-    .. "have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} "
-    .. "draws the misses.",
+    .. "before it) or 'full' (every level sees every access). threads: the number of threads; only the first thread is "
+    .. "simulated, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: "
+    .. "records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache "
+    .. "of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = "
+    .. "'tensor' or 'loop'} draws the misses.",
     function(s, options)
       local o = errors.options("misses", options, caches.options {"conflicts"})
       local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
@@ -107,10 +107,11 @@ return function(nw)
     .. "filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). "
     .. "level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each "
     .. "iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or "
-    .. "'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes "
-    .. "for each of this many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and "
-    .. "the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save \"x.svg\" writes the picture. "
-    .. "More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.",
+    .. "'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: the number "
+    .. "of threads; each thread has its own lanes. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small "
+    .. "print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save \"x.svg\" writes the "
+    .. "picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is "
+    .. "visible.",
     spacetime)
 
   define("reuse", "(s: nw.schedule, options?: {title?: nw.label, " .. COMMON .. "}): nw.plot",

@@ -1,4 +1,4 @@
---- Loop nests without a tensor expression: read from text or taken from a schedule, and priced.
+--- Loop nests without a tensor expression. They are read from text or taken from a schedule. Their misses and costs are computed.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -89,7 +89,7 @@ end
 
 local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The defaults differ from nw.misses, because the model is fast if every level sees every access, and distinguishing conflict
+-- The defaults differ from those of nw.misses. The model is fast only if every level sees every access, and distinguishing conflict
 -- misses takes longer.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
@@ -177,10 +177,10 @@ return function(nw)
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the "
     .. "model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
     .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
-    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than "
-    .. "estimates. budget: the largest number of lines that the model may request. threads, thread: counts only this thread of "
-    .. "this many threads, numbered from 0, with its own caches. The answer has the fields of nw.misses, and accesses, touched "
-    .. "(the lines that the model requested), exact and error.", misses)
+    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead "
+    .. "of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: "
+    .. "the number of the only thread that is counted, from 0; it has its own caches. The answer has the fields of nw.misses, and "
+    .. "accesses, touched (the lines that the model requested), exact and error.", misses)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",

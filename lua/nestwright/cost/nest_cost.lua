@@ -1,5 +1,5 @@
 --- n:cost() computes a lower bound of a loop nest's time on a machine, from the lines that its caches move and from its operations.
---- The instructions are unknown, so nothing else of the core is modelled.
+--- The instructions are unknown, so the other limits of the core are not modelled.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -59,7 +59,8 @@ local function terms_of(traffic, work, m)
   return out
 end
 
--- Returns the longest term. If the machine adds transfers up, it is the sum of the terms that do not overlap, if this is longer.
+-- Returns the cycles and the name of the longest term. If the machine adds up transfers (combine = "ecm"), the cycles are at least
+-- the sum of the terms that do not overlap.
 local function combined(terms, m)
   local most, sum, name = 0, 0, "nothing"
   for _, term in ipairs(terms) do

@@ -10,7 +10,7 @@ local times = require "nestwright.measure.times"
 local versions = require "nestwright.measure.versions"
 
 local SCHEDULE = core.classes.schedule
-local SIMULATED = 5e7 -- by default, the traffic of versions with more operations is not simulated, which would take many seconds
+local SIMULATED = 5e7 -- by default, versions with more operations are not simulated, because this would take many seconds
 local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
 -- ---- properties of a schedule
@@ -82,8 +82,8 @@ local function arithmetic_of(s)
   return kind
 end
 
--- Returns {flops, arithmetic, bytes (by level), how (the way in which the bytes were found), least (the least bytes of a first
--- run)}.
+-- Returns {flops, arithmetic, bytes (by level), how (the way in which the bytes were found), least (the bytes of the inputs and
+-- outputs)}.
 local function work_of(nw, s, version, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
@@ -104,7 +104,7 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
--- Returns what the model does not compute, that is, the number and kind of operations, and the options of the model.
+-- Returns the number and kind of operations, which the model does not compute, and the options of the model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
@@ -152,7 +152,7 @@ local function history(nw, s, o)
   return out, measured.rounds
 end
 
--- Returns the same dots as predictions for a machine, which may be another machine than this host.
+-- Returns the same dots as predictions for a machine, which need not be this host.
 local function foretold_history(s, o)
   local line, out = versions.line("roofline", s, o), {}
   versions.each(s, numbers_of(line), function()
@@ -259,7 +259,7 @@ local function check_roofs(r)
   return r
 end
 
--- Returns the roofs for each number of threads that a dot has.
+-- Returns the roofs for all dots, by number of threads.
 local function roofs_for(dots, o)
   local out = {}
   if o.roofs then

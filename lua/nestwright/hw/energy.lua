@@ -24,7 +24,7 @@ function energy.sources()
     ["energy.intmul[4]"] = "four times Horowitz's 32 bits"}
 end
 
--- Pairs of a cache's size in bytes and the energy of 8 bytes from this cache in pJ.
+-- Pairs: the size of a cache in bytes, and the energy to read 8 bytes from it in pJ.
 local CACHES = {{8 << 10, 10}, {32 << 10, 20}, {1 << 20, 100}}
 
 --- Returns the energy per byte, in pJ, from a cache of this many bytes. It is interpolated between Horowitz's three sizes, or

@@ -70,6 +70,7 @@ return {
     ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
     ["caches[3].read_pj"] = energy.CACHE_SOURCE, ["caches[3].bytes"] = "Xeon Platinum 8592+ (Intel's data sheet)",
     ["caches[2].latency"] = MANUAL, ["caches[3].latency"] = "typical",
-    ["memory.bytes"] = "assumed", ["memory.bandwidth_all"] = "eight channels of DDR5-5600 (358 GB/s), of which four fifths",
+    ["memory.bytes"] = "assumed",
+    ["memory.bandwidth_all"] = "eight channels of DDR5-5600 (358 GB/s), of which four fifths are reached",
   },
 }

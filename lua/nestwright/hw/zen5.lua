@@ -3,7 +3,7 @@ local energy = require "nestwright.hw.energy"
 
 local MANUAL = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)"
 local MODEL = "LLVM 19's scheduling model znver4"
-local WIDER = MODEL .. ", at 64 bytes twice that: Zen 5's units are of full width"
+local WIDER = MODEL .. ", but twice its rate at 64 bytes, because Zen 5's units have full width"
 local MEASURED = "measured on an EPYC 9005 (AuthenticAMD family 26) by loops such as nw.calibrate's"
 
 return {

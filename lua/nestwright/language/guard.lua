@@ -231,7 +231,7 @@ end
 
 -- ---- functions
 
--- Raises an error if the parameter must be a text that can be shown, and the value is a text that cannot.
+-- Raises an error if the parameter must be a text that can be shown, and the value is a text that cannot be shown.
 local function refuse_text(what, why)
   local text = type(why.value) == "string" and not why.value:find("\0", 1, true)
   if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
@@ -307,7 +307,7 @@ local function one_of(name, params, n)
   end
 end
 
--- Returns a check of all arguments. Functions with few parameters and without "...", which are most, get a faster check.
+-- Returns a check of all arguments. Most functions have few parameters and no "...", so they get a faster check.
 local function check_of(name, params)
   local checks, count, rest = {}, #params, nil
   for n = 1, count do checks[n] = one_of(name, params, n) end
@@ -328,7 +328,7 @@ local function check_of(name, params)
   end
 end
 
--- Not a tail call, so that errors inside find the function's name on the stack.
+-- Returns its arguments. It prevents a tail call, so that errors inside a function find the name of the function on the stack.
 local function as_they_are(...) return ... end
 
 --- Returns the function with a check of its arguments against the signature of its row. own: the function is a method that checks

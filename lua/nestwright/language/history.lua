@@ -169,10 +169,10 @@ return function()
 
   method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
     "The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and "
-    .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes that a run "
-    .. "reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, "
-    .. "unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time "
-    .. "and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and "
+    .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs "
+    .. "and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, "
+    .. "notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the "
+    .. "time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and "
     .. "threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
@@ -180,8 +180,9 @@ return function()
     "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each below "
     .. "the node that contains it. All nodes have kind and text; some also have name, mark, stream or unsafe.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
-    "The steps that made a line of s:show(), which is given by its number or a part of its text. They are listed for the loop, its "
-    .. "mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show \"lowered\".", why)
+    "The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the "
+    .. "loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "
+    .. "\"lowered\".", why)
   method("unsafe", "(self: nw.schedule, steps: fun(s: nw.schedule, ...: any): any, ...: any): any ...",
     "Applies the steps of a function without judging them. This is the only way to bypass the judge. The steps stay marked as "
     .. "unsafe in every view, in the trace and in all measurements. A step that cannot be lowered is still refused, and machine "

@@ -26,8 +26,8 @@ end
 
 -- ---- facts from the loops around a block
 
--- Returns the piece that a loop belongs to, which cuts wrote into its name: the loop y.main/x.pre_o is in the piece y.main/x.pre.
--- Returns nil for a fused loop, such as i_o_or_i.tail; the loops inside it name the piece.
+-- Returns the piece that a loop belongs to. Cuts write the piece into the name of the loop: y.main/x.pre_o is in the piece
+-- y.main/x.pre. Returns nil for a fused loop, such as i_o_or_i.tail; the loops inside it name the piece.
 local function cut_of(loop)
   return not loop.name:find("_or_", 1, true) and loop.name:match "^.*%.%w+" or nil
 end
@@ -112,7 +112,8 @@ local function loops_text(block, visit)
   return text_of(block, visit, loops_where(block, function() return true end))
 end
 
--- Returns the thread of an execution: the iteration of a parallel loop, or the thread of a grid that all loops bound to it define.
+-- Returns the thread of an execution as text: the values of its parallel loops and of the loops that are bound to a grid of
+-- threads, as in "blockIdx.x = 1, threadIdx.x = 3".
 local function thread_of(block, visit, loops)
   local words = {}
   for n, loop in ipairs(loops) do
@@ -210,9 +211,9 @@ function instances.same(a, b)
   return true
 end
 
---- Returns the execution of a block, given by name, for given values of its loops, {i = 0}: {stage, block (its number), axes, at,
---- loops, writes (the element, such as C[0, 1], or nil if the index depends on data)}. Returns nil if there is no such block, or if
---- a loop has no given value.
+--- Returns the execution of the block with this name at these values of its loops, such as {i = 0}. The result is {stage, block
+--- (its number), axes, at, loops, writes (the element, such as C[0, 1], or nil if the index depends on data)}. Returns nil if there
+--- is no such block, or if a loop has no given value.
 function instances.there(holder, after, sizes, name, values)
   for n, block in ipairs(core.visit_blocks(holder, after, sizes)) do
     if block.name == name then

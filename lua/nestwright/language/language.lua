@@ -1,5 +1,5 @@
---- The language: placeholders, axes, computes, reductions, scans and sizes. What TVM's tensor expressions also have has the same
---- name and meaning as there.
+--- The language: placeholders, axes, computes, reductions, scans and sizes. A function that also exists in TVM's tensor expressions
+--- has the same name and meaning as in TVM.
 local comparisons = require "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -18,7 +18,7 @@ local function as_shape(shape, what)
   errors.fail("invalid", nil, "%s: expected a shape like {M, N}, got %s", what, core.type_name(shape))
 end
 
--- Returns the options in a last argument, which may be a name or a table {name = ..., and other options}.
+-- Returns the options from a last argument. The argument is a name, or a table {name = ..., with other options}.
 local function named(what, name, allowed)
   if name == nil or type(name) == "string" then return {name = name} end
   return errors.options(what, name, allowed)
@@ -199,15 +199,15 @@ return function(nw)
     .. "with the lowest index is chosen.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "The least of its arguments. If reduce axes follow a value that depends on them, the least value over these axes: "
-    .. "nw.min(A(i, k), k).",
+    "The least of its arguments. If the first argument depends on reduce axes that follow it, the result is its least value over "
+    .. "these axes: nw.min(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("min", "min", a, ...) end
       return core.minimum(a, ...)
     end)
   define("max", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "The greatest of its arguments. If reduce axes follow a value that depends on them, the greatest value over these axes: "
-    .. "nw.max(A(i, k), k).",
+    "The greatest of its arguments. If the first argument depends on reduce axes that follow it, the result is its greatest value "
+    .. "over these axes: nw.max(A(i, k), k).",
     function(a, ...)
       if over_axes(a, ...) then return reduction("max", "max", a, ...) end
       return core.maximum(a, ...)

@@ -61,8 +61,8 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. A value of `to` may also be the
--- end of the domain, because it is excluded.
+-- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. `to` is an excluded end, so its
+-- values may be larger by one.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}
@@ -194,8 +194,8 @@ return function(nw)
   rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
     "The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited "
     .. "now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that "
-    .. "depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then this is an "
-    .. "error.",
+    .. "depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then the call "
+    .. "raises an error.",
     function(refusal, options)
       local o = errors.options("plot", options, {"title"})
       if getmetatable(refusal) ~= core.refusal then

@@ -1,6 +1,6 @@
 --- The library's own environment: copies of Lua's libraries as they were at the start. The modules use these copies, so a script or
---- cell that changes its globals, or `string` and the like, does not affect them. A module that changes what cells see gets it from
---- _G or package.loaded.
+--- cell that changes its globals, or `string` and the like, does not affect them. A module that changes the libraries of cells
+--- gets them from _G or package.loaded.
 local registry = debug.getregistry()
 local made = registry["nestwright.own"]
 if made then return made end
@@ -19,7 +19,7 @@ for _, name in ipairs(LIBRARIES) do
 end
 
 -- All strings share one metatable. It looks up a method in the library's copy of `string` first, and then in the cells' own
--- `string`, to which cells may have added methods. A program that only requires the library keeps its own metatable.
+-- `string`, to which cells may have added methods. A program that only requires the library keeps Lua's metatable.
 setmetatable(environment.string, {__index = string})
 local strings = getmetatable ""
 if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end

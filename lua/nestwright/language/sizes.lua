@@ -28,8 +28,8 @@ function sizes.of(what, s, given)
   return values
 end
 
---- Returns those of the given values, by name, that belong to a size of this schedule, since {M = 64, N = 8} may be given for
---- several schedules.
+--- Returns, by name, the given values of the sizes that this schedule has. Other values are ignored, because {M = 64, N = 8} may be
+--- given for several schedules.
 function sizes.named(what, s, given)
   local own = {}
   for _, name in ipairs(core.program_sizes(s)) do own[name] = given[name] end

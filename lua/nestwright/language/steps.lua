@@ -22,7 +22,7 @@ end
 
 function steps.is_stage(value) return getmetatable(value) == stage_meta end
 
---- True for a table of options: string keys, no list part, no metatable.
+--- True for a table of options, which has no list part and no metatable.
 local function is_options(value)
   return type(value) == "table" and getmetatable(value) == nil and #value == 0
 end

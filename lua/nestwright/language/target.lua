@@ -16,7 +16,7 @@ function target.of(what)
   return core.target(machine.of(what))
 end
 
---- Returns the machine record of a target. For the host as the system describes it, this is the record that also has costs.
+--- Returns the machine record of a target. A target without its own record is this host, whose record also has costs.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
 --- Returns a schedule of these outputs; the last argument may be {target = t}.

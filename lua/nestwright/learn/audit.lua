@@ -175,7 +175,7 @@ local function few(a, n)
   return whole("outliers", n, 1, #a.points)
 end
 
--- Returns the logarithm of the factor between prediction and measurement; it is positive in both directions.
+-- Returns the absolute value of log(predicted / measured).
 local function miss(p) return math.abs(math.log(p.predicted / p.measured)) end
 
 function methods.outliers(a, n)
@@ -228,18 +228,18 @@ function audit.install(nw)
     "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
     .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
     "Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures "
-    .. "them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each "
-    .. "with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing "
-    .. "continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of "
+    .. "them in turn (the fastest of seven rounds), checks their results against those of the naive program, and predicts their "
+    .. "times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; "
+    .. "drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of "
     .. require "nestwright.measure.workloads".names .. ". file: keeps the measurements as JSON, also after an interrupt; the "
     .. "next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, "
     .. "tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - "
-    .. "measured| / measured, and the loss: of the 1 or 5 schedules predicted fastest, how much slower the best is than the best "
-    .. "of all. "
+    .. "measured| / measured, and the loss: how much slower the best of the 1 or 5 schedules that are predicted fastest is than "
+    .. "the best of all. "
     .. "Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of "
     .. "one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, "
-    .. "unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst "
-    .. "predictions; a:plot() draws predicted over measured times on logarithmic axes.",
+    .. "unpriced; with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives "
+    .. "the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.",
     function(options)
       local o = settings(options)
       o.points, o.since = {}, core.now()

@@ -160,7 +160,7 @@ local function is_new(seen, buffer, index)
   return true
 end
 
--- Returns how many vector registers hold the elements of the hottest body that its innermost loop accumulates in place.
+-- Returns the number of vector registers for the elements that the hottest body accumulates in place in its innermost loop.
 local function accumulators(f)
   local inner, n, seen = lowered.loops(f.hot.body, 1)[1], 0, {}
   for _, s in ipairs(f.hot.body.statements) do
@@ -182,15 +182,15 @@ local function moved(access, body, bytes)
   return 0
 end
 
--- Returns the kind of walk of an access, that is, how it moves through memory, for a stride in bytes.
+-- Returns the class of a stride, which is given in bytes.
 local function walk_of(step, line)
   if step == 0 then return "still" end
   if step < 2 * line then return "next" end
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Returns the misses of loads and stores by cache level and kind of walk. Accesses with the same tensor and innermost loop that are
--- all loads or all stores are counted together.
+-- Returns the misses of loads and stores by cache level and class of stride. All loads with the same tensor and innermost loop are
+-- counted together, and all such stores.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
@@ -218,8 +218,8 @@ local function misses_of(f)
   return out
 end
 
--- Returns the pages that all accesses of the hottest body touch in the n innermost loops around it, the number of streams, that is,
--- of accesses whose address changes in a loop, and the number of unaligned vectors.
+-- Returns facts about the accesses of the hottest body: the pages that they touch in the n innermost loops around it, the number of
+-- streams (accesses whose address changes in a loop), and the number of unaligned vectors.
 local function reach_of(f)
   local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
   local function note(a, body)
@@ -238,7 +238,7 @@ local function reach_of(f)
   return t
 end
 
--- Returns how often, in a whole run, an access is to a page other than the page of its previous execution.
+-- Estimates the number of executed accesses, in a whole run, whose page differs from that of the previous execution of the access.
 local function page_changes(f)
   local n = 0
   local function note(a, body)

@@ -1,5 +1,5 @@
 --- The features of a schedule for a learned model: each row describes one number, with its unit. Most features are rates per
---- predicted cycle. They show what a prediction is made of, and so where it may be wrong, and they mean the same for every
+--- predicted cycle. They show the parts of a prediction, and thus where it may be wrong. They have the same meaning for every
 --- computation. Some features are taken from the compiled code, which the cost model does not see.
 local facts = require "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
@@ -252,21 +252,21 @@ end)
 
 for n = 1, 2 do
   local which = ("buffer %d: "):format(n)
-  local about = ("the most frequent access to the buffer with the %s accessed elements."):format(n == 1 and "most" or "second most")
+  local about = ("the buffer with the %s number of accessed elements"):format(n == 1 and "largest" or "second largest")
+  local access = "the most frequent access to " .. about
   local function of(f, value)
     local b = f.busy[n]
     return b and value(b, f.program.buffers[b.name].bytes, lowered.loops(b.body, 1)[1]) or 0
   end
-  row(which .. "stride", "log2 bytes", "Stride along the innermost loop of " .. about, function(f)
+  row(which .. "stride", "log2 bytes", "Stride of " .. access .. " along the innermost loop.", function(f)
     return of(f, function(b, bytes, inner)
       return inner and math.log(1 + math.abs(lowered.stride(b.access, inner)) * bytes, 2) or 0
     end)
   end)
-  row(which .. "lines", "log2 lines", "Lines touched, while the two innermost loops run, by " .. about, function(f)
+  row(which .. "lines", "log2 lines", "Lines that " .. access .. " touches in the two innermost loops.", function(f)
     return of(f, function(b, bytes) return math.log(lowered.lines(b.access, b.body, 2, bytes, f.line), 2) end)
   end)
-  row(which .. "reuse", "log2", ("Accessed elements per element of the buffer with the %s accessed elements."):format(
-    n == 1 and "most" or "second most"),
+  row(which .. "reuse", "log2", "Accessed elements of " .. about .. ", divided by its size in elements.",
     function(f) return of(f, function(b) return log2(ratio(b.elements, f.program.buffers[b.name].elements)) end) end)
 end
 

@@ -12,9 +12,9 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- schedules of the held-out computation that the model of the second held-out figure learns from
-local OWN = 10 -- the weight of an audit of the model's own computation, relative to an audit of another computation
-local FAR = 1.5 -- larger differences between an error and the usual error of its audit, in powers of e, are cut to this: chance
+local SAME = 64 -- the number of schedules of a held-out computation that the model for the figure with_64 also learns from
+local OWN = 10 -- the weight of the audit of the computation that a model is for; other audits have weight 1
+local FAR = 1.5 -- errors (logarithms) are clipped to this distance from the mean error of their audit; larger ones are noise
 
 local LEARNER = core.classes.learner
 
@@ -43,8 +43,8 @@ local function expected(p)
 end
 
 -- What the trees learn, by objective. squares: there is one weight per point, not one per group. xgboost: XGBoost's name for the
--- objective. trust: the factor of the start value of a score. label: the value that the trees learn for a point, from the best time
--- and the usual error of its audit.
+-- objective. trust: the factor of -log(expected time) in the start value of a score. label: the value that the trees learn for a
+-- point, from the best time and the mean error of its audit.
 local OBJECTIVES = {
   times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off
@@ -119,7 +119,7 @@ local function predicted_tau(points)
   return statistics.tau(guess, measured(points))
 end
 
--- Chooses n points by a seed. Returns these points and the others.
+-- Chooses n points at random. Returns these points and the others.
 local function parted(points, n, seed)
   local order = rng.new(seed):shuffle(table.move(points, 1, #points, 1, {}))
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
@@ -251,7 +251,7 @@ end
 local function load_model(path)
   local ok, m = pcall(json.decode, core.read_file("load: path", errors.expect("load: path", path, "string")))
   if not ok or not is_saved(m) then
-    errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was edited", path)
+    errors.fail("parse", "model:save writes such files", "load: %s is not a saved model, or was edited", path)
   end
   check_features(m, path)
   local problem = trees.problem(m.trees, #m.features, OBJECTIVES[m.objective].xgboost)
@@ -296,11 +296,12 @@ local function is_model(value) return debug.getmetatable(value) == LEARNER end
 --- Raises an error unless the value is a model.
 function learn.check(what, value)
   if is_model(value) then return value end
-  errors.fail("invalid", "nw.cost.train{...} and nw.cost.load(path) make them", "%s: expected a model, got %s", what,
+  errors.fail("invalid", "nw.cost.train{...} and nw.cost.load(path) make models", "%s: expected a model, got %s", what,
     core.type_name(value))
 end
 
--- Returns the cost of a schedule as in audits: without conflict misses, which no feature distinguishes, because this is faster.
+-- Returns the cost of a schedule as in audits. Conflict misses are not distinguished, because no feature needs them and this is
+-- faster.
 local function quick_cost(what, s, o)
   return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false,
     feed = "full"}
@@ -363,7 +364,7 @@ function learn.install(nw)
   method("predict", "(self: nw.learner, s: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, "
     .. "threads?: integer}): number",
     "A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a "
-    .. "time. The schedule is priced and compiled, but not run.", predict)
+    .. "time. The schedule's cost is computed and its code is compiled, but not run.", predict)
 
   method("held_out", "(self: nw.learner): table[]",
     "Kendall's tau of each held-out audit: kernel, schedules, analytic (of the cost model), transfer (of a model that learned from "

@@ -52,7 +52,7 @@ end
 function sample.load(path)
   local ok, m = pcall(json.decode, core.read_file("audit", path))
   if not ok or not is_sample(m) then
-    errors.fail("parse", "nw.cost.audit writes them: {kernel = \"gemm\", file = \"gemm.json\"}", "audit: %s is not a sample%s",
+    errors.fail("parse", "nw.cost.audit writes samples: {kernel = \"gemm\", file = \"gemm.json\"}", "audit: %s is not a sample%s",
       path, ok and "" or (" (%s)"):format(m))
   end
   return m
@@ -90,8 +90,8 @@ local function are_measured(m)
   return true
 end
 
--- True if there are enough entries. If o.counts is given, it decides whether an entry counts; it is called only if there would be
--- enough entries if all counted.
+-- True if there are enough entries. If o.counts is given, an entry counts only if o.counts is true for it. This function is called
+-- only if the sample has enough kept entries.
 local function enough(m, o)
   local kept, n = sample.kept(m), 0
   if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
@@ -252,7 +252,7 @@ local function finish(run, problem)
   if problem then error(problem, 0) end
 end
 
---- Returns a sample with at least `schedules` entries that take at most SLOWEST times the best time, if there are so many. If
+--- Returns a sample with at least `schedules` entries that take at most SLOWEST times the best time, if that many exist. If
 --- counts is given, only entries for which counts(entry) is true are counted. o: outputs, name, schedules, seed, threads, file,
 --- counts.
 function sample.measure(nw, o)

@@ -7,7 +7,7 @@ local rng = require "nestwright.measure.rng"
 local sampler = {}
 sampler.__index = sampler
 
--- Some of these factors divide usual sizes, some do not.
+-- Some of these factors divide usual sizes; others do not.
 local FACTORS = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 16, 24, 32, 32, 48, 64, 64, 100, 128, 256}
 local SMALL = {2, 3, 4, 4, 5, 6, 8, 8, 12, 16}
 local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- iterations of loops that become vectors
@@ -97,8 +97,8 @@ local function parted(d, loop, factors)
   return again
 end
 
--- Returns an order of the parts: outer parts first, in any order, and then inner parts, usually with that of the last axis at the
--- end.
+-- Returns an order of the parts: outer parts first, in any order, and then inner parts. Usually the inner part of the last axis is
+-- at the end.
 local function order_of(d, parts, axis)
   local outer, inner, last = {}, {}, nil
   for _, list in ipairs(parts) do

@@ -154,7 +154,7 @@ local function cells_of(r)
     out[n] = {"thread " .. t.thread, seconds(t.busy), seconds(t.idle), r.within > 0 and percent(t.idle / r.within) or "",
       tostring(t.rounds), tostring(t.parts)}
   end
-  return {head = {"", "busy", "idle", "idle", "rounds", "parts"}, rows = out, left = {true, heads = true}, foot = summary(r)}
+  return {head = {"", "busy", "idle", "idle", "iterations", "parts"}, rows = out, left = {true, heads = true}, foot = summary(r)}
 end
 
 local function busy(what, kernel, ...)
@@ -178,7 +178,7 @@ end
 -- Returns the timeline. A thread without work has a lane too. The idle time is that of f:busy, which does not count time outside of
 -- parallel loops.
 local function drawn(r, title)
-  local small = summary(r, "idle: of the time in parallel loops") .. ". " .. r.machine
+  local small = summary(r, "idle share of the time in parallel loops") .. ". " .. r.machine
     .. "; wall clock, read before and after each part of a loop."
   local lanes, idle = {}, {}
   for n, t in ipairs(r.threads) do
@@ -189,7 +189,7 @@ local function drawn(r, title)
     lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
 end
 
--- Splits a list of arguments into arrays and options, if the last argument is a table of options.
+-- Removes the title from the options in the last argument. Returns the title and the other arguments.
 local function split(...)
   local given, options = inside.split_options(...)
   options = options or {}
@@ -231,10 +231,10 @@ return function(nw)
   kernel_method("busy", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean}): nw.report",
     "Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The "
     .. "answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within "
-    .. "(parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU "
-    .. "time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops "
-    .. "start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, "
-    .. "idle_low and idle_high (the ends of the middle half).",
+    .. "(seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, "
+    .. "cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the "
+    .. "loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, "
+    .. "median, idle_low and idle_high (the ends of the middle half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",

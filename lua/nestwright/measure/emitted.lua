@@ -140,8 +140,8 @@ function emitted.count(text, loops, machine)
   return out
 end
 
---- Returns the same for a schedule that is compiled for this host. Its field `simulated` is the simulated time of this code with
---- all data in the first cache (core/cost/asm/code_simulate.c), for a machine record with these fields.
+--- Returns the counts of emitted.count for a schedule that is compiled for this host. The field `simulated` is the simulated time
+--- of this code with all data in the first cache (core/cost/asm/code_simulate.c), for a machine record with these fields.
 function emitted.of(s, loops, machine, fields)
   local text = assembly.of_x86_64("emitted", s:build {threads = 1})
   local out = emitted.count(assembly.with_loops(text), loops, fields)

@@ -13,7 +13,7 @@ local sweep_methods = {}
 
 -- ---- one point
 
--- Sets a column of a row; raises an error if the column has a value already.
+-- Sets a column of a row; raises an error if the column already has another value.
 local function put(row, name, value)
   if row[name] ~= nil and row[name] ~= value then
     errors.fail("invalid", "rename one of them", "sweep: the result of run has two values for the column '%s'", name)
@@ -81,8 +81,8 @@ local function run_point(o, point)
   return {error = value.message}
 end
 
--- Returns the row of a point: its parameters and results. A result must not have the name of a parameter; the threads of a time
--- record may, and are omitted then.
+-- Returns the row of a point: its parameters and results. A result must not have the name of a parameter. The only
+-- exception is the threads of a time record, which are then omitted.
 local function row_of(o, point)
   local row, is_time = run_point(o, point)
   for name, value in pairs(point) do
@@ -97,7 +97,7 @@ local function row_of(o, point)
   return row
 end
 
--- Returns how to write the columns that were made from time records, which hold seconds or fractions.
+-- Returns, by column, the functions that write seconds or fractions. These columns were made from time records.
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do
@@ -218,10 +218,11 @@ rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: str
   "Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by "
   .. "default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of "
   .. "another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining "
-  .. "parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values not distinguishable "
-  .. "from it, are marked (best: 'min', the default for times, 'max' or false; per curve, or, with several columns, at each x). "
-  .. "Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default "
-  .. "they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.",
+  .. "parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not "
+  .. "distinguishable from it, are marked for each curve or, with several columns, at each x. best: 'min' (the default for times), "
+  .. "'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic "
+  .. "axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' "
+  .. "for seconds.",
   function(list, options)
     return require "nestwright.plots.sweep".make(list, errors.options("plot", options,
       {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))

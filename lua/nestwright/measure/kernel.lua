@@ -79,7 +79,7 @@ local function make_inputs(what, inputs)
   return arrays
 end
 
--- Builds one kernel of several versions.
+-- Builds one kernel from several versions.
 local function dispatching(s, o)
   local kernels = {}
   returning.always(s, function()
@@ -195,8 +195,8 @@ return function(nw)
     .. "target?: string|table|nw.machine|nw.target}): nw.kernel",
     "Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills "
     .. "c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the "
-    .. "first version whose facts hold for its sizes, which a decision tree finds; if there is none, it runs the last version, "
-    .. "which may assume only what all others assume. target: the schedule's own; code for another target is refused, and "
+    .. "first version whose facts hold for its sizes; a decision tree finds this version. If there is none, the call runs the last "
+    .. "version, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and "
     .. "s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show \"asm\" and f:export.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
@@ -250,7 +250,8 @@ return function(nw)
     .. "= {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.", compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
-    "Evaluates the definition element by element, without a schedule. This is slow; it is the reference for all other results.",
+    "Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other "
+    .. "results.",
     function(outputs, arguments)
       outputs = outputs_list("evaluate: outputs", outputs)
       local args, made = complete("evaluate", outputs, errors.expect("evaluate: arguments", arguments, "table"))

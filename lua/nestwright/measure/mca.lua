@@ -59,7 +59,7 @@ function mca.of(s)
   local bound = tonumber(out:match "Block RThroughput:%s+([%d.]+)")
   if not cycles then return absent "its output could not be read" end
   local m = {loop = loop.name, cycles = cycles / ROUNDS, throughput = bound, instructions = #loop.lines}
-  m.text = ("llvm-mca: %.2f cycles an iteration of %s, %d instructions; %.2f by throughput alone"):format(m.cycles,
+  m.text = ("llvm-mca: %.2f cycles per iteration of %s, %d instructions; %.2f by throughput alone"):format(m.cycles,
     m.loop or "the innermost loop", m.instructions, bound or m.cycles)
   return m
 end

@@ -35,7 +35,8 @@ local function old_form_of(value)
   return type(value) == "number" and tostring(value) or points.form_of(value)
 end
 
---- Returns the value of a CSV field. It is a number only if the library writes, or once wrote, this number in this way.
+--- Returns the value of a CSV field. It is a number only if this or an earlier version of the library writes the number in this
+--- way.
 function points.value_of(field)
   if field == "true" then return true end
   if field == "false" then return false end

@@ -48,8 +48,8 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- Sets the parameters of a row from CSV, whose fields have no types. A row belongs to the point of this sweep that is written in
--- this way; if there is none, to such a point of the JSON file; otherwise, its fields have the values that they look like.
+-- Sets the parameters of a row from CSV, whose fields have no types. If a point of this sweep is written with the same texts, its
+-- values are used; otherwise, those of such a point of the JSON file; otherwise, the values that the texts look like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end
@@ -95,7 +95,7 @@ local function note_forms(self, path, row)
 end
 
 -- Keeps each row once. Two different rows with the same parameters come from a sweep over more parameters, so the file is refused.
--- But 8 and 8.0 were once two points in CSV, so an old file may have both.
+-- In older CSV files, 8 and 8.0 were two points, so such a file may have both.
 local function take(self, path, rows, cut)
   local own = {}
   for _, row in ipairs(rows) do
@@ -123,7 +123,7 @@ local function take(self, path, rows, cut)
   end
 end
 
--- Reads a file, unless it has not changed since this sweep wrote it.
+-- Reads a file if it has changed since this sweep last read or wrote it.
 local function look(self, kind)
   local path = self.path[kind]
   local stamp = core.file_stamp(path)

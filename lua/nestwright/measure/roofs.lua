@@ -156,10 +156,11 @@ function roofs.install(nw)
 
   define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
     "Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, "
-    .. "the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last "
-    .. "cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: "
-    .. "records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It "
-    .. "is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.",
+    .. "the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the "
+    .. "last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, "
+    .. "peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement "
+    .. "takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true "
+    .. "measures again.",
     function(options)
       local o = errors.options("roofs", options, {"threads", "fresh"})
       return roofs.of(threads_of("roofs", o.threads), o.fresh)

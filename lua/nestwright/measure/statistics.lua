@@ -1,4 +1,4 @@
---- How well one list of numbers predicts another: functions of two lists of equal length, in any order.
+--- Functions of two lists of equal length that measure how well one list predicts the other. The lists may be in any order.
 local statistics = {}
 
 --- Returns the ranks of numbers, from 1; equal numbers get their mean rank.
@@ -16,8 +16,8 @@ function statistics.ranks(list)
   return ranks
 end
 
---- Returns five numbers of pairs: those with the same order in both lists, with opposite orders, equal only in a, equal only in b,
---- and equal in both.
+--- Returns the numbers of five kinds of pairs: pairs with the same order in both lists, with opposite orders, equal only in a,
+--- equal only in b, and equal in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do
@@ -32,8 +32,8 @@ function statistics.pairs_of(a, b)
   return p
 end
 
---- Returns Kendall's tau-b, from -1 to 1, or nil if a list has only one value. Ties do not count in the numerator and reduce the
---- denominator (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
+--- Returns Kendall's tau-b, from -1 to 1, or nil if all values of a list are equal. Ties do not count in the numerator and reduce
+--- the denominator (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
 function statistics.tau(a, b)
   local p = statistics.pairs_of(a, b)
   local differ = p.same + p.opposite
@@ -56,7 +56,7 @@ local function correlation(a, b)
   if aa > 0 and bb > 0 then return ab / math.sqrt(aa * bb) end
 end
 
---- Returns Spearman's rho, which is the correlation of the ranks, or nil if a list has only one value.
+--- Returns Spearman's rho, which is the correlation of the ranks, or nil if all values of a list are equal.
 function statistics.spearman(a, b)
   if #a > 1 then return correlation(statistics.ranks(a), statistics.ranks(b)) end
 end
@@ -93,8 +93,8 @@ function statistics.regret(guess, truth, k)
   if #order > 0 then return found / best - 1 end
 end
 
---- Returns both lists restricted to the lowest values of `truth`, which are this share of them, and to ties with the last such
---- value.
+--- Returns both lists, restricted to the entries with the lowest values of `truth`. share: the fraction of the entries; ties with
+--- the last of them are included.
 function statistics.lowest(guess, truth, share)
   local sorted = table.move(truth, 1, #truth, 1, {})
   table.sort(sorted)

@@ -1,4 +1,5 @@
---- Time records, and comparisons of several records, which are speed-ups or not distinguishable.
+--- Time records, and comparisons of several records. A comparison states the speed-up of each record, or that the record is not
+--- distinguishable from the base.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
@@ -136,7 +137,7 @@ function times.given(what, value)
   return setmetatable(t, time_meta)
 end
 
--- ---- several
+-- ---- comparisons
 
 local comparison_methods = {}
 local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}

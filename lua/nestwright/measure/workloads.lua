@@ -45,7 +45,7 @@ function make.blur(h, w)
   return nw.compute({h, w}, function(y, x) return mean(X(y, x), X(y + 1, x), X(y + 2, x)) end, "Y")
 end
 
---- A fully connected layer: each output sums the product of a row of A and a row of W.
+--- A fully connected layer: R[i, j] = max(S[i, j] + b[j], 0), where S[i, j] is the sum of A[i, k]*W[j, k] over k.
 function make.dense(m, n, depth)
   local nw = library()
   local A, W = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({n, depth}, "f32", "W")
@@ -105,7 +105,7 @@ function make.transpose(n)
   return nw.compute({n, n}, function(i, j) return A(i, j) + B(j, i) end, "T")
 end
 
---- Rows, each minus its mean.
+--- Subtracts from each row its mean.
 function make.center(m, n)
   local nw = library()
   local A, k = nw.placeholder({m, n}, "f32", "A"), nw.reduce_axis(n, "k")

@@ -1,4 +1,4 @@
---- nw.interact: controls for the arguments of a function, whose results change with the controls.
+--- nw.interact shows controls for the arguments of a function, and updates the function's results when a control changes.
 local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
@@ -119,8 +119,8 @@ local function heading(controls)
   return table.concat(out, ", ")
 end
 
--- Calls the function. Returns what it showed, printed and returned, as a list of {value} and {text}. show(items): displays the
--- items so far, if possible.
+-- Calls the function. Returns what the function showed, printed and returned, as a list of {value} and {text}. show(items):
+-- displays the items so far, if possible.
 local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end

@@ -6,7 +6,7 @@ local written = require "nestwright.show.written"
 
 local nests = {}
 
--- The colours of the core's classes, as old HTML elements, which keep their colours if a viewer removes styles.
+-- The HTML for each CSS class of the core. It consists of old elements, which keep their colours if a viewer removes styles.
 local LOOKS = {
   keyword = '<font color="#0072B2">%s</font>',
   name = "<b>%s</b>",
@@ -19,7 +19,7 @@ local LOOKS = {
 
 local CHANGED = '<ins style="background:rgba(0,158,115,0.14);text-decoration:none">%s</ins>'
 
--- Replaces the core's classes in a line by these elements.
+-- Replaces the core's CSS classes in a line by this HTML.
 local function looking(line)
   return (line:gsub('<span class="nw%-(%l+)">(.-)</span>', function(class, text) return LOOKS[class]:format(text) end))
 end

@@ -81,9 +81,9 @@ function notebook.inspected(argument)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
-local MOST_WORDS = 1 << 15 -- the most bytes searched for keywords; an open comment is searched again from each dash
+local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords, because unclosed long comments make the search quadratic
 
--- How much each keyword and bracket changes the depth of open blocks in an unfinished chunk, without strings and comments.
+-- The numbers by which keywords and brackets increase and decrease the number of open blocks in an unfinished chunk.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
   {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
 

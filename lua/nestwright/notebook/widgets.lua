@@ -23,12 +23,12 @@ local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
 function widgets.form()
   local asked = os.getenv "NESTWRIGHT_WIDGETS"
   if asked == nil or asked == "" then return form or 8 end
-  return FORMS[asked] or errors.fail("invalid", "unset it: the form is then detected",
+  return FORMS[asked] or errors.fail("invalid", "unset it: the message format is then detected",
     "NESTWRIGHT_WIDGETS: expected 6, 7 or 8, got %s",
     asked)
 end
 
--- Answers front ends of 6, which request the version when they load.
+-- Answers front ends of ipywidgets 6, which request the version when they load.
 local function version_asked(comm)
   form = 6
   comm:send {version = SIX[2]}
@@ -135,8 +135,8 @@ end
 --- True if clearing the output of a cell keeps its controls, because the controls of ipywidgets 6 are beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. It is not sent to front ends
---- of 6, which display the model on a message and would show the words as well.
+--- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to
+--- front ends of ipywidgets 6, which show the model after another message and would show the text as well.
 function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
   if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end

@@ -21,8 +21,7 @@ local function figures_of(c, row)
   return out
 end
 
--- Returns the rows that a leaf may use, with their prices. If code is minimized, the price is the only cost; otherwise, it is a
--- fraction of the cost of the best single row.
+-- Returns the rows that a leaf may use, with their figures, and the cost of the best single row.
 local function ways_of(c, list)
   local ways, least, weights = {}, math.huge, 0
   for _, shape in ipairs(c.sizes) do weights = weights + shape.weight end
@@ -42,6 +41,8 @@ local function ways_of(c, list)
   return ways, least
 end
 
+-- Sets the price of a leaf for each row. If the objective is size, the price is the only cost; otherwise, it is a fraction of the
+-- cost of the best single row, plus a price of the code.
 local function price(c, ways, least, of_code)
   for _, way in ipairs(ways) do
     way.price = c.objective == "size" and way.row.code_bytes or WORTH * least + of_code * least * way.row.code_bytes
@@ -82,8 +83,8 @@ local function code_bytes(c, versions, since)
   return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
 end
 
--- Returns the cheapest tree whose code fits into the limit. If the code does not fit, it gets a price, which is raised until the
--- code fits or only one leaf remains.
+-- Returns the cheapest tree whose code fits into the limit. If the code does not fit, each of its bytes gets a price. This price
+-- is raised until the code fits or only one leaf remains.
 local function fitting(c, ways, least)
   local of_code, since = 0, core.now()
   while true do

@@ -44,7 +44,7 @@ local function value_of(what, value, name)
   errors.fail("invalid", ("{sizes = {%s = {1, 7, 64}}}"):format(name), "%s: the size %s has no values", what, name)
 end
 
--- ---- {{M = 1, N = 8}, {M = 7, N = 64}, weights = {1, 2}}
+-- ---- lists of shapes, such as {{M = 1, N = 8}, {M = 7, N = 64}, weights = {1, 2}}
 
 local function listed(what, names, given)
   local list, weights = {}, weights_for(what, given.weights, #given)
@@ -58,7 +58,7 @@ local function listed(what, names, given)
   return list
 end
 
--- ---- {M = {1, 7}, N = {8, 64}}: all combinations
+-- ---- combinations of values, such as {M = {1, 7}, N = {8, 64}}
 
 -- Returns the weights of the values of one size. They are given by name; if only one size varies, a list is enough.
 local function weights_of(what, given, name, varied)

@@ -18,7 +18,7 @@ local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and of turns
 
 -- ---- the file
 
-local told -- true if a note that nothing can be kept was shown
+local told -- true after a note that the times cannot be kept
 local function tell(why)
   if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
@@ -89,7 +89,8 @@ local function hashed(text)
   return ("%016x"):format(h)
 end
 
--- Tiles the loop by one kernel, starting from the version `base` of the schedule. shared: inside the loops that o.around makes.
+-- Tiles the loop by one kernel, starting from the version `base` of the schedule. shared: the tiles
+-- are inside the loops that o.around makes.
 local function tiled(run, k, tail, shared)
   local s = run.schedule
   s:checkout(run.base)

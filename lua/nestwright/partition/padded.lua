@@ -54,9 +54,9 @@ local function split(s, stage, loop, rows)
   errors.fail("limit", nil, "partition: %s reads more than %d tensors beyond the end", loop.name, MOST_COPIES)
 end
 
---- Tiles a loop in this way. copied: the inputs are copied to a padded buffer; otherwise they are read in place, and reads beyond
---- the last row read the last row. Returns the loop over tiles, the loop inside of a tile, and the stage that copies the results
---- out.
+--- Tiles a loop with whole tiles only. copied: the inputs are copied to a padded buffer; otherwise they are read in place, and
+--- reads beyond the last row read the last row. Returns the loop over tiles, the loop inside of a tile, and the stage that copies
+--- the results out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name

@@ -32,9 +32,8 @@ local function conditions(s, loop)
   errors.fail("invalid", "s:show \"lowered\" lists its loops", "conditions: there is no loop %s in the lowered program", name)
 end
 
--- Tiles a loop as TVM does, which finds one interval of one variable after scheduling. Lowering cuts the loop over the tiles at the
--- point from which on they need conditions, and the last tile checks each iteration. A loop of constant extent is not cut by
--- default.
+-- Tiles a loop as TVM does. After scheduling, TVM finds one interval of one variable: lowering cuts the loop over the tiles where
+-- the tiles begin to need conditions, and the last tile checks each iteration. By default, a loop of constant extent is not cut.
 local function tvm_like(s, loop, kernel, options)
   local o = errors.options("tvm_like", options, {"partition_const_loop"})
   caches.check_schedule("tvm_like", s)
@@ -85,7 +84,7 @@ return {install = function(nw)
 
   rows.define(nw.partition, "partition", "parallel",
     "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
-    "Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = "
+    "Runs consecutive pieces in parallel threads. loops: their outermost loops, in order, the main piece first. how = "
     .. "'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it "
     .. "is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a "
     .. "parallel loop, and all threads wait at its end. Returns the parallel loops.", together)

@@ -124,7 +124,8 @@ local function attempt(c, name)
   return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
 end
 
--- If all strategies are refused with the same range error, such as a size below its minimum, this is an error of the call.
+-- Raises an error if all strategies are refused with the same range error, such as a size below its minimum, because then the call
+-- itself is wrong.
 local function check_range(c)
   local first = c.out_of_range[1]
   if #c.out_of_range < #c.names then return end

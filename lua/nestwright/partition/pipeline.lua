@@ -27,8 +27,8 @@ local function parts_of(loops, at)
   return parts
 end
 
--- Returns the cycles of the neighbouring loops that belong to this loop by their names: k.pre before it, and the parts that were
--- cut off its end after it.
+-- Returns the cycles of the neighbouring loops that belong to this loop by their names. For a loop k, these are k.pre before it,
+-- and after it the parts that were cut off its end.
 local function beside(loops, at, belongs)
   local cycles, depth = 0, loops[at].depth
   for n, loop in ipairs(loops) do
@@ -56,7 +56,7 @@ local function text_of(p)
   for _, part in ipairs(p.parts) do
     lines[#lines + 1] = ("  %-12s %10s cycles  %s"):format(part.loop, whole(part.cycles), part.bottleneck)
   end
-  lines[#lines + 1] = ("without overlap these take %s cycles"):format(whole(p.alone))
+  lines[#lines + 1] = ("without overlap, the parts take %s cycles"):format(whole(p.alone))
   return table.concat(lines, "\n")
 end
 

@@ -28,8 +28,8 @@ local function lost_between_calls(c, level)
   return part
 end
 
--- Returns the misses of these tensors by level. Of the cold misses, only those are counted whose data the previous call did not
--- leave in the level.
+-- Returns the misses of these tensors by level. A cold miss counts only if the previous call did not leave its data in the
+-- level.
 local function missed_of(c, wanted)
   local out = {}
   for _, row in ipairs(c.by_tensor) do
@@ -69,7 +69,8 @@ local function stage_of(s, name)
   errors.fail("invalid", nil, "pipelined: there is no stage %s", name)
 end
 
--- Returns the loops of a stage directly inside of the given loop, and the other tensors that are used in these loops.
+-- Returns the other tensors that are used in these loops of a stage, and the cycles of those loops that are directly inside of the
+-- pipelined loop.
 local function filled_by(c, p, loops, name)
   local inside, tensors, cycles = {}, {}, 0
   for _, loop in ipairs(loops) do inside[loop.name] = true end

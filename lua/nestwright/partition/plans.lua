@@ -1,8 +1,8 @@
 --- Covers a number of iterations by tiles in the least time. This is an unbounded knapsack problem over the times of the tiles,
 --- which is solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966); the solution
 --- becomes periodic in the tile with the best rate. The first tile of a kind takes the time `first`, which includes fetching its
---- inputs, and each further tile of this kind takes `more`. Tiles inside the same loops that share their inputs fetch these inputs
---- once.
+--- inputs, and each further tile of this kind takes `more`. Tiles that are inside the same loops and share inputs fetch these
+--- inputs only once.
 local errors = require "nestwright.language.errors"
 
 local plans = {}
@@ -34,7 +34,8 @@ local function alone_seconds(list)
   return sum
 end
 
--- Returns the one-time cost of a kind of tile, which is the difference between the first tile and the next.
+-- Returns the seconds of tiles that share their inputs, or infinity if they cannot. The one-time cost of the inputs is the largest
+-- difference between the first tile of a kind and the next.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do
@@ -53,7 +54,7 @@ local function comes_first(a, b)
   return (a.kernel.name or "") < (b.kernel.name or "")
 end
 
--- Returns a list with n more tiles of a kind, larger tiles first. Lists are shared, so they are never modified.
+-- Returns a list with `count` more tiles of a kind, larger tiles first. Lists are shared, so they are never modified.
 local function with_tiles(list, kernel, count)
   local out, found = {}, false
   for n, part in ipairs(list) do
@@ -104,8 +105,8 @@ local function without(list, kernel)
   return out, rows
 end
 
--- Among the lists for numbers of iterations with one residue, returns the best one to combine with many tiles of `main`, and the
--- seconds per iteration of this combination.
+-- Compares the lists whose number of iterations has this residue. Returns the best list to combine with many tiles of `main`, and
+-- the seconds per iteration of this combination.
 local function best_rest(lists, main, residue)
   local n, best, least = main.rows, nil, math.huge
   for rounds = residue, 3 * n - 1, n do

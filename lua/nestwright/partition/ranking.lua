@@ -42,7 +42,7 @@ local function text_of(list)
   return table.concat(lines, "\n")
 end
 
--- ---- its rows
+-- ---- methods and fields
 
 local function usable(list, which)
   for n, row in ipairs(list) do
@@ -77,10 +77,11 @@ define("build", "(self: nw.ranking, which?: integer|string, options?: {threads?:
   end)
 
 define("dispatch", "(self: nw.ranking): nw.report",
-  "Makes a small decision tree over the sizes that vary. Each leaf has the best strategy for its sizes by the objective, within "
-  .. "code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges: for each leaf its row (of this table), facts "
-  .. "(conditions that hold there, as text) and below (if one size varies); tree: a node {size, below, yes, no}, or a leaf "
-  .. "{way}. The schedule does not change.", function(list)
+  "Makes a small decision tree over the sizes that vary. Each leaf has the strategy that is best for its sizes by the objective. "
+  .. "code_limit limits the code of all leaves together. Fields: versions: numbers of versions, for s:build{versions = ...}; "
+  .. "ranges: an entry for each leaf, with row (of this table), facts (its conditions, as text) and below (the upper bound of the "
+  .. "size, if only one size varies); tree: the root, which is a node {size, below, yes, no} or a leaf {way}. The schedule does "
+  .. "not change.", function(list)
     local d = returning.quietly(choices[list].schedule, dispatching, choices[list], list)
     core.tell_progress()
     return d
@@ -95,7 +96,7 @@ local FIELDS = {
   {"joules", "number?", "The mean of `energies` by weight, if the cost model was used. An estimate."},
   {"figure", "number", "The number by which rows are ranked: the smallest is best."},
   {"fits", "boolean", "True if the strategy has at most code_limit bytes of code."},
-  {"refused", "string?", "Why the strategy was refused; then the only other field is `hint`."},
+  {"refused", "string?", "Why the strategy was refused. Such a row has only the fields strategy, refused and hint."},
   {"hint", "string?", "What to do about the refusal, or more about its reason."},
   {"unsafe", "boolean?", "True if some steps of the strategy were not judged."},
   {"intrinsics", "boolean?",

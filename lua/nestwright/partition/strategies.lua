@@ -1,5 +1,5 @@
---- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each row makes ordinary steps of the
---- schedule, which are judged, shown and undone like others; each piece is tiled by a suitable kernel.
+--- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps of
+--- the schedule, which are judged, shown and undone like others. Each piece is tiled by a suitable kernel.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -20,8 +20,8 @@ end
 -- Returns the name that a loop had before it was copied: jo for i.tail/jo.
 local function plain(name) return name:match "[^/]*$" end
 
--- Returns the loop of a list with this name, or with this name and a number; loops of computations that were copied have such
--- names.
+-- Returns the loop of a list with this name, or with this name and a number. Loops of copied computations have names
+-- with a number.
 local function called(loops, name)
   for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
   for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
@@ -228,7 +228,7 @@ end
 
 local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
 
--- Returns a strategy in which the last tile is whole, is computed in a temporary, and its existing part is copied out.
+-- Returns a strategy in which the last tile is whole. It is computed in a temporary, and its existing part is copied out.
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
     local s, k, rounds = x.schedule, choose(kernels), loop.extent
@@ -293,7 +293,7 @@ local function shifted(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- Tiles of the main kernel, followed by a known number of iterations.
+-- Tiles a loop by the main kernel, except for the last `rest` iterations, which the tiles of `list` cover.
 local function tiles_and(x, loop, main, rest, list)
   local head, tail = loop, nil
   if rest > 0 then head, tail = cut(x, loop, ("%s - %d"):format(loop.extent, rest)) end

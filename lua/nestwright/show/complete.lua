@@ -354,7 +354,7 @@ end
 local CLASS_OF = {}
 for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
 
--- Returns the class of a value. For tables of this library, it is the name of their metatable, if that has methods.
+-- Returns the class of a value. For tables of this library, it is the name of the metatable, if the metatable has methods.
 local function class_of(value)
   local meta = debug.getmetatable(value)
   if CLASS_OF[meta] or type(meta) ~= "table" or not rawget(meta, "__methods") then return CLASS_OF[meta] end

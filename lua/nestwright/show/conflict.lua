@@ -18,8 +18,8 @@ local DOES = { -- by the kind of conflict, what the first and the second instanc
 }
 
 local REASONS = {
-  structure = "for its structure", capacity = "for lack of room", undecided = "because its legality could not be decided",
-  cover = "for what is left out", value = "for what is left out",
+  structure = "for its structure", capacity = "because it exceeds a limit", undecided = "because its legality could not be decided",
+  cover = "because something would be left out", value = "because values would be lost or changed",
 }
 
 local function check(refusal)

@@ -42,7 +42,7 @@ local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
 
 function meta.__tostring(output) return plain(output.value) end
 
-local caught -- while output is collected, the list of it; otherwise nil
+local caught -- the list of the collected output; nil while no output is collected
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
@@ -73,8 +73,8 @@ end
 display.unfinished = nil -- a function that receives the output that was collected by an interrupted call
 display.partly = nil -- a function that receives the output that has been collected so far, while the call continues
 
---- Ends all collecting. The code that catches the end of a run calls this, because functions cannot clean up after an interrupt.
---- Returns true if collected output was shown, with a note that the call was interrupted.
+--- Ends the collection of output. The code that catches the end of a run calls this, because functions cannot clean up after an
+--- interrupt. Returns true if collected output was shown, with a note that the call was interrupted.
 function display.release()
   local list, take = caught, display.unfinished
   if list then take_text() end
@@ -198,7 +198,7 @@ end
 rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
   "Advances the bar by one, or by n, up to the total. note: a short text about the current state.", step)
 
--- Starts to show the progress of the core in a line that disappears at the end.
+-- Returns a function that shows the progress of the core in a line, which disappears at the end.
 function work()
   local output
   return function(what, part, seconds)

@@ -65,7 +65,7 @@ local function overview()
     table.sort(names)
     if #names > 0 then out[#out + 1] = title[2] .. "\n" .. help.wrap(table.concat(names, " "), 100, "  ") end
   end
-  out[#out + 1] = 'nw.help "split" says more; at the prompt, ?split.'
+  out[#out + 1] = 'nw.help "split" describes split; at the prompt, type ?split.'
   return table.concat(out, "\n")
 end
 
@@ -109,9 +109,9 @@ local function of_value(what)
   return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
 end
 
--- Returns the rows for a name. "nw.cost" has all functions of nw.cost; "cost" has all rows with this name; "loopnest.cost" and
--- "nw.nest.read" have only this row. If the first part is a variable, as in "s:cost", it has all rows with the name of the last
--- part.
+-- Returns the rows for a name. "nw.cost" gives all functions of nw.cost; "cost" gives all rows with this name; "loopnest.cost" and
+-- "nw.nest.read" each give one row. If the first part is a variable, as in "s:cost", the result is all rows with the name of the
+-- last part.
 local function meant(what)
   local of = what:match "^nw%.(%w+)$"
   if of and MODULES[of] then return rows_of(of) end

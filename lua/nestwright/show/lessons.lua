@@ -72,11 +72,11 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("explain", "(self: nw.schedule): nw.report",
-    "Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two "
-    .. "iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; "
-    .. "how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is "
-    .. "nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws it "
-    .. "like refusal:plot().",
+    "Shows what would go wrong with the step that was just refused. It runs the program with this step in the interpreter, on "
+    .. "small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. "
+    .. "Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, "
+    .. "incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; "
+    .. "refusal; and the method plot, which draws it like refusal:plot().",
     function(s)
       local text, how, visible = core.explain(s)
       return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
@@ -85,7 +85,8 @@ return function()
     "The legal steps at a loop: every primitive is tried there with sensible arguments. Fields: legal, undecided and refused, "
     .. "lists of {primitive, step, why}.", moves)
   method("locations", "(self: nw.schedule, stage: nw.stage|nw.tensor|string): nw.report",
-    "The places where a stage can be computed: for each loop, how many times its values are computed and how many bytes its "
-    .. "storage takes, or why it cannot be computed there. A list of {loop, legal, why, recompute, bytes, size, current}.",
+    "The places where a stage can be computed: for each loop, how many times the stage's values are computed there and how many "
+    .. "bytes the stage's storage takes, or why the stage cannot be computed there. A list of {loop, legal, why, recompute, bytes, "
+    .. "size, current}.",
     locations)
 end

@@ -93,8 +93,7 @@ local function show_result(value, style)
   return (show(value, 0, {}))
 end
 
---- True if a value is only the handle that a call returned which was made for its effect: an output that is already shown, or a
---- stream that was written to.
+--- True if a value is only a handle that need not be shown: an output that is already shown, or a stream that was written to.
 function prompt.is_quiet(value)
   local meta = debug.getmetatable(value)
   return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true

@@ -330,7 +330,7 @@ describe("what threads do", function()
     local said = p.caption:match "^4 lanes over .-; in parallel loops threads are ([%d.]+) %% idle: "
     assert.is_true(math.abs(tonumber(said) - 100 * idle) <= 0.5)
     assert.is_nil(p.caption:find "threads are idle")
-    assert.equal(1, select(2, p.caption:gsub("idle: of the time in parallel loops", "")))
+    assert.equal(1, select(2, p.caption:gsub("idle share of the time in parallel loops", "")))
   end)
 
   it("is nothing where no loop is parallel", function()
