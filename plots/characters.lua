@@ -22,8 +22,8 @@ end
 
 function characters.is_grey(c) return math.max(c.red, c.green, c.blue) - math.min(c.red, c.green, c.blue) < 0.06 end
 
--- Returns the escape sequence for a colour. On the terminal's own background, black and grey are the terminal's text colour and
--- grey; on a coloured background they are true black and grey.
+-- Returns the escape sequence for a colour. On the terminal's own background, black becomes the terminal's text colour, and grey
+-- becomes the terminal's grey. On a coloured background, black and grey keep their own colours.
 local function escape(c, ground, full)
   if ground then return ("\27[%s;%sm"):format(code(c, false, full), code(ground, true, full)) end
   if not characters.is_grey(c) then return ("\27[%s;49m"):format(code(c, false, full)) end

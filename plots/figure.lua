@@ -1,4 +1,4 @@
---- A figure: panels placed by pixels under one title, with small print at the foot. Each panel sets its own gnuplot state.
+--- A figure: panels under one title, placed at given pixels, with small print at the foot. Each panel sets its own gnuplot state.
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"

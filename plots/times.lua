@@ -18,8 +18,8 @@ local colour, seconds = figure.colour, written.seconds
 
 -- ---- distinguishable rows
 
--- Returns the sets of rows whose middle halves all overlap, including all maximal ones: for the start of each middle half, the set
--- of all rows whose middle halves contain this time.
+-- Returns sets of rows whose middle halves have a time in common: for the start of each middle half, the set of all rows whose
+-- middle halves contain this time. All maximal sets are among them.
 local function sets_of(list)
   local out = {}
   for _, start in ipairs(list) do

@@ -50,8 +50,8 @@ local function overlaps(site, first, last)
   return visits > span
 end
 
--- Describes how one load or store moves through its tensor. A loop that does not change the address repeats something: around the
--- loops that change the address, the whole sweep; between them, a part of the sweep; inside them, one element.
+-- Describes how one load or store moves through its tensor. A loop that does not change the address repeats the whole sweep if it
+-- is around the loops that change the address, a part of the sweep if it is between them, and one element if it is inside them.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do

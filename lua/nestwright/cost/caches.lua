@@ -57,7 +57,7 @@ end
 -- Returns the caches of a machine record. Of each cache, only the part that s:cost assumes to be available is used.
 local function recorded_levels(what, o)
   if o.levels or o.line then
-    errors.fail("invalid", "give either machine, or levels and line", "%s: machine already determines the levels and lines",
+    errors.fail("invalid", "give either machine, or levels and line", "%s: the option machine already determines levels and line",
       what)
   end
   local m = require "nestwright.cost.machine".of(o.machine)

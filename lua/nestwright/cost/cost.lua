@@ -155,7 +155,7 @@ local function pj_of_processor(m, name)
   return level and level.read_pj
 end
 
--- Returns a hint for a name that has no energy.
+-- Returns a hint for the error that the energy of a count with this name is unknown.
 local function without_price(m, name)
   local known = ""
   if m.kind == "accelerator" then

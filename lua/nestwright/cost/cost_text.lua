@@ -11,7 +11,7 @@ local function joules_text(j)
   end
 end
 
--- Returns the terms of at least half a per cent, largest first.
+-- Returns the terms with at least 0.5 % of the cycles, largest first.
 local function shown_terms(c)
   local shown = {}
   for _, term in ipairs(c.terms) do if term.cycles >= 0.005 * c.cycles then shown[#shown + 1] = term end end

@@ -9,8 +9,8 @@ function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
 local WIDTHS = {16, 32, 64} -- bytes of vectors; in lists of rates, single numbers come first
 
---- Returns how many numbers of this many bits are processed per cycle in the best vector width; with bits 0, without vectors. r: a
---- result of rates.fields.
+--- Returns the number of values with `bits` bits that are processed per cycle in the best vector width, or without vectors if bits
+--- is 0. r: a result of rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]

@@ -1,4 +1,5 @@
---- This host: what the system reports, what nw.calibrate has measured, and for all other fields the numbers of its CPU family.
+--- The record of this host: the fields that the system reports or that nw.calibrate has measured. All other fields are those of the
+--- host's CPU family.
 local core = require "nestwright.core"
 
 -- Families by the CPU's name; the first match is used.
@@ -34,7 +35,7 @@ local function add_caches(t, family, source)
   end
 end
 
--- Returns the existing fields in the form in which figures name them: "ops.*.latency", "caches.bytes", "clock".
+-- Returns the set of all fields, in the notation of calibrated figures: "ops.*.latency", "caches.bytes", "clock".
 local function fields()
   local out = {}
   for _, row in ipairs(core.machine_rows()) do

@@ -56,8 +56,8 @@ function emitted.instruction(line)
   return i
 end
 
---- Returns the blocks of assembly with loops, in order: {loop (the loops around the block, outermost first, as text), times,
---- lines}. A block inside a loop of the cost record is assumed to run in each iteration of the loop.
+--- Returns the blocks of a result of assembly.with_loops, in order: {loop (the loops around the block, outermost first, as text),
+--- times, lines}. A block inside a loop of the cost record is assumed to run in each iteration of the loop.
 function emitted.blocks(text, loops)
   local times, out = {}, {{times = 1, lines = {}}}
   for _, loop in ipairs(loops) do
@@ -123,9 +123,9 @@ local function loops_of(blocks, machine)
   return list
 end
 
---- Counts the instructions of assembly with loops. loops: the loops of a cost record; machine: the fields of a machine. Returns
---- {counts (executed instructions by kind), cycles (of each resource if it were the only limit), together (the cycles of the
---- busiest resource of each loop, summed over all loops)}.
+--- Counts the instructions of a result of assembly.with_loops. loops: the loops of a cost record; machine: the fields of a machine.
+--- Returns {counts (executed instructions by kind), cycles (of each resource if it were the only limit), together (the cycles of
+--- the busiest resource of each loop, summed over all loops)}.
 function emitted.count(text, loops, machine)
   local out = {counts = {}, cycles = {}, together = 0}
   for _, loop in ipairs(loops_of(emitted.blocks(text, loops), machine)) do

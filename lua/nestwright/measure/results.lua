@@ -25,8 +25,8 @@ local function same(a, b)
   return true
 end
 
--- Returns a column in which a row of CSV contradicts the same row of JSON, whose values have types, or nil. In older CSV files,
--- numbers have 14 digits.
+-- Returns a column in which a row of CSV contradicts the same row of JSON, or nil. Only the values of JSON have types. In older CSV
+-- files, numbers have 14 digits.
 local function difference(self, fields, row)
   for name, field in pairs(fields) do
     local value = row[name]

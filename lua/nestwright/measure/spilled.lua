@@ -10,7 +10,8 @@ local function is_vector(line) return line:find "%%[xyz]mm%d" ~= nil or line:fin
 
 local function is_spill(line) return line:find("Spill", 1, true) ~= nil or line:find("Reload", 1, true) ~= nil end
 
---- Counts the executed spills of vector registers and of other registers in assembly with loops. loops: those of a cost record.
+--- Counts the executed spills of vector registers and of other registers in a result of assembly.with_loops. loops: the loops of a
+--- cost record.
 function spilled.count(text, loops)
   local vectors, others = 0, 0
   for _, block in ipairs(emitted.blocks(text, loops)) do

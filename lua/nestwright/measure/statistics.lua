@@ -61,8 +61,8 @@ function statistics.spearman(a, b)
   if #a > 1 then return correlation(statistics.ranks(a), statistics.ranks(b)) end
 end
 
---- Of the pairs with different values in `truth`, returns the share whose order `guess` predicts; a pair with equal guesses counts
---- half.
+--- Returns the fraction of the pairs with different values in `truth` whose order `guess` predicts. A pair with equal guesses
+--- counts as one half.
 function statistics.pairwise(guess, truth)
   local p = statistics.pairs_of(guess, truth)
   local all = p.same + p.opposite + p.equal_a
@@ -83,8 +83,7 @@ function statistics.median_error(guess, truth)
   return statistics.median(errors)
 end
 
---- For times, returns how much longer the best of the k lowest guesses takes than the best of all; 0 if the best of all is among
---- them.
+--- Returns t/best - 1, where t is the least true time among the k lowest guesses, and best is the least true time of all.
 function statistics.regret(guess, truth, k)
   local order, best, found = {}, math.huge, math.huge
   for n = 1, #guess do order[n], best = n, math.min(best, truth[n]) end

@@ -69,7 +69,7 @@ function times.quartiles(samples)
   return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
 end
 
---- Returns the middle half of a record's times, or nil if it is unknown, because a single time has no spread.
+--- Returns the ends of the middle half of a record's times, or nil if they are unknown. A single time has no middle half.
 function times.half(t)
   if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end

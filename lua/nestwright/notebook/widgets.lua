@@ -7,7 +7,7 @@ local json = require "nestwright.show.json"
 
 local widgets = {}
 
--- A range of versions that fits front ends of 7 and of 8.
+-- A range of versions that fits front ends of ipywidgets 7 and 8.
 local BASE, CONTROLS = {"@jupyter-widgets/base", "^1.2.0 || ^2.0.0"}, {"@jupyter-widgets/controls", "^1.5.0 || ^2.0.0"}
 local SIX = {"jupyter-js-widgets", "~2.1.4"}
 
@@ -44,7 +44,7 @@ local function all_states()
   return out
 end
 
--- Answers front ends of 7 and 8, which request all states when a page is reopened.
+-- Answers front ends of ipywidgets 7 and 8, which request all states when a page is reopened.
 local function control_opened(comm)
   form = 8
   comm.on_message = function(data)

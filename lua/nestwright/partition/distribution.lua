@@ -121,8 +121,8 @@ local function varied_in(names, list)
   return out
 end
 
---- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: by name, a value or
---- a list of values, which are combined; or a list of shapes.
+--- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: for each
+--- name, a value or a list of values, of which all combinations are used; or a list of shapes.
 function distribution.of(what, s, given)
   local names = core.program_sizes(s)
   given = errors.expect(what .. ": sizes", given or {}, "table")

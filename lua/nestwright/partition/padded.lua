@@ -55,8 +55,8 @@ local function split(s, stage, loop, rows)
 end
 
 --- Tiles a loop with whole tiles only. copied: the inputs are copied to a padded buffer; otherwise they are read in place, and
---- reads beyond the last row read the last row. Returns the loop over tiles, the loop inside of a tile, and the stage that copies
---- the results out.
+--- a read beyond the last row reads the last row instead. Returns the loop over tiles, the loop inside of a tile, and the stage
+--- that copies the results out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name
