@@ -76,7 +76,7 @@ end
 
 -- ---- colours
 
--- The number of the style of a name, so that pieces of the same name have the same colour in all pictures.
+-- The number of the style for each name, so that pieces of the same name have the same colour in all pictures.
 local STYLES = {pre = 2, post = 3, tail = 4, head = 5, rest = 6}
 
 local function next_free(taken)

@@ -6,7 +6,7 @@ local raster = {raster = true, columns = {"column", "row", "tensor", "pixel"}}
 
 local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
 
-local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse is darker, also in grey
+local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- worse outcomes are darker, even in grey
 local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
 local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- data found in L1, L2, ..., memory: farther is darker
 

@@ -31,7 +31,7 @@ local function map_lines(columns, nsets)
   return lines, each
 end
 
--- Returns at least two columns.
+-- Returns the columns. A single column is doubled, because an image needs at least two.
 local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
 
 -- Returns the ticks of the sets; a tick is at the middle of its set.

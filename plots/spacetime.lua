@@ -1,6 +1,6 @@
 --- The space-time diagram: which element of which tensor is accessed at which time, and the behaviour of the caches. There is one
---- column per schedule. It has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are brackets above
---- the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes.
+--- column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are
+--- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -54,7 +54,7 @@ local function lane_height(groups)
   return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
 end
 
--- Returns the number of pixels of a lane. If there are many lanes, pixels are wider, so that the file stays small.
+-- Returns the number of pixels along the time axis. If there are many lanes, pixels are wider, so that the file stays small.
 local function pixels_across(lanes, height, columns)
   return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
 end

@@ -129,7 +129,7 @@ local function finite(v) return type(v) == "number" and v == v and v ~= math.hug
 
 -- ---- points
 
--- Returns a text for a value that is not a number that can be drawn.
+-- Returns a text for a number that cannot be drawn, or nil for other values.
 local function odd(v)
   if type(v) ~= "number" or finite(v) then return nil end
   return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"

@@ -85,7 +85,8 @@ local function mean(list)
   return sum / #list
 end
 
--- Returns the mean and the fastest of RUNS runs of each kernel. Kernels run in turn, so that other work disturbs all alike.
+-- Returns the mean and the fastest of RUNS runs of each kernel. Kernels run in turn, so that other work disturbs all of them
+-- equally.
 local function means(kernels, data)
   local samples, call = {}, {table.unpack(data)}
   call[#call + 1] = {reps = 1, warmup = 0}
@@ -123,7 +124,8 @@ local function thread_of(row, rows, threads)
   return t
 end
 
--- Returns how many of the rows that Z reads were computed by another thread, in the fused loop. With two loops there are none.
+-- Returns how many of the rows that Z reads were computed by another thread, in the fused loop. With two loops, there are no such
+-- rows.
 local function made_elsewhere(M, threads)
   local count = 0
   for m = 0, M - 1 do
@@ -227,7 +229,7 @@ end
 
 local NAMES = {[0] = "Even", [1] = "Odd"} -- by M % 2
 
--- Returns a field, or the n-th ratio, of each row of the table whose M has this parity.
+-- Returns the field `what`, or the ratio with the number `what`, of each row of the table whose M has this parity.
 local function column(r, parity, what)
   local list = {}
   for M = 2 - parity, MOST, 2 do list[#list + 1] = r[M][what] or r[M].ratio[what] end

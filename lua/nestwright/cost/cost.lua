@@ -49,8 +49,8 @@ local function threads_of(what, value)
   return n
 end
 
--- A cache of cost records, which is valid because versions never change. The keys are the schedule, the machine, and the version
--- with the options. Each entry keeps the record for the sizes of the last call.
+-- The cost records of earlier calls. They stay valid because versions never change. The keys are the schedule, the machine, and the
+-- version with the options. Each entry keeps the record for the sizes of the last call.
 local counted = setmetatable({}, {__mode = "k"})
 
 local function copied(t)

@@ -1,4 +1,4 @@
---- Shows costs beside what they belong to: the loops of the lowered nest, the versions of a schedule, and pictures of accesses.
+--- Shows costs beside the loops of the lowered nest, the versions of a schedule, and pictures of accesses.
 local cost = require "nestwright.cost.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

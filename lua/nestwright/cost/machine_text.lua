@@ -36,7 +36,7 @@ end
 
 -- ---- tables
 
--- Pads columns to equal width; the first `left` columns are left-aligned.
+-- Pads the cells of each column to the same width; the first `left` columns are left-aligned.
 local function aligned(lines, indent, left)
   local width, out = {}, {}
   for _, cells in ipairs(lines) do

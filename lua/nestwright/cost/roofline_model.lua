@@ -20,7 +20,7 @@ local function levels_of(r, threads)
   return out
 end
 
---- Returns the machine of a name; raises an error if it is not a CPU.
+--- Returns the machine with this name; raises an error if it is not a CPU.
 function model.machine(what)
   local m = machine.of(what)
   if m.kind == "cpu" then return m end

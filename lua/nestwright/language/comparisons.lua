@@ -58,7 +58,7 @@ local function instructions(f)
   if debug.getinfo(f, "S").what == "C" then return nil end
   local text = string.dump(f, true)
   if text:sub(1, #VERSION) ~= VERSION or text:byte(13) ~= SIZES then return nil end
-  local _, params = whole(text, select(2, whole(text, skip_string(text, HEADER + 2)))) -- after its lines
+  local _, params = whole(text, select(2, whole(text, skip_string(text, HEADER + 2)))) -- after the source and two line numbers
   local n, at = whole(text, params + 3)
   if not compares(text, at, n) then return nil end
   local out = {params = text:byte(params), constants = constants_of(text, at + n * SIZES)}
@@ -142,12 +142,12 @@ local function text_in(code, pc, register, leaf, both, inner)
   return inner and "(" .. text .. ")" or text
 end
 
--- Returns a function that finds the name of a register that holds a parameter which is never assigned.
+-- Returns a function that returns the name of the parameter in a register, if the parameter is never assigned.
 local function index_leaf(code, names)
   return function(register) return register < code.params and not is_written(code, register) and names[register + 1] or nil end
 end
 
--- Returns a function that finds the name of a register that holds a number from an upvalue or a global, such as N.
+-- Returns a function that returns the name of the upvalue or global, such as N, whose number is in a register.
 local function number_leaf(code, f)
   return function(_, it)
     if not it or it.op ~= GETUPVAL and it.op ~= GETTABUP then return nil end

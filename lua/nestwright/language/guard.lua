@@ -237,7 +237,7 @@ local function refuse_text(what, why)
   if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
 end
 
--- Returns the number of an argument as the user counts arguments, without self.
+-- Returns the number of an argument; self is not counted.
 local function place(params, n) return params[1] and params[1].name == "self" and n - 1 or n end
 
 --- Raises an error about an unknown key of a table.

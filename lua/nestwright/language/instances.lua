@@ -49,7 +49,7 @@ end
 
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
 
--- Returns the loops of a block for which `holds` is true, by number.
+-- Returns the numbers of the loops of a block for which `holds` is true.
 local function loops_where(block, holds)
   local out = {}
   for n, loop in ipairs(block.loops) do if holds(loop, n) then out[#out + 1] = n end end
@@ -59,8 +59,8 @@ end
 local function is_shared(loop) return SHARED[loop.mark] ~= false end
 local function is_vector(loop) return loop.mark == "vectorize" end
 
--- True if a loop cuts an axis into tiles: if one iteration of the loop advances the axis by more than one or, for an index that is
--- not affine, if an inner loop runs along the same axis.
+-- True if a loop cuts an axis into tiles. For an affine index, this means that one iteration of the loop advances the axis by more
+-- than one; for other indices, it means that an inner loop runs along the same axis.
 local function is_tile_loop(axis, n, nloops)
   local step = axis.step[n]
   if step then return math.abs(step) > 1 end

@@ -196,7 +196,7 @@ return function(nw)
     .. "Versions are numbers, where 0 is the naive program, or names of branches.",
     function(s, a, b)
       b = b or s:version()
-      core.schedule_diff(s, "plain", a, b) -- raises an error now, not when it is shown
+      core.schedule_diff(s, "plain", a, b) -- raises an error now, not when the view is shown
       return view.new(function(style)
         local text = core.schedule_diff(s, style, a, b)
         if style ~= "html" then return text end

@@ -68,7 +68,7 @@ local function price(s, o)
   return nil, c.message
 end
 
--- Returns the point {trace, measured, predicted, cost, schedule} of an entry, which is made at the first use. If the entry has no
+-- Returns the point {trace, measured, predicted, cost, schedule} of an entry. It is made at the first use. If the entry has no
 -- prediction, the point has the reason instead.
 local function point_of(o, entry)
   local known = o.points[entry]

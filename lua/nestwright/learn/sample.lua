@@ -90,8 +90,8 @@ local function are_measured(m)
   return true
 end
 
--- True if there are enough entries. If o.counts is given, an entry counts only if o.counts is true for it. This function is called
--- only if the sample has enough kept entries.
+-- True if there are enough entries. If o.counts is given, an entry counts only if o.counts is true for it. It is called only if the
+-- sample has enough kept entries.
 local function enough(m, o)
   local kept, n = sample.kept(m), 0
   if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
@@ -120,7 +120,7 @@ local function prepare(run)
   s:build {threads = 1}(table.unpack(run.want))
 end
 
--- Raises an error, which ends the sample, if the results are wrong, because wrong code is the worst possible bug.
+-- Raises an error if the results are wrong. The error ends the sample, because wrong code is the worst possible bug.
 local function check_results(run, entry)
   local first = #run.arguments - run.results + 1
   for n = first, #run.arguments do

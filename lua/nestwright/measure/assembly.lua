@@ -65,7 +65,7 @@ local function with_loops(text)
   return table.concat(out, "\n")
 end
 
--- Returns the same text as it is shown, with the comments of its instruction set.
+-- Returns the result of with_loops, in which comments begin as usual for the instruction set.
 local function shown(text)
   local remarked = with_loops(text)
   return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked

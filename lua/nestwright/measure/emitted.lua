@@ -86,7 +86,7 @@ local function add_instruction(t, i)
   if i.store and i.width < 3 then add(t, "narrow stores", 1) end
 end
 
--- The class of the machine's fields for each kind of instruction.
+-- The class of operations in a machine record for each kind of instruction.
 local CLASS = {arithmetic = "fma", division = "div", shuffles = "shuffle", masks = "shuffle", ["vector integers"] = "int"}
 
 local function rate_of(machine, class, width) return math.max(0.05, machine[("ops.%s.per_cycle[%d]"):format(class, width)] or 1) end

@@ -97,7 +97,7 @@ local function row_of(o, point)
   return row
 end
 
--- Returns, by column, the functions that write seconds or fractions. These columns were made from time records.
+-- Returns, for each column that was made from time records, the function that writes its seconds or fractions.
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do

@@ -7,7 +7,7 @@ local written = require "nestwright.show.written"
 
 local joules = {}
 
-local LEAST = 0.2 -- the least seconds of all runs, since the counters are updated only every millisecond
+local LEAST = 0.2 -- the least total duration of the runs in seconds, because the counters are updated only every millisecond
 
 -- Returns the joules of packages and of memory since `before`.
 local function used(before, root)

@@ -15,7 +15,7 @@ local TOTAL = 10 -- the limit of all rounds in seconds, unless there would be fe
 local LEAST, USUAL = 5, 20 -- the least and the usual number of rounds
 local MOST = 60 -- the largest number of programs that are measured in turn
 
---- Calls f(version) with the schedule at each of these versions, then restores its version.
+--- Calls f(version) with the schedule at each of these versions, then restores the original version.
 function versions.each(s, list, f)
   returning.always(s, function()
     for _, version in ipairs(list) do

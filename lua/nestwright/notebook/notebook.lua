@@ -83,7 +83,7 @@ end
 
 local MOST_WORDS = 1 << 15 -- longer code is not searched for keywords, because unclosed long comments make the search quadratic
 
--- The numbers by which keywords and brackets increase and decrease the number of open blocks in an unfinished chunk.
+-- The number of blocks that each keyword or bracket opens and closes in an unfinished chunk.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
   {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
 

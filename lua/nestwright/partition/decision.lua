@@ -92,7 +92,7 @@ local function add_leaves(node, at, out)
   return add_leaves(node.no, side(node, at, ("%s >= %d"):format(node.size, node.below)), out)
 end
 
---- Returns the leaves in order: {way, facts, below}, where below is the upper bound of the size, if the facts set one.
+--- Returns the leaves in order: {way, facts, below}, where below has the upper bounds that the facts set, by size.
 function decision.leaves(node) return add_leaves(node, {facts = {}, below = {}}, {}) end
 
 --- Returns the alternative that the tree selects for given sizes.

@@ -22,7 +22,7 @@ end
 
 local function tell(c, what) core.tell_progress(("trying %s, %s"):format(c.trying, what), c.part, c.since) end
 
--- Calls f(version, sizes) for each size, with the schedule at the version that runs for this size, and collects the results.
+-- Calls f(values) for each shape, with the schedule at the version that runs for this shape, and collects the results.
 local function for_sizes(c, cases, f)
   local out = {}
   for n, entry in ipairs(c.sizes) do

@@ -34,8 +34,8 @@ local function alone_seconds(list)
   return sum
 end
 
--- Returns the seconds of tiles that share their inputs, or infinity if they cannot. The one-time cost of the inputs is the largest
--- difference between the first tile of a kind and the next.
+-- Returns the seconds of tiles that share their inputs, or infinity if one of them cannot share. The one-time cost of the inputs is
+-- the largest difference between the first tile of a kind and the next.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do

@@ -14,7 +14,7 @@ local front -- the kernel's interface; nil outside of a notebook
 
 local work -- the listener for progress of the core
 
---- Connects the kernel, which calls this with its interface.
+--- Connects the Jupyter kernel, which calls this function with its interface.
 function display.connect(kernel)
   front = kernel
   comms.connect(kernel)
