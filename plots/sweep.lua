@@ -63,7 +63,7 @@ local function check_all_told(s, list, taken)
   if #rest == 0 then return end
   local value = values_of(list, rest[1])[1]
   fail(("where = {%s = %s}"):format(rest[1], type(value) == "string" and ("%q"):format(value) or tostring(value)),
-    "the sweep has several values of %s as well", table.concat(rest, ", "))
+    "the sweep also has several values of %s", table.concat(rest, ", "))
 end
 
 -- ---- columns

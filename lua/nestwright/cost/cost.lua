@@ -260,14 +260,15 @@ function cost.install(nw)
     .. "faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and "
     .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing "
     .. "the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the "
-    .. "only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
-    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a "
-    .. "fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; "
-    .. "instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without "
-    .. "work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, "
-    .. "ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted "
-    .. "(spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, "
-    .. "why_no_joules (why energy was not measured); mca; machine.", full)
+    .. "only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); "
+    .. "by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, "
+    .. "written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, "
+    .. "bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and "
+    .. "buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their "
+    .. "maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, "
+    .. "count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers "
+    .. "in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it "
+    .. "has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean, feed?: string}): nw.report",

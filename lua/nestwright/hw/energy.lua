@@ -17,7 +17,7 @@ energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
 
 --- Returns the sources of the numbers of `ops`.
 function energy.sources()
-  local wider = "f32 of Horowitz, by width: an addition twice, a multiplication four times"
+  local wider = "f32 of Horowitz, scaled by width: times 2 for an addition, times 4 for a multiplication"
   return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
     ["energy.fma"] = "a multiplication and an addition", ["energy.int[2]"] = "between the widths of Horowitz",
     ["energy.int[4]"] = "twice Horowitz's 32 bits", ["energy.intmul[2]"] = "between the widths of Horowitz",

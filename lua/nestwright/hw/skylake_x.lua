@@ -45,7 +45,7 @@ return {
   },
   memory = {bytes = 96 << 30, latency = 85, bandwidth = 13, bandwidth_all = 105},
   sources = {
-    ops = MODEL, ["ops.load"] = MANUAL, ["ops.store"] = MANUAL, gather = "half a cycle for each load of " .. MODEL,
+    ops = MODEL, ["ops.load"] = MANUAL, ["ops.store"] = MANUAL, gather = "half a cycle for each load of a gather in " .. MODEL,
     dispatch = MANUAL, window = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL,
     clock = "Xeon Gold 6148's base clock (Intel's data sheet)", cores = "Xeon Gold 6148 (Intel's data sheet)",
     combine = "Kerncraft's machine files: transfers of Intel's cores up to Cascade Lake do not overlap",

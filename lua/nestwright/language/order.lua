@@ -184,9 +184,9 @@ return function(nw)
     picture("order", "order of visits"))
 
   define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
-    "The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts "
-    .. "that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are "
-    .. "not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
+    "The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the "
+    .. "main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells "
+    .. "are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by "
     .. "default. " .. WHICH,
     picture("pieces", "pieces and tiles"))
 

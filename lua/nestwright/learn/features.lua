@@ -177,8 +177,8 @@ for _, t in ipairs(TOTALS) do rate(t[1], t[3], function(f) return f.total[t[2]] 
 needs = "code"
 row("emitted", "log2", "Compiled instructions, relative to those that the cost model counts.",
   function(f) return log2(ratio(f.emitted.counts.instructions, f.c.instructions)) end)
-row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. Each "
-  .. "of the two is first combined with the cost model's memory cycles, as the root of the sum of squares.", function(f)
+row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. Both "
+  .. "are first replaced by sqrt(core^2 + memory^2), where memory is the cost model's memory cycles.", function(f)
     local memory = f.in_memory * f.in_memory
     return math.log((f.emitted.together ^ 2 + memory) / (f.in_core ^ 2 + memory), 2) / 2
   end)
@@ -219,8 +219,8 @@ local function with_memory(f, cycles) return math.sqrt(cycles * cycles + f.in_me
 
 simulated("simulated core", "log2, of the predicted cycles", "Simulated cycles of the compiled code, with all data in the first "
   .. "cache level.", function(f, t) return math.log(t.cycles / f.cycles, 2) end)
-simulated("simulated", "log2, of the predicted cycles", "The simulated cycles, combined with the cost model's longest memory "
-  .. "term as the root of the sum of squares.", function(f, t) return math.log(with_memory(f, t.cycles) / f.cycles, 2) end)
+simulated("simulated", "log2, of the predicted cycles", "sqrt(simulated^2 + memory^2), where memory is the cost model's "
+  .. "longest memory term.", function(f, t) return math.log(with_memory(f, t.cycles) / f.cycles, 2) end)
 simulated("simulated balance", "log2", "The simulated cycles, relative to the cost model's longest memory term.",
   function(f, t) return math.log(t.cycles / (f.in_memory + 1), 2) end)
 simulated("simulated rate", "instructions per cycle", "Instructions per simulated cycle.",

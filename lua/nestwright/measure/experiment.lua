@@ -42,7 +42,7 @@ end
 local function check_result(name, value)
   local kind = type(value)
   if kind == "number" or kind == "string" or kind == "boolean" then return value end
-  errors.fail("invalid", "return a value of it: {seconds = t.median}",
+  errors.fail("invalid", "return one of its values: {seconds = t.median}",
     "sweep: the column '%s' that run returns is %s; expected a number, a text, a boolean or a time", name,
     core.type_name(value))
 end

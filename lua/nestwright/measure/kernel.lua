@@ -262,7 +262,8 @@ return function(nw)
   define("interpret",
     "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",
     "Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also "
-    .. "the program that is compiled. steps: after this many executed statements, the run ends with an error of code limit.",
+    .. "the program that is compiled. steps: the largest number of executed statements; a longer run ends with an error (code "
+    .. "'limit').",
     function(s, arguments, options)
       local o = errors.options("interpret", options, {"lowered", "steps"})
       local args, made = complete("interpret", s, errors.expect("interpret: arguments", arguments, "table"))

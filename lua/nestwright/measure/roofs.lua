@@ -142,9 +142,9 @@ function roofs.install(nw)
   local define = rows.definer(nw, "nw")
 
   define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
-    "The bytes per second that a loop over `bytes` of memory reads and writes on this machine: the best of a dozen samples, then "
-    .. "all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in "
-    .. "the loop. threads: 1 by default; each thread has its own part of the memory.",
+    "The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a "
+    .. "dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the "
+    .. "bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.",
     function(bytes, options)
       local o = errors.options("bandwidth", options, {"loop", "threads"})
       if math.type(bytes) ~= "integer" or bytes < 1 then

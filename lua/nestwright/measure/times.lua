@@ -237,7 +237,7 @@ rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
   "Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: "
   .. "'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; "
-  .. "'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. "
+  .. "'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one time is more than 20 times another. "
   .. "Times that are not distinguishable from the first are hatched; brackets join times that are not "
   .. "distinguishable from each other.",
   function(c, options)

@@ -20,7 +20,8 @@ local function like(s, stage, name)
   for _, loop in ipairs(s:loops(stage)) do
     if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end
   end
-  errors.fail("invalid", nil, "partition: no tile of %s may go beyond its end: it is not a loop of the computation itself", name)
+  errors.fail("invalid", nil, "partition: no tile may go beyond the end of %s: this is not a loop of the computation itself",
+    name)
 end
 
 -- Vectorizes the innermost loop of a copy, if possible.

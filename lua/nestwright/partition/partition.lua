@@ -63,8 +63,9 @@ return {install = function(nw)
     .. "function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and "
     .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name "
     .. "distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: "
-    .. "a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a "
-    .. "kernel then schedules a piece there. Strategies: " .. names_text() .. ". cost: 'kernels' (measured times of the tiles, "
+    .. "a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the "
+    .. "function `inside` of a kernel then schedules a piece in these loops. "
+    .. "Strategies: " .. names_text() .. ". cost: 'kernels' (measured times of the tiles, "
     .. "nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, "
     .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
     .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, "
@@ -91,17 +92,18 @@ return {install = function(nw)
 
   rows.define(nw.partition, "partition", "pipeline",
     "(s: nw.schedule, loop: nw.loop|string, options?: {machine?: any, sizes?: table}): nw.report",
-    "Describes a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine, by the cost model: interval, the "
-    .. "cycles from the start of one iteration to the start of the next, and what limits it; the parts of an iteration; cycles "
-    .. "of prologue and epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds (iterations), parts "
-    .. "(loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.", pipeline.report)
+    "Describes, by the cost model, a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine. It gives the "
+    .. "interval (the cycles from the start of one iteration to the start of the next), what limits the interval, the parts of an "
+    .. "iteration, and the cycles of the prologue and the epilogue. loop: its name in s:show \"lowered\". Fields: interval, "
+    .. "bottleneck, rounds (iterations), parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, "
+    .. "epilogue.", pipeline.report)
 
   rows.define(nw.partition, "partition", "pipelined",
     "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
     "Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: "
     .. "s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency "
-    .. "/ interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, "
-    .. "from which at least a tenth of the lines come; for a stage, the cycles to compute it are added. Fields: ahead (the "
+    .. "/ interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level (or memory) "
+    .. "that supplies at least a tenth of the lines; for a stage, plus the cycles to compute the stage. Fields: ahead (the "
     .. "distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds "
     .. "(iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of "
     .. "symbolic sizes.", pipelined)
@@ -116,7 +118,7 @@ return {install = function(nw)
     "(options: {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, "
     .. "again?: boolean}): nw.report",
     "Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as "
-    .. "in s:partition_auto. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a "
-    .. "tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. A time is "
-    .. "the minimum of several runs on one thread. again = true: measures again.", measure)
+    .. "in s:partition_auto. The answer lists the kernels with their times: seconds (first: of one tile; more: of each following "
+    .. "tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside (in the loops that `around` makes). A "
+    .. "time is the minimum of several runs on one thread. again = true: measures again.", measure)
 end}

@@ -76,7 +76,7 @@ return function()
     .. "small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. "
     .. "Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, "
     .. "incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; "
-    .. "refusal; and the method plot, which draws it like refusal:plot().",
+    .. "refusal; and the method plot, which draws the conflict like refusal:plot().",
     function(s)
       local text, how, visible = core.explain(s)
       return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
