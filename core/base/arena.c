@@ -20,8 +20,8 @@ struct nw_arena {
   size_t next_size;
 };
 
-// A request is also refused if the system promises memory that it does not have: it would kill the process when the
-// memory is used.
+// A large request is also refused if it exceeds the remaining memory. The system might grant it, and kill the process
+// when the memory is used.
 static bool refused(size_t bytes) {
   return nw_refuses_memory() || (bytes >= NW_ASK_FROM && (int64_t)bytes > nw_memory_left());
 }
@@ -79,7 +79,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   size_t size = a->next_size - sizeof(chunk);
   if (size < need) size = need;
   if ((a->held + size) / NW_ASK_FROM != a->held / NW_ASK_FROM && (int64_t)size > nw_memory_left())
-    nw_out_of_memory(size); // many chunks together are like one large allocation
+    nw_out_of_memory(size); // many chunks together are checked like one large request
   chunk *c = nw_xcalloc(1, sizeof(chunk) + size);
   c->size = size;
   a->held += sizeof(chunk) + size;

@@ -19,7 +19,8 @@ nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
 void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16
 size_t nw_arena_bytes(const nw_arena *a); // bytes obtained from the system
-// An arena that is freed if its call is abandoned, unless it is kept by an object that outlives the call.
+// nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep removes this rule,
+// for an arena whose owner outlives the call.
 nw_arena *nw_arena_scratch(void);
 void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
@@ -28,7 +29,7 @@ char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
 #define NW_NEW(arena, type) ((type *)nw_arena_alloc((arena), sizeof(type)))
 #define NW_NEW_N(arena, type, n) ((type *)nw_arena_alloc((arena), (size_t)(n) * sizeof(type)))
 
-// For small requests: heap memory that is never NULL.
+// Small allocations on the heap. They never return NULL: if there is no memory, the call is abandoned.
 NW_API void *nw_xmalloc(size_t bytes);
 NW_API void *nw_xcalloc(size_t n, size_t bytes);
 NW_API void *nw_xrealloc(void *p, size_t bytes);
@@ -43,15 +44,15 @@ void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Resizes a block; on failure the block is unchanged. New elements are undefined.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
-// for code that cannot return a failure: abandons the call if there is no memory
+// Like nw_ask and nw_ask_more, for code that cannot return a failure: they abandon the call if there is no memory.
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
-// True if this much memory can be mapped now; otherwise false, with NW_EMEMORY. For code that would end the process if
-// a request of its own failed.
+// True if this much memory can be mapped now; otherwise false, with NW_EMEMORY. For code whose own allocations end the
+// process if they fail.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
-// Requests from this size on are checked against the remaining memory; smaller ones are not, since the check would take longer
-// than the allocation.
+// Requests of at least this size are checked against the remaining memory. For a smaller request the check would take
+// longer than the allocation.
 enum { NW_ASK_FROM = 64 << 20 };
 
 // ---- recovery.c: abandoning a call
@@ -62,8 +63,8 @@ _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of that many bytes
 NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
 // Prints the current work to stderr and ends the process.
 NW_API _Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
-// Sets the description of the current work of this thread, and returns the previous one; print is NULL if there is no
-// work.
+// Sets the description of the current work of this thread, and returns the previous description. print is NULL if there
+// is no work.
 typedef struct nw_work {
   void (*print)(FILE *out, const void *of);
   const void *of;
@@ -110,8 +111,10 @@ void nw_vec_insert(nw_vec *v, int pos, void *p);
 void nw_vec_remove(nw_vec *v, int pos);
 NW_API void nw_vec_free(nw_vec *v);
 
-// ---- hashing: uses the high half of a 64-bit product, which mixes well (hashing by the low bits made interning
-// quadratic)
+// ---- hashing
+//
+// The hash uses the high half of a 128-bit product, which depends on all input bits. The low bits alone made interning
+// quadratic.
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
@@ -126,8 +129,8 @@ int64_t nw_gcd(int64_t a, int64_t b); // of any two numbers; never negative; 1 i
 
 // ---- context
 //
-// A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
-// signal handler and in another thread; it is set after the other members.
+// Each folder of the core may keep one private object per session in a slot, for example isl's context or the JIT.
+// `interrupt` must be safe in a signal handler and in another thread; it is set after the other members.
 typedef enum nw_slot_id {
   NW_SLOT_TARGET,
   NW_SLOT_POLY,
@@ -152,8 +155,8 @@ typedef struct nw_progress_state {
   double since, told; // when the work began, and when progress was last reported; seconds; 0: not yet
 } nw_progress_state;
 
-// Faults that tests can inject by name (base/mutants.def). True if the environment names this fault; always false except in
-// builds for the mutant tests.
+// Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT
+// names this fault. It is always false except in builds for the mutant tests.
 typedef enum nw_mutant {
 #define NW_MUTANT(name, class, test, what) NW_MUTANT_##name,
 #include "base/mutants.def"
@@ -167,7 +170,7 @@ NW_API bool nw_mutant_on(nw_mutant m);
 #endif
 
 struct nw_ctx {
-  nw_arena *diag_arena; // holds the last failure; emptied by nw_clear
+  nw_arena *diag_arena; // holds the strings of the last failure; emptied by nw_clear
   nw_diag diag; // code NW_OK when there is none
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
@@ -186,10 +189,10 @@ void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) N
 // Leaves a refusal, with copies of all strings in *r. If r->message is NULL, the message is built from the other
 // fields.
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
-// A deep copy that lives as long as the arena.
+// Returns a deep copy that lives as long as the arena.
 nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
-// The current refusal, so that later rooms can add the text of the step, the picture and the alternatives; NULL if
-// there is none.
+// Returns the current refusal, so that its caller can add the text of the step, the picture and the alternatives. NULL
+// if there is none.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // Formats a string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);

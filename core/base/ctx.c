@@ -86,7 +86,7 @@ void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) {
   return NULL;
 }
 
-// "C[0, 0] is written at (i=0) by C, and read at (i=1) by D"; unknown parts are left out.
+// Returns a message such as "cannot parallel: C[0, 0] between C (i=0) and D (i=1)". Unknown parts are left out.
 static const char *describe(nw_ctx *c, const nw_refusal *r) {
   nw_str b = {0};
   nw_str_fmt(&b, "cannot %s", r->primitive ? r->primitive : "take this step");

@@ -1,15 +1,17 @@
-// Files: one way each to write a whole file, to append to a file, and to read a file. docs/files.md describes the
-// guarantees.
+// Files: the functions with which the core writes a whole file, appends to a file, and reads a file. docs/files.md
+// describes their guarantees.
 //
 // No function here needs a session or keeps state between calls: any thread may write files. On a failure, *why has the
 // reason as a sentence, which the caller frees.
 #pragma once
 #include "base/base.h"
 
-// ---- writing: the new file is made in the directory of its target, with a name that nobody can guess or with no name.
-// When it is completely on disk, it takes the target's name. On any failure the target is unchanged, and no other file
-// remains. If the target is a link that belongs to the user or root, the file that it refers to is written, and the
-// link remains. A FIFO, a terminal or /dev/stdout is written to directly.
+// ---- writing
+//
+// The new file is made in the directory of its target, with a name that nobody can guess or with no name. When it is
+// completely on disk, it takes the target's name. On any failure the target is unchanged, and no other file remains. If
+// the target is a link that belongs to the user or root, the file that it refers to is written, and the link remains. A
+// FIFO, a terminal or /dev/stdout is written to directly.
 
 typedef enum nw_file_how {
   NW_FILE_PLAIN = 0,
@@ -39,7 +41,9 @@ NW_API bool nw_file_append(const char *path, const void *data, size_t n, size_t 
 // failure.
 NW_API int nw_file_lock(const char *path, nw_str *why);
 
-// ---- reading: only regular files of bounded size, so that no call blocks or needs unlimited memory
+// ---- reading
+//
+// Only regular files of bounded size are read, so that no call blocks or needs unlimited memory.
 
 typedef enum nw_file_whose {
   NW_FILE_ANY, // a file that the user named

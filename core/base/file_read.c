@@ -56,7 +56,7 @@ static bool is_usable(const struct stat *st, nw_file_whose whose, size_t most, n
   return false;
 }
 
-// "cannot read PATH: " before the reason.
+// Writes "cannot read PATH: REASON" to *why. Returns -1, and keeps errno.
 static int refused(const char *path, const char *what, nw_str *found, nw_str *why) {
   int error = errno;
   nw_str_fmt(why, "cannot %s %s: %s", what, path, found->n ? found->s : nw_file_reason(error));
@@ -109,7 +109,7 @@ static bool more_room(char **text, size_t *room) {
 // Reads the whole current content into *text, and adds a NUL; on failure *found has the reason.
 static bool read_all(int fd, size_t most, char **text, size_t *n, nw_str *found) {
   struct stat st;
-  size_t room = (fstat(fd, &st) ? 0 : (size_t)st.st_size) + 1; // one more, to see the end
+  size_t room = (fstat(fd, &st) ? 0 : (size_t)st.st_size) + 1; // one byte more, so that the last read finds the end
   *text = malloc(room + 1);
   for (*n = 0; *text && (*n < room || more_room(text, &room));) {
     ssize_t got = read(fd, *text + *n, room - *n);

@@ -33,8 +33,9 @@ struct nw_file {
 
 // ---- bytes
 
-// A write that exceeds a limit, or to a closed pipe, raises a signal, which would end the process of a host that does not ignore
-// it. The system sends such a signal to the writing thread, so it is blocked there and then discarded.
+// A write that exceeds a limit, or that goes to a closed pipe, raises a signal. The signal would end a host process
+// that does not ignore it. It is sent to the writing thread, so it is blocked in this thread during the write, and then
+// discarded.
 static void hold_signals(sigset_t *ours, sigset_t *before) {
   sigset_t pending;
   sigemptyset(ours);
@@ -57,7 +58,7 @@ static int await(int fd) {
   return ready > 0 || (ready < 0 && errno == EINTR) ? 0 : ready < 0 ? errno : ETIMEDOUT;
 }
 
-// 0, or the error.
+// Writes all bytes. Returns 0, or the error.
 static int put(int fd, const void *data, size_t n) {
   sigset_t ours, before;
   int error = 0;
@@ -123,7 +124,8 @@ static int find_target(const char *path, char *base) {
   return errno = ELOOP, -1;
 }
 
-// The descriptor of the open file that a path such as /dev/stdout names; -1 if it names none.
+// Returns the descriptor of the open file that a path such as /dev/stdout names; -1 if the path does not name an open
+// file.
 static int standard_number(const char *path) {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
@@ -352,7 +354,7 @@ static int append(int fd, const void *data, size_t n) {
   if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1) return errno;
   int error = last == '\n' ? 0 : put(fd, "\n", 1);
   if (!error) error = put(fd, data, n);
-  if (error && ftruncate(fd, st.st_size)) {} // removes what was written
+  if (error && ftruncate(fd, st.st_size)) {} // removes the incomplete line
   return error;
 }
 

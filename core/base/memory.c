@@ -44,7 +44,7 @@ static bound of_machine(void) {
   return (bound){"the memory of this machine", all * 1024, kib < 0 ? INT64_MAX : kib * 1024};
 }
 
-// The limit with the least memory left.
+// Returns the limit with the least memory left.
 static bound tightest(void) {
   bound all[] = {of_limit(RLIMIT_AS, "the limit on address space (ulimit -v)", "VmSize:"),
                  of_limit(RLIMIT_DATA, "the limit on data (ulimit -d)", "VmData:"), of_group(), of_machine()};
@@ -71,7 +71,7 @@ void nw_say_limit(char *out, size_t n) {
   if (b.left == INT64_MAX)
     snprintf(out, n, "the system has no more memory");
   else
-    snprintf(out, n, "%s of %s leaves %s", b.name, in_units(limit, sizeof limit, (double)b.limit),
+    snprintf(out, n, "%s is %s, and %s of it is left", b.name, in_units(limit, sizeof limit, (double)b.limit),
              in_units(left, sizeof left, (double)b.left));
 }
 
@@ -114,7 +114,7 @@ static block *block_of(void *data) { return (block *)((char *)data - offsetof(bl
 
 static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // its first member
 
-// Allocates or resizes a block. NULL on failure; p is then unchanged.
+// Allocates or resizes a block. On failure, returns NULL and leaves p unchanged.
 static void *asked(void *p, size_t bytes) {
   block *b = p ? block_of(p) : NULL;
   bool own = !b || b->scratch.number;

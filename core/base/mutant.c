@@ -9,7 +9,7 @@ static const char *const mutant_name[] = {
 #undef NW_MUTANT
 };
 
-// The environment is read only once, since a simplifier may call this a million times.
+// The environment is read only once, since the simplifier may call this function a million times.
 bool nw_mutant_on(nw_mutant m) {
   static _Atomic int on = -2; // -2: not read yet; -1: no fault is enabled
   int now = on;

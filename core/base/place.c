@@ -1,5 +1,5 @@
-// The location of data that is kept between sessions, such as histories of the prompt and the kernel, measurements of
-// the machine.
+// The location of data that is kept between sessions, such as the histories of the prompt and of the Jupyter kernel,
+// and measurements of the machine.
 #include "base/file.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Progress of long work. The working code calls nw_progress every few milliseconds at best; the receiver is called if the work
-// takes longer than its patience, at most ten times in that period, and once at the end.
+// Progress of long work. The working code should call nw_progress every few milliseconds. If the work takes longer than
+// `patience` seconds, the receiver is called at most ten times per `patience` seconds, and once at the end.
 #include "base/base.h"
 #include <time.h>
 

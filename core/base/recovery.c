@@ -1,8 +1,8 @@
 // Abandoning a call that cannot be finished: a small allocation failed, or an internal condition does not hold.
 //
-// Control returns to the recovery point that this thread opened last, past all frames in between. Heap memory of these frames is
-// lost; arenas made for the call are freed. So objects that outlive a call are changed in one step, after the last possible
-// failure.
+// Control returns to the recovery point that this thread opened last, past all frames in between. Heap memory of these
+// frames is lost, but arenas made for the call are freed. So a call must change objects that outlive it in one step,
+// after the last possible failure.
 #include "base/base.h"
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ nw_work nw_work_on(nw_work now) {
   return was;
 }
 
-// Objects made for a call that are freed if it is abandoned, latest first.
+// Objects of the current calls, latest first. They are freed if their call is abandoned.
 static _Thread_local nw_scratch *scratch;
 static _Thread_local uint64_t made;
 
@@ -99,7 +99,7 @@ void nw_broken_in_test(const char *what, const char *file, int line) {
   abort();
 }
 
-static _Thread_local int64_t countdown; // requests until the one that fails; 0: none fails
+static _Thread_local int64_t countdown; // the number of requests up to and including the one that fails; 0: none fails
 
 int64_t nw_refuse_memory(int64_t request) {
   int64_t was = countdown;

@@ -1,7 +1,8 @@
 // Texts from the user that are printed: labels, notes, names of branches.
 #include "base/base.h"
 
-// The code point at s, which is not empty, and its number of bytes. Returns -1 if the first byte begins no valid UTF-8.
+// Returns the code point at the start of s, which is not empty, and stores its number of bytes. Returns -1 if s does
+// not start with valid UTF-8.
 static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int more = *s < 0x80                 ? 0

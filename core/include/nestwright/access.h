@@ -43,8 +43,8 @@ NW_API nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *s
 NW_API void nw_visits_free(nw_visits *v);
 NW_API int nw_visits_blocks(const nw_visits *v);
 NW_API const nw_visit_block *nw_visits_block(const nw_visits *v, int block);
-// nw_visits_ask adds a block to the query. nw_visits_only restricts an axis of it to the given values, in ascending
-// order. Only requested executions are enumerated.
+// nw_visits_ask adds a block to the query. nw_visits_only restricts one of its axes to the given values, which must be
+// in ascending order. Only requested executions are enumerated.
 NW_API void nw_visits_ask(nw_visits *v, int block);
 NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64_t *values);
 // Finds the executions in program order. The iterations of a vectorized loop run together; all other loops, even
@@ -52,7 +52,7 @@ NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64
 NW_API bool nw_visits_walk(nw_visits *v, int64_t most);
 NW_API int64_t nw_visits_count(const nw_visits *v);
 NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
-// The execution of a block for these values of its loops, even if it is never reached.
+// Returns the execution of a block for these values of its loops, even if the program never reaches it.
 NW_API const nw_visited *nw_visits_there(nw_visits *v, int block, const int64_t *loop);
 
 // A load or store, and how its address changes with the enclosing loops.

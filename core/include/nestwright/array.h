@@ -24,10 +24,10 @@ NW_API double nw_array_get(const nw_array *a, int64_t flat);
 NW_API int64_t nw_array_get_int(const nw_array *a, int64_t flat);
 NW_API void nw_array_set(nw_array *a, int64_t flat, double v);
 NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
-// Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt: then only a
-// part of the elements is filled.
+// Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt; then only a
+// part of the array is filled.
 NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
-// For loops over elements: returns true, with a failure, if the session was interrupted. It checks only at every
+// For loops over elements: returns true and leaves a diagnostic if the session was interrupted. It checks only at every
 // 65,536th element.
 static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
 // .npy 1.0 or 2.0, in C or Fortran order, little or big endian

@@ -19,16 +19,16 @@ typedef struct nw_sim_opts {
   int nlevels;
   nw_sim_level level[NW_MAX_LEVELS]; // nearest to the core first
   int line; // bytes of a line, a power of two; the same for all levels
-  bool misses; // which accesses each level sees: all accesses (false), or only the misses of the level before (true)
+  bool misses; // which accesses each level sees: all accesses (false), or only the misses of the previous level (true)
   // distinguish conflict from capacity misses; needs a second, fully associative simulation of each level
   bool conflicts;
-  // sampling: simulate only one line in `part`; 0: all lines. Caches whose sets do not matter are made smaller by the
+  // sampling: simulate only one line in `part`; 0: all lines. Fully associative caches are made smaller by the
   // same factor
   int part;
 } nw_sim_opts;
 
 typedef struct nw_sim_counts {
-  int64_t asked; // number of requests of a line
+  int64_t asked; // number of lines that were requested, with repetitions
   int64_t outcome[NW_OUTCOMES];
   int64_t read_misses, write_misses;
   int64_t written_back; // dirty lines evicted; lines still dirty at the end are not counted
@@ -67,7 +67,7 @@ NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b);
 // miss. With level = -1, a pixel shows which level served the access: 1 for the first level, 2 for the second, and so
 // on; the number of levels plus 1 stands for memory.
 typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
-typedef struct nw_lane {
+typedef struct nw_lane { // the pixels of one tensor
   const char *tensor;
   int64_t from, to; // where the lowest row begins and the highest row ends, in units of y
   int64_t accesses;
@@ -75,7 +75,8 @@ typedef struct nw_lane {
   uint8_t *pixel; // rows of `width` pixels, the lowest row first
 } nw_lane;
 typedef struct nw_raster nw_raster;
-// Reduces a lane to fewer pixels, each with the worst outcome of its parts. out has to_width * to_height bytes.
+// Reduces the pixels of one tensor to to_width * to_height pixels. Each gets the worst outcome of the pixels that it
+// replaces.
 NW_API void nw_raster_shrink(const uint8_t *pixel, int width, int height, int to_width, int to_height, uint8_t *out);
 NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                int level, nw_raster_y y, int width, int height);
@@ -100,22 +101,22 @@ NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
-// Reuse distances. A distance is the number of distinct lines requested between two requests of the same line; the
-// second request hits in a fully associative cache that has more lines than that. Distances are counted for each
-// tensor: exactly below 64, then in 64 bins per octave.
+// Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
+// requests of the same line; the second request hits in a fully associative cache that has more lines than that.
+// Distances are counted for each tensor: exactly below 64, then in 64 bins per octave.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
 NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their addresses
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
-NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests that are the first of their line
+NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for a line that was not requested before
 NW_API int nw_reuse_bins(const nw_reuse *r);
 // the least distance in the bin; the bin ends where the next one begins
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
-// How full each set of a level is, and how many distinct lines are requested from it, in equal intervals of time
-// (columns).
+// For each set of a level and each column (the columns are equal intervals of time): the number of lines in the set,
+// and the number of distinct lines that are requested from it.
 typedef struct nw_filling nw_filling;
 NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                  int level, int columns);

@@ -13,7 +13,7 @@ typedef struct nw_cost_opts {
   const int64_t *sizes;
   int threads; // 0 or 1: a single thread does all the work
   bool conflicts; // distinguish conflict from capacity misses: slower
-  bool full; // each level sees all accesses, not only the misses of the level before; often faster
+  bool full; // each level sees all accesses, not only the misses of the previous level; often faster
   bool in_cache; // no cache simulation: all data is in the first level
 } nw_cost_opts;
 typedef struct nw_cost_total {
@@ -28,12 +28,12 @@ typedef struct nw_cost_total {
 typedef struct nw_cost_loop {
   const char *name; // of a loop; NULL for the whole program and for a guard
   int id; // of the statement
-  int depth; // number of enclosing loops, itself included
+  int depth; // number of enclosing loops, including this one
   int64_t entered, times; // how many times the loop begins; total number of its iterations
   double cycles; // with everything inside it
   const char *bound;
 } nw_cost_loop;
-typedef struct nw_cost_term { // a limit on speed: the cycles that the first thread would need if it were the only one
+typedef struct nw_cost_term { // a limit on speed: the cycles of the first thread if there were no other limit
   const char *name;
   double cycles;
 } nw_cost_term;
@@ -59,14 +59,14 @@ NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
-// number of rows of the first thread, sorted by level, then by load or store
+// number of rows; they describe the first thread, and are sorted by level, then by load or store
 NW_API int nw_cost_misses(const nw_cost *k);
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
 // True if a level's counts equal those of the reference simulator; otherwise *error is the relative error of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 NW_API int nw_cost_levels(const nw_cost *k); // number of cache levels, plus memory
 NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,
-                          double *written); // bytes read from and written to the level, of all threads
+                          double *written); // bytes read from and written to the level, by all threads
 NW_API int nw_cost_energies(const nw_cost *k);
 NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);

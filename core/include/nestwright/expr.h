@@ -28,7 +28,6 @@ NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // The dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
-//
 // Constructors of expressions fold constants and put integer operands in canonical order. Operands from another pool
 // are imported.
 
@@ -37,9 +36,9 @@ NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
 NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: a caller that keeps an expression must retain its pool
-// The current pool for new expressions of the user; a compute in progress has a pool of its own. Every function of the
-// language that returns an expression makes it in this pool. The result is borrowed, and is current only until the next
-// nw_compute_begin, _end or _drop.
+// Returns the pool for new expressions of the user: the pool of the compute in progress, or a common pool if there is
+// none. Every function of the language that returns an expression makes it in this pool. The result is borrowed, and is
+// valid only until the next nw_compute_begin, nw_compute_end or nw_build_drop.
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
 typedef enum nw_op {

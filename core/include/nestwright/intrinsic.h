@@ -27,7 +27,7 @@ typedef struct nw_intrinsic_spec {
   double timeout; // time limit of one test run in seconds; 0 means 5 seconds
 } nw_intrinsic_spec;
 NW_API const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s); // borrowed; NULL on failure
-// Finds a file that belongs to this library: its path is in the environment variable, or it is next to the library.
+// Finds a file that belongs to this library: at the path in the environment variable, or else next to the library.
 NW_API bool nw_find_library(const char *variable, const char *name, char *path, size_t n);
 NW_API const char *nw_intrinsic_id(const nw_intrinsic *in); // "mm16:1c9a2f07"
 NW_API bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in);

@@ -9,7 +9,7 @@ extern "C" {
 // ---- models that rank, learned from measurements
 typedef struct nw_learn_rows {
   int rows, features;
-  const float *feature; // row after row
+  const float *feature; // row by row
   const float *margin; // initial score of each row; NULL means 0
   const float *label; // the measured value: larger is better; not used for prediction
   int ngroups;

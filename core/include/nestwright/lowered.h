@@ -11,7 +11,7 @@ typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is
   int id; // id of the statement; 0 for the whole program
   const char *name, *mark; // of a loop; NULL for the whole program and for a guard
   int up; // number of the enclosing body; -1 if there is none
-  int depth; // number of enclosing loops, itself included
+  int depth; // number of enclosing loops, including this one
   int64_t extent; // of a loop; -1: not constant
   int conditions; // number of conditions: the guard's own condition, and the selects in bounds and conditions
 } nw_body_row;
@@ -50,8 +50,8 @@ NW_API nw_body_row nw_lowered_body_at(const nw_lowered *v, int i);
 NW_API int nw_lowered_statements(const nw_lowered *v);
 NW_API nw_statement_row nw_lowered_statement_at(const nw_lowered *v, int i);
 NW_API nw_access_row nw_lowered_access_at(const nw_lowered *v, int i);
-// The number of elements between the addresses of an access in consecutive iterations of a loop. If the number varies,
-// the most frequent one.
+// Returns the number of elements between the addresses of an access in consecutive iterations of a loop. If the number
+// varies, returns the most frequent number.
 NW_API int64_t nw_lowered_stride(const nw_lowered *v, int access, int body);
 NW_API int nw_lowered_buffers(const nw_lowered *v);
 NW_API nw_stored_row nw_lowered_buffer_at(const nw_lowered *v, int i);

@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-// Lets steps report the cost of threads on this machine. It is measured by the first step that needs it, once per process,
-// unless the machine is too busy.
+// Lets steps report the cost of starting threads on this machine. The first step that needs this cost measures it, once
+// per process, unless the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
 // The measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
 NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
@@ -15,8 +15,8 @@ NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // in the text of the loop count. Stores at most `most` samples in `rate` and returns their number; 0 on failure.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
-// Measures this machine in about two seconds; calls `found` for each figure with the path of its field in the record
-// (hw/machine.h).
+// Measures this machine in about two seconds; calls `found` for each measured value, with the path of its field in the
+// machine record (hw/machine.h).
 typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
 NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
 // An energy counter of a package ("package-0") or of its memory ("dram").
@@ -29,7 +29,7 @@ typedef struct nw_energy_zone {
 NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
 NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules
 NW_API double nw_core_hz(void); // clock of this core, measured with a chain of dependent adds; 0: unknown
-// the measured peak of one thread, divided by the peak of two full-width units at the measured clock
+// the measured peak flop/s of one thread, divided by the peak of two full-width units at the measured clock
 NW_API double nw_peak_vs_ports(nw_ctx *c);
 NW_API char *nw_machine_text(nw_ctx *c); // CPU, features, caches and cores as text
 // Describes cache n of this machine; cache 0 is the nearest to a core. False if there is no such cache.

@@ -10,10 +10,10 @@ extern "C" {
 
 typedef struct nw_loopnest nw_loopnest;
 // Parses a nest; docs/cost.md has the grammar. The parameters take their values from the named set of sizes (NULL:
-// none), and n of them from name and value.
+// none). The arrays `name` and `value` set n of them.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
-// The memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
+// Returns the memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
 NW_API nw_loopnest *nw_loopnest_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 NW_API void nw_loopnest_free(nw_loopnest *n);
 NW_API char *nw_loopnest_print(const nw_loopnest *n); // heap; can be parsed again
@@ -32,7 +32,7 @@ typedef struct nw_count_opts {
 } nw_count_opts;
 
 typedef struct nw_counted {
-  // number of accesses of the nest; number of lines that were requested to count them, over all levels
+  // accesses: of the nest. touched: lines that the model requested to count them, over all levels
   int64_t accesses, touched;
   bool exact[NW_MAX_LEVELS]; // by level; if false, the counts are estimates with the relative error below
   double error[NW_MAX_LEVELS];
@@ -54,7 +54,7 @@ typedef struct nw_nest_work {
   double calls; // calls of functions without a class
   double statements; // executed statements
   double read, written; // bytes read and written by the core
-  bool exact; // true if the counts are exact; for large triangles they are estimates
+  bool exact; // true if the counts are exact; for large triangular loops they are estimates
 } nw_nest_work;
 NW_API bool nw_loopnest_work(nw_ctx *c, const nw_loopnest *n, nw_nest_work *out);
 NW_API nw_trace *nw_loopnest_trace(nw_ctx *c, const nw_loopnest *n, int thread, int threads, int64_t most,

@@ -15,7 +15,7 @@ typedef struct nw_build_opts {
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
 // Combines kernels of the same computation: a call runs the first kernel whose facts hold. The last kernel must not
-// assume more than the others.
+// assume a fact that the others do not assume.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
                                          nw_array *const *args); // seconds to choose the kernel; < 0: failure
@@ -32,7 +32,7 @@ NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // check
 typedef struct nw_time {
   double min, median, spread; // seconds; spread is the interquartile range over the median
   int reps, threads;
-  double *sample; // heap, reps of them, in order; caller frees
+  double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure,
@@ -64,7 +64,7 @@ NW_API int64_t nw_log_spans(const nw_log *l);
 NW_API const nw_span *nw_log_span(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_regions(const nw_log *l);
 NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
-NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions for which the log had no room
+NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that did not fit in the log
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL if it is unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"

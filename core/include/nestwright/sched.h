@@ -61,7 +61,8 @@ typedef struct nw_primitive {
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
-  // message of a refusal, in which $n stands for argument n: "cannot split $0". NULL: "cannot" and the name
+  // message of a refusal, in which $n stands for argument n: "cannot split $0". NULL: "cannot" and the name of the
+  // primitive
   const char *refused;
 } nw_primitive;
 NW_API int nw_primitive_count(void);
@@ -77,16 +78,16 @@ typedef struct nw_results { // results of a step: loops (ids) or stages (names; 
 // Applies a step. args has one argument for each parameter of the primitive; NW_ARG_NONE stands for an omitted one. On
 // failure the schedule is unchanged.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
-// For searches: returns the program that the step would make (counted). If the step is refused, returns NULL and stores
-// the reason in *why (heap; why may be NULL). The step is judged like a real one, but no version is made. The reason names
-// the buffer and the blocks in conflict, but not the two iterations, and has no picture or suggestions. The context must
-// not have an error.
+// For searches: returns the program that the step would make; the caller must release it. If the step is refused,
+// returns NULL and stores the reason in *why (heap; why may be NULL). The step is judged like a real one, but no
+// version is made. The reason names the buffer and the blocks in conflict, but not the two iterations, and has no
+// picture or suggestions. The context must not have an error.
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
 // A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
 typedef struct nw_random_step {
   const nw_primitive *primitive; // NULL if no draw was legal
   nw_arg args[NW_MAX_PARAMS];
-  nw_program *program; // the program that the step makes, counted
+  nw_program *program; // the program that the step makes; nw_random_step_free releases it
   char *text; // the step as typed; heap
   int draws, refused; // number of draws, and of refused draws
   struct nw_arena *arena; // owns the arguments
@@ -106,8 +107,8 @@ NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by na
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // as Lua code, or as JSON
 // judges the steps again; the error names the first step that fails
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
-// How the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the marks
-// alone.
+// Returns how the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the
+// marks alone.
 NW_API char nw_judge_question(const nw_ctx *c);
 // A version in the log: the changes that its step made, and the cost of its program.
 typedef struct nw_log_entry {
@@ -124,7 +125,7 @@ typedef struct nw_log_entry {
 } nw_log_entry;
 NW_API bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out);
 NW_API int nw_sched_versions(const nw_sched *s); // number of versions, including 0, the naive program
-// Operations of one run of a version at these sizes; below 0 if they depend on data.
+// Returns the number of operations of one run of a version at these sizes; below 0 if it depends on data.
 NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names,
                                   const int64_t *values);
 // For tests: reverses every word of a text for users if NW_SCRAMBLE is set. Code that parses such a text then fails.
@@ -161,9 +162,10 @@ NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this versio
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
 // NULL and NW_ESTALE if a step replaced it; the error names the step
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
-// the first value of the loop, as heap text; NULL as for nw_sched_loop_name; "0" for an empty piece
+// the first value of the loop, as heap text; NULL and NW_ESTALE as above; "0" for an empty piece
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
-// The loops that replace this one in the current version: itself, or those that steps made from it, in order.
+// Stores the ids of the loops that replace this loop in the current version: the loop itself, or the loops that steps
+// made from it, in order. Returns their number.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
 NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
@@ -173,7 +175,7 @@ NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
 NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // its name in programs
 
 // The last step if it was refused, with the programs before and after it. NULL if the last step was not refused.
-typedef struct nw_refused nw_refused; // counted
+typedef struct nw_refused nw_refused; // reference counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
 NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL if no program was made

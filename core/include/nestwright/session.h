@@ -13,16 +13,16 @@ extern "C" {
 #define NW_VERSION "0.1.0"
 
 typedef struct nw_ctx nw_ctx; // a session
-typedef struct nw_pool nw_pool; // interned expressions; counted
+typedef struct nw_pool nw_pool; // interned expressions; reference counted
 typedef struct nw_expr nw_expr; // immutable, unique in its pool
-typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; counted
-typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; counted
-typedef struct nw_program nw_program; // a frozen loop nest; counted
+typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; reference counted
+typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; reference counted
+typedef struct nw_program nw_program; // a frozen loop nest; reference counted
 typedef struct nw_machine nw_machine; // a machine record: hw/machine.h
-typedef struct nw_target nw_target; // the target of a program: target/target.h; counted
-typedef struct nw_sched nw_sched; // a history of programs; counted
-typedef struct nw_array nw_array; // data in memory; counted
-typedef struct nw_kernel nw_kernel; // machine code; counted
+typedef struct nw_target nw_target; // the target of a program: target/target.h; reference counted
+typedef struct nw_sched nw_sched; // a history of programs; reference counted
+typedef struct nw_array nw_array; // data in memory; reference counted
+typedef struct nw_kernel nw_kernel; // machine code; reference counted
 
 typedef enum nw_code {
   NW_OK,
@@ -34,9 +34,9 @@ typedef enum nw_code {
   NW_EREFUSED, // the judge refused a step; see refusal
   NW_EUNDECIDED, // the judge could not decide within its budget, so it refused
   NW_ELIMIT, // a limit of the target or of this library
-  NW_EIO, // files
-  NW_EPARSE, // the text form of a program
-  NW_ECODEGEN, // LLVM
+  NW_EIO, // a file cannot be read or written
+  NW_EPARSE, // the text form of a program is invalid
+  NW_ECODEGEN, // LLVM failed
   NW_ECRASH, // native code crashed
   NW_EINTERRUPT, // the user asked to stop
   NW_EMISMATCH, // a check found two results that differ
@@ -74,7 +74,7 @@ typedef struct nw_conflict {
   const char *buffer; // buffer of the element; NULL if no element is involved
   int ndim;
   int64_t *index;
-  const char *loop; // a marked loop that would carry the conflict, or NULL
+  const char *loop; // the marked loop that carries the conflict, or NULL
 } nw_conflict;
 
 #define NW_MAX_NOTES 8
@@ -93,7 +93,7 @@ typedef struct nw_refusal {
   const char *why; // one sentence about the two iterations
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
   const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text
-  const char *picture; // the loop nest with the guilty loops marked
+  const char *picture; // the loop nest, in which the loops that carry the conflict are marked
   const nw_conflict *conflict; // NULL when the reason is not about single executions or elements
 } nw_refusal;
 
@@ -108,7 +108,7 @@ NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // removes the last failure
 NW_API void nw_interrupt(nw_ctx *c); // stops the current call; safe in a signal handler and in another thread
-NW_API bool nw_stopped(nw_ctx *c); // true, with a failure, if the session was interrupted
+NW_API bool nw_stopped(nw_ctx *c); // true, with a diagnostic, if the session was interrupted
 // Sets the function that receives the progress of work that takes longer than `patience` seconds (NULL: no receiver).
 // It gets the description of the work, the part that is done (0..1, or below 0 if unknown), and the seconds since the
 // work began. `what` is NULL when the work is done.
@@ -119,11 +119,11 @@ NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double pat
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
-// The place to which a thread returns if a call cannot be finished, because a small allocation failed or an internal
-// condition does not hold. Between nw_recovery_open, followed by `if (setjmp(p.jump))`, and nw_recovery_close, such a
-// call does not end the process but returns there a second time, with a code and a message. nw_recovery_recover then
-// repairs the session: the session, its programs and its schedules are as they were before the call. The memory that
-// the call allocated is lost.
+// A recovery point: the place to which a thread returns if a call cannot be finished, because a small allocation failed
+// or an internal condition does not hold. The thread calls nw_recovery_open, then `if (setjmp(p.jump))`, and at the end
+// nw_recovery_close. If a call in between cannot be finished, setjmp returns a second time, and p has a code and a
+// message; without a recovery point, the process would end. nw_recovery_recover then repairs the session: the session,
+// its programs and its schedules are as they were before the call. The memory that the call allocated is lost.
 typedef struct nw_recovery {
   jmp_buf jump;
   struct nw_recovery *outer;
@@ -135,17 +135,18 @@ NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
 NW_API void nw_recovery_keep(void); // objects that the call has made so far have an owner, so they outlive the call
-// For callers of code that may throw exceptions: the current recovery point, which they restore afterwards.
+// For callers of code that may throw exceptions: nw_recovery_now returns the current recovery point, and
+// nw_recovery_back restores it afterwards.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
 // For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Returns
-// how many requests were still missing before the one that was to fail previously.
+// what remained of the previous setting, which counts down with each request.
 NW_API int64_t nw_refuse_memory(int64_t request);
 // The number of bytes that can still be allocated under the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);
 NW_API void nw_say_limit(char *out, size_t n); // writes the name of that limit
 // True if n elements of `each` bytes for `what` ("the trace") can be allocated by any allocator. Otherwise false, with
-// the failure NW_EMEMORY.
+// the diagnostic NW_EMEMORY.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Writes the path of the state directory, $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, and creates the
 // directory if it is missing. False if there is no home directory.
@@ -156,7 +157,7 @@ NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, boo
 // Returns the text in a form that is safe to print, as a heap string: invalid UTF-8 and characters that control a
 // terminal become escapes such as \x1b. Line breaks are kept.
 NW_API char *nw_text_shown(const char *s, size_t n);
-// The word nearest to a misspelled one, or NULL if none is near.
+// Returns the word that is most similar to a misspelled one, or NULL if no word is similar.
 NW_API const char *nw_nearest(const char *word, int n, const char *const *words);
 
 #ifdef __cplusplus

@@ -32,9 +32,9 @@ NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
 NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies,
                           nw_tensor **outputs); // number of outputs; 0 on failure
 NW_API void nw_build_drop(nw_build *b); // cancels the compute; called instead of nw_compute_end
-// A recurrence over dimension 0: the first times of the state come from the rows of init, and all later times come from
-// update. The body of update reads `state` (from nw_scan_state, or a placeholder of the full shape) at earlier times,
-// or at elements of the same time that are already written. A scan has n states.
+// A recurrence over dimension 0, whose index is called the time. The first times of the state come from the rows of
+// init, and all later times come from update. The body of update reads `state` (from nw_scan_state, or a placeholder of
+// the full shape) at earlier times, or at elements of the same time that are already written. A scan has n states.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 
