@@ -3,6 +3,6 @@
 #include "hw/machine.h"
 #include "ir/expr/expr.h"
 
-// The class of an operation on floats or on integers; the class of f32 if f64 has its own. NW_CLASS_NONE if it has no
-// cost of its own.
+// The class of an operation on floats or on integers; the class for f32 if f64 has a separate class. NW_CLASS_NONE if
+// the operation has no separate cost.
 nw_class nw_op_class(nw_op op, bool real);

@@ -9,7 +9,7 @@
 
 #define MAX_STEPS 600
 #define MAX_DEPTH 40
-#define MAX_FACTS 3 // maximal number of facts on one path of the search
+#define MAX_FACTS 3 // maximal number of facts used on one path of the search
 
 typedef struct goal {
   nw_sum sum;
@@ -42,7 +42,7 @@ static int pick(const search *q, const nw_sum *s) {
 
 // ---------------------------------------------------------------- replacing one term
 
-// next = scale*(g without its term t) + k*by + c, over scale times the denominator. `by` may be NULL.
+// Makes next = (scale*(g without its term t) + k*by + c) / (scale*denominator). `by` may be NULL.
 static bool replace(const goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, goal *next) {
   nw_sum_init(&next->sum, g->sum.pool, NW_INDEX);
   if (__builtin_mul_overflow(g->den, scale, &next->den)) return false;
@@ -67,7 +67,7 @@ static bool lower_replaced(search *q, goal *g, int t, int64_t scale, int64_t k, 
   return ok;
 }
 
-// The term k*atom is at least k*by.
+// Bounds the goal by replacing the term k*atom with k*by, which is not greater.
 static bool lower_by(search *q, goal *g, int t, const nw_expr *by, int depth, int64_t *out) {
   return by && lower_replaced(q, g, t, 1, g->sum.term[t].coef, by, 0, depth, out);
 }
@@ -86,8 +86,7 @@ static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
 
 // ---------------------------------------------------------------- bounds of each kind of atom
 
-// A constant bound of an expression within the search: its least value if sign is 1, or minus its greatest value if
-// sign is -1.
+// Finds a constant bound of an expression within the search: a lower bound of e if sign is 1, and of -e if sign is -1.
 static bool constant_bound(search *q, const nw_expr *e, int sign, int64_t *out) {
   goal g = {.den = 1};
   nw_sum_init(&g.sum, q->r->pool, NW_INDEX);
@@ -104,7 +103,7 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
   return constant_bound(q, e, 1, &v) && v >= bound;
 }
 
-// A constant bound of a variable, rounded to a multiple of the variable's known divisor.
+// Rounds a constant bound of a variable to a multiple of the variable's known divisor.
 static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
   int64_t m = nw_known_divisor(q->r, &(nw_term){1, var}), v;
   if (m <= 1 || !nw_is_int(bound, &v) || llabs(v / 2) > INT64_MAX / 2 - m) return bound;
@@ -120,8 +119,8 @@ static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
 }
 
-// Bounds k*(x // c) for x = multiples of c + rest: c*(x // c) is the multiples + c*(rest // c), where the rest has
-// constant bounds.
+// Bounds k*(x // c) by writing x = m + r, where m is a known multiple of c and r has constant bounds: c*(x // c) = m +
+// c*(r // c).
 static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t scale, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -172,9 +171,9 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Multiplies the goal by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. To prove that the goal is >=
-// 0, d - 1 may be added, since the goal's value is an integer. The only other bound that is used for a symbolic divisor
-// is that a quotient of x >= 0 is not negative.
+// Multiplies the goal by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. Since the goal is an
+// integer, it is >= 0 if d*goal + d - 1 >= 0. The only other bound that is used for a symbolic divisor is that a
+// quotient of x >= 0 is not negative.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   const nw_expr *x = v.atom->arg[0], *d = v.atom->arg[1];
@@ -213,7 +212,8 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Bounds the term by a or b: either one is sufficient (`either`), or both bounds are needed.
+// Bounds the term by a and by b. If `either` is set, each of the two is a valid bound, and the better one is used.
+// Otherwise only the worse one is valid, so both are needed.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -277,8 +277,8 @@ static const nw_expr *product_without(nw_pool *p, const nw_vec *f, int skip) {
   return e;
 }
 
-// If rest >= 0, v*rest is bounded by the bound of v times rest; otherwise by a product of constant bounds that are not
-// negative.
+// If rest >= 0, v*rest is bounded by the bound of v times rest. If no factor is negative, the product is also at least
+// 0.
 static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   nw_pool *p = q->r->pool;

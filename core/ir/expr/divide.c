@@ -7,14 +7,14 @@ static int64_t terms_gcd(const nw_sum *s, int64_t g) {
   return g;
 }
 
-// Divides the coefficients of a sum by g, a common divisor, and its constant with rounding down.
+// Divides a sum by g, which divides all coefficients. The quotient of the constant is rounded down.
 static void divide_terms(nw_sum *s, int64_t g) {
   for (int i = 0; i < s->n; i++) s->term[i].coef /= g;
   s->constant = nw_floordiv_i64(s->constant, g);
 }
 
 // Moves multiples of c from r to q, so that r_before == c*q + r_after. The constant of r is then in 0..c-1, and its
-// coefficients are smaller than c.
+// coefficients are between -c and c.
 static bool take_multiples(nw_sum *r, nw_sum *q, int64_t c) {
   bool any = false;
   for (int i = 0; i < r->n; i++) {
@@ -29,7 +29,7 @@ static bool take_multiples(nw_sum *r, nw_sum *q, int64_t c) {
   return any || q->constant;
 }
 
-// x % (k*c) inside a sum taken modulo c is x.
+// In a sum modulo c, replaces the term a*(x % m) by a*x if c divides a*m.
 static bool open_modulos(nw_sum *r, int64_t c) {
   bool any = false;
   for (int i = 0; i < r->n; i++) {
@@ -69,7 +69,7 @@ static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t
   return op == NW_OP_FLOORDIV ? quotient(r, q, c, g) : remainder_of(r, c, g);
 }
 
-// A product without one factor d; NULL if d is not a factor.
+// Returns the product e without one factor d; NULL if d is not a factor.
 static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr *d) {
   if (e == d) return nw_index(p, 1);
   if (e->op != NW_OP_MUL) return NULL;
@@ -97,7 +97,7 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
   return nw_sum_expr(q);
 }
 
-// The constant of a dividend is changed to be in 0..c - 1; the result must stay in the range of indices.
+// Limit on divisors: the constant of a dividend becomes a number in 0..c - 1, and must stay in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
 // An exact expression may wrap if its terms are combined in another way: max(x, 12) - 15 is exact, and
@@ -133,7 +133,7 @@ static int count_terms(nw_pool *p, const nw_expr *e, bool *constant) {
   return s.n;
 }
 
-// One part of s as a separate sum: its positive terms, or its negative terms with their signs changed.
+// Returns one part of s as a separate sum: its positive terms, or its negative terms with their signs changed.
 static const nw_expr *side(const nw_sum *s, int sign, int64_t constant) {
   nw_sum part;
   nw_sum_init(&part, s->pool, NW_INDEX);
@@ -162,7 +162,7 @@ static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){swap ? b : a, swap ? a : b});
 }
 
-// g*S + k < 0 is S < ceil(-k / g), written back into s.
+// Rewrites g*S + k < 0 to S < ceil(-k / g), and stores the result in s.
 static void divide_comparison(nw_sum *s, nw_op op, int64_t g) {
   int64_t k = s->constant;
   divide_terms(s, g);

@@ -1,6 +1,6 @@
-// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor with that many
-// elements cannot exist. Data arithmetic wraps. A rewrite that treats an expression as exact integers, such as x*2 // 2
-// to x, first checks here that it is exact.
+// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor that
+// is too large for a 64-bit index cannot exist. Data arithmetic wraps. A rewrite that treats an expression as exact
+// integers, such as x*2 // 2 to x, first checks here that it is exact.
 //
 // A value read from data can be any value of its type; an expression of it is exact only if its range, derived
 // from the types alone, fits. The ranges of loops and sizes are not known here. Each is assumed to be below 2^47, like
@@ -33,7 +33,8 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
-// True if e is index arithmetic; false if its value may be that of an operand, or a multiple by a large constant.
+// True if the result of e can be assumed to be in the range of indices. False for data; for min, max and select, whose
+// value is that of an operand; and for a product with a large constant.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));

@@ -32,14 +32,14 @@ static int count_terms(const nw_expr *e) {
   return e->op == NW_OP_ADD || e->op == NW_OP_SUB ? count_terms(e->arg[0]) + count_terms(e->arg[1]) : 1;
 }
 
-// The number of terms that the product has after it is multiplied out; counted only up to MAX_EXPANSION.
+// Returns the number of terms of a product after it is multiplied out, but at most MAX_EXPANSION.
 static int expansion(const nw_expr *e) {
   if (e->op != NW_OP_MUL) return count_terms(e);
   int a = expansion(e->arg[0]), b = a < MAX_EXPANSION ? expansion(e->arg[1]) : 1;
   return a * b < MAX_EXPANSION ? a * b : MAX_EXPANSION;
 }
 
-// Adds (a + b)*c as a*c + b*c. A product that would become too many terms stays a product.
+// Adds (a + b)*c as a*c + b*c. A product that would get too many terms is not multiplied out.
 static bool expand_product(nw_sum *s, int64_t coef, const nw_expr *e) {
   const nw_expr *f = expansion(e) < MAX_EXPANSION ? sum_factor(e) : NULL;
   if (!f) return nw_sum_add_term(s, coef, e);

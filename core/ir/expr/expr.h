@@ -1,9 +1,9 @@
 // Expressions: immutable and interned in a pool, so that equal expressions have the same pointer.
 //
-// Constructors fold constants and put integer sums and products into a canonical order, by the rules in ir/rules.def.
-// These rules hold for every value; rewrites that need the range of a variable are in ir/expr/range.h.
-// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is assumed not to overflow: nw_is_exact
-// distinguishes the two. Floats are never reassociated.
+// Constructors fold constants and put integer sums and products into a canonical order, by the rules in
+// ir/expr/rules.def. These rules hold for every value; rewrites that need the range of a variable are in
+// ir/expr/range.h. Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is assumed not to overflow:
+// nw_is_exact distinguishes the two. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
@@ -15,7 +15,7 @@ struct nw_expr {
   uint32_t serial; // order of creation in the pool; never determines an order that a user can see
   uint32_t depth : 12, size : 20; // of the expression written out as a tree; both saturate at their greatest value
   uint64_t hash; // depends only on the structure: the same in every pool
-  nw_pool *pool; // the pool in which it is interned; not counted
+  nw_pool *pool; // the pool in which it is interned, without a reference
   union {
     int64_t i; // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
     double f; // FLOAT (already rounded to the dtype)
@@ -24,7 +24,7 @@ struct nw_expr {
   const nw_expr *arg[];
 };
 
-// Limits on user expressions: deeper or larger ones would overflow the stack, or take too long, in later walks.
+// Limits on user expressions. The traversal of a deeper or larger one would overflow the stack or take too long.
 #define NW_MAX_EXPR_DEPTH 2000
 #define NW_MAX_EXPR_SIZE 200000
 
@@ -53,9 +53,9 @@ bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
 // True if e never wraps: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
-// like nw_cast, but does not round a value that already has the half dtype
+// like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e);
-// True if a cast to its own dtype does not change e: e is not a half, or a half can represent its value.
+// True if a cast to its own dtype does not change e: e is not an f16 or bf16 (a half), or it is rounded already.
 bool nw_is_rounded(const nw_expr *e);
 
 // Shorthand for index arithmetic and conditions.
@@ -107,7 +107,7 @@ NW_API const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expre
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 
-// Calls f on every distinct subexpression, arguments first; stops and returns false if f does.
+// Calls f on every distinct subexpression, arguments first. If f returns false, stops and returns false.
 NW_API bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
 NW_API bool nw_uses_var(const nw_expr *e, const char *var);
 NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any buffer

@@ -27,7 +27,7 @@ int nw_range_place(const nw_ranges *r, const nw_expr *e) {
   return p.max;
 }
 
-// The greatest known divisor of a term, according to the facts.
+// Returns the greatest divisor of a term that is known from the facts.
 int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t) {
   int64_t k = t->coef == INT64_MIN ? 1 : t->coef;
   for (int i = 0; i < r->nfact; i++) {
@@ -78,7 +78,7 @@ static void read_fact(nw_facts *f, const nw_expr *cond) {
   if (cond->op == NW_OP_EQ) add_fact(f, b, a, 0);
 }
 
-// nw_sum contains its first terms, so the array must not move after facts are in it.
+// An nw_sum points to terms that are stored inside it, so the array must not move after facts are in it.
 void nw_facts_read(nw_facts *f, const nw_ranges *r) {
   int room = 0;
   *f = (nw_facts){.r = r};

@@ -2,4 +2,4 @@
 #pragma once
 #include "ir/expr/expr.h"
 
-const nw_expr *nw_form_fma(nw_pool *pool, const nw_expr *e); // e with every fma that lowering would make
+const nw_expr *nw_form_fma(nw_pool *pool, const nw_expr *e); // returns e with every fma that lowering would make

@@ -3,7 +3,7 @@
 
 static bool is_logic(nw_op op) { return op == NW_OP_AND || op == NW_OP_OR; }
 
-// a - b if that is a constant.
+// True if a - b is a constant; stores it in *d.
 static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, int64_t *d) {
   nw_sum s;
   nw_sum_init(&s, p, NW_INDEX);

@@ -5,12 +5,12 @@
 #include "ir/expr/expr.h"
 #include "ir/expr/rewrites.h"
 
-// The node with these parts; it is made if it does not exist yet, and is not folded. `head` has op, type, n and the
-// value or name.
+// Returns the node with these parts without folding. Makes the node if it does not exist yet. `head` has op, type, n
+// and the value or name.
 NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
-// The folded form of op(args); the operands are well-typed and live in p.
+// Returns the folded form of op(args). The operands must be well-typed and belong to p.
 const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 static inline bool nw_is_constant(const nw_expr *e) { return e->op == NW_OP_INT || e->op == NW_OP_FLOAT; }
@@ -26,7 +26,9 @@ const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
 // NULL if the operation must not be folded: a division by zero, or operands that are not all constants.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
-// ---- sums: constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
+// ---- sums
+//
+// A sum is constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
 // nor a constant nor a product with a constant factor. Coefficients are signed for every dtype.
 typedef struct nw_term {
   int64_t coef;
@@ -38,7 +40,7 @@ typedef struct nw_sum {
   int n, cap;
   nw_term *term, room[12];
   int64_t constant;
-  bool wraps; // a coefficient or the constant exceeded 64 bits: the sum is not exact as whole numbers
+  bool wraps; // a coefficient or the constant exceeded 64 bits, so the sum is only correct modulo 2^64
 } nw_sum;
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
 void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, split into terms
@@ -47,7 +49,7 @@ const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s can still 
 void nw_sum_free(nw_sum *s);
 void nw_sum_drop_zeros(nw_sum *s);
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
-// A total order that does not depend on the pool or on history.
+// Compares by a total order that does not depend on the pool or on the order of creation.
 int nw_compare(const nw_expr *a, const nw_expr *b);
 
 // ---- integer // and %, and comparisons of integers: NULL if nothing gets simpler
@@ -64,6 +66,6 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 NW_API void nw_memo_init(nw_memo *m);
-// where its value is stored; the value is NULL if there is none yet
+// returns where the value of a key is stored; the value is NULL if there is none yet
 NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
 NW_API void nw_memo_free(nw_memo *m);

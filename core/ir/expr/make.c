@@ -10,7 +10,7 @@ const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_intern(p, &head, NULL);
 }
 
-// The value is rounded to the dtype; every NaN is the same one.
+// The value is rounded to the dtype. All NaNs of a dtype become the same constant.
 const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value) {
   if (!nw_dtype_is_float(t)) return nw_int(p, t, (int64_t)value);
   nw_expr head = {.op = NW_OP_FLOAT, .type = nw_scalar(t), .f = nw_round(t, value)};
@@ -97,7 +97,8 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
   return nw_intern(p, &head, a);
 }
 
-// The vector base, base + stride, ... With a stride of 0 it is a broadcast; with one lane it is the base itself.
+// Returns the vector base, base + stride, ... With a stride of 0 it is a broadcast; with one lane it is the base
+// itself.
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes) {
   const nw_expr *a[2];
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;
@@ -125,7 +126,8 @@ static bool widens(nw_dtype from, nw_dtype mid) {
   return nw_dtype_promote(from, mid) == mid;
 }
 
-// Halves are computed in f32 and rounded by a store or a cast, so an intermediate value may lie between two halves.
+// Halves (f16 and bf16) are computed in f32 and rounded by a store or a cast, so an intermediate value may lie between
+// two halves.
 bool nw_is_rounded(const nw_expr *e) {
   if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
   if (e->op == NW_OP_CAST) return true;
@@ -136,14 +138,14 @@ bool nw_is_rounded(const nw_expr *e) {
   return true;
 }
 
-// A cast to bool is a comparison with 0, so there are no casts to bool.
+// A cast to bool is built as a comparison with 0, so no expression contains a cast to bool.
 static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   nw_dtype to = (nw_dtype)t.dtype, from = (nw_dtype)e->type.dtype;
   if (to == from && (nw_is_rounded(e) || NW_MUTATED(halves_cast_dropped))) return NW_BY(cast_to_same, e);
   if (nw_is_constant(e)) return NW_BY(constant_cast, nw_constant_cast(p, to, e));
   if (e->op == NW_OP_BROADCAST) return NW_BY(cast_of_lanes, nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes));
   if (to == NW_BOOL) return NW_BY(cast_to_bool, nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes)));
-  bool rounds = e->op == NW_OP_CAST && e->arg[0]->type.dtype == from; // a cast of a half to itself
+  bool rounds = e->op == NW_OP_CAST && e->arg[0]->type.dtype == from; // a cast of a half to its own dtype
   if (e->op == NW_OP_CAST && !rounds && widens((nw_dtype)e->arg[0]->type.dtype, from))
     return NW_BY(cast_twice, nw_cast(p, to, e->arg[0]));
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
@@ -185,7 +187,7 @@ const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   return nw_make2(p, NW_OP_AND, a, b);
 }
 
-// a / b rounded up, written (a + b - 1) // b.
+// Returns a / b rounded up, as (a + b - 1) // b.
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   return a && b ? nw_floordiv(p, nw_add(p, a, nw_sub(p, b, nw_index(p, 1))), b) : NULL;
 }

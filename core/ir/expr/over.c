@@ -110,7 +110,8 @@ static const nw_expr *bound_atom(const over *o, const nw_expr *e, int sign) {
   }
 }
 
-// Picks the term to replace next: the innermost variable of `over`, but terms that contain it come first.
+// Picks the term to replace next: the innermost variable of `over`, or rather a compound term that contains this
+// variable, if there is one.
 static int pick(const over *o, const nw_sum *s) {
   int best = -1, best_rank = -1;
   for (int i = 0; i < s->n; i++) {

@@ -7,7 +7,7 @@
 typedef struct name_entry {
   uint64_t hash;
   const nw_symbol_class *cls;
-  void *object; // counted; NULL if the name is not defined
+  void *object; // holds a reference; NULL if the name is not defined
   char text[];
 } name_entry;
 
@@ -21,7 +21,7 @@ struct nw_pool {
   uint32_t nname, name_bits;
 };
 
-// An empty pool, counted once.
+// Returns an empty pool with one reference.
 nw_pool *nw_pool_new(nw_ctx *c) {
   nw_pool *p = nw_xcalloc(1, sizeof *p);
   p->refs = 1;
@@ -99,7 +99,7 @@ static uint64_t interned_hash(const char *name) {
   return ((const name_entry *)(name - offsetof(name_entry, text)))->hash;
 }
 
-// The one copy of a name in this pool.
+// Returns the only copy of a name in this pool.
 const char *nw_pool_name(nw_pool *p, const char *s) { return intern_name(p, s)->text; }
 
 // Defines a name; the pool holds a reference to the object. Defining it again with the same object does nothing.
@@ -119,7 +119,7 @@ const char *nw_dim_name(nw_pool *p, int d) {
   return nw_pool_name(p, name);
 }
 
-// The object that a name stands for, or NULL.
+// Returns the object that a name stands for, or NULL.
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls) {
   name_entry *e = *name_slot(p, name, nw_hash_bytes(name, strlen(name)));
   if (cls) *cls = e ? e->cls : NULL;

@@ -2,7 +2,7 @@
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
-// An empty set of ranges for expressions of p.
+// Makes an empty set of ranges for expressions of p.
 void nw_ranges_init(nw_ranges *r, nw_pool *p) { *r = (nw_ranges){.pool = p}; }
 
 // Adds an innermost variable with lo <= var <= hi.
@@ -124,7 +124,7 @@ bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *
 
 // ---------------------------------------------------------------- proofs
 
-// b - a >= least
+// Proves b - a >= least.
 static bool prove_distance(const nw_ranges *r, const nw_expr *a, const nw_expr *b, int64_t least) {
   nw_sum s;
   nw_sum_init(&s, r->pool, NW_INDEX);
@@ -145,7 +145,8 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
   return false;
 }
 
-// The least integer has no absolute value in 64 bits. For it nw_gcd returns 1, which divides every number.
+// The least integer has no absolute value in 64 bits. For this divisor nw_gcd returns 1, which would divide every
+// number.
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
   int64_t d;
   if (a->op == NW_OP_FLOORMOD && nw_is_int(a->arg[1], &d) && nw_is_const(b, 0) &&

@@ -2,8 +2,8 @@
 #pragma once
 #include "ir/expr/expr.h"
 
-// Variable bounds, innermost last; an entry's bounds may use variables before it and symbolic sizes. Facts are
-// conditions that are known to hold: from nw.size (M >= 1, M % 16 == 0) and from enclosing guards.
+// Bounds of variables, innermost last. The bounds of an entry may use symbolic sizes and the variables before it. Facts
+// are conditions that are known to hold: from nw.size (M >= 1, M % 16 == 0) and from enclosing guards.
 typedef struct nw_range {
   const char *var;
   const nw_expr *lo, *hi; // inclusive; NULL if there is no bound
@@ -33,11 +33,11 @@ const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const 
 // True only if cond holds for every value of the variables that satisfies the facts.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
-// The reason why a condition is disproved: bounds of its variables, a single fact if one is sufficient, or all facts.
-// NULL if no fact is needed.
+// Returns what disproves a condition: the bounds of its variables, a single fact if one is sufficient, or else all
+// facts. NULL if neither bounds nor facts are needed.
 const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
 // True if m is proven to divide e.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
-// Simplifies e under the ranges and facts: replaces //, %, min, max, comparisons and selects whose result they
-// determine, and collects products.
+// Simplifies e under the ranges and facts: replaces //, %, min, max, comparisons and selects whose result the ranges
+// and facts determine, and collects products.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);

@@ -1,4 +1,4 @@
-// Walking and rebuilding expressions. Every walk visits a shared subexpression once.
+// Traverses and rebuilds expressions. Each traversal visits a shared subexpression once.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdlib.h>

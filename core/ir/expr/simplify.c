@@ -28,7 +28,7 @@ static bool lt(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_pr
 
 // ---------------------------------------------------------------- // and %
 
-// x in 0..c-1
+// Proves that x is in 0..c-1.
 static bool within(simplifier *s, const nw_expr *x, const nw_expr *c) {
   return le(s, nw_index(s->r.pool, 0), x) && lt(s, x, c);
 }
@@ -126,7 +126,7 @@ static const nw_expr *truth(simplifier *s, const nw_expr *like, bool yes) {
   return nw_broadcast(s->r.pool, nw_int(s->r.pool, NW_BOOL, yes), like->type.lanes);
 }
 
-// The value of a ramp or a broadcast in one lane.
+// Returns the value of a ramp or a broadcast in one lane.
 static const nw_expr *lane(simplifier *s, const nw_expr *e, int at) {
   nw_pool *p = s->r.pool;
   if (e->op == NW_OP_BROADCAST) return e->arg[0];
@@ -166,8 +166,8 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   return NW_BY(select_under, nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b}));
 }
 
-// False for an expression that must not be evaluated if its value is not needed: a load may be out of bounds, a divisor
-// may be 0.
+// False for an expression that must not be evaluated if its value is not needed: a load may be out of bounds, or a
+// divisor may be 0.
 static bool cannot_fail(void *env, const nw_expr *e) {
   (void)env;
   bool divides = (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !NW_MUTATED(logic_guards_divisors);
@@ -226,7 +226,7 @@ static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
   return e;
 }
 
-// The number that a fact gives for e; NULL if it gives none. The fact `M % 8 == 3` gives 3 for M % 8.
+// Returns the number that a fact gives for e, or NULL. The fact `M % 8 == 3` gives 3 for M % 8.
 static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   if (fact->op == NW_OP_AND) {
     const nw_expr *left = number_of(fact->arg[0], e);

@@ -37,7 +37,7 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// a + b and a*b in the ring of the sum. They record in s->wraps that a result exceeds 64 bits or cannot be negated.
+// a + b and a*b in the ring of the sum. They set s->wraps if a result exceeds 64 bits or cannot be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
   s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;
@@ -113,7 +113,7 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// The number of factors, counted only up to `most`: a product of shared products can have too many to count.
+// Returns the number of factors, but at most `most`: a product of shared products can have too many to count.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);
@@ -148,7 +148,7 @@ void nw_sum_drop_zeros(nw_sum *s) {
   s->n = n;
 }
 
-// The term c*(x // c), whose sum with x % c is x; NULL if the sum has no such term. c may be symbolic.
+// Returns the term c*(x // c), whose sum with x % c is x; NULL if the sum has no such term. c may be symbolic.
 static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   const nw_expr *x = rem->atom->arg[0], *c = rem->atom->arg[1];
   for (int i = 0; i < s->n; i++) {
@@ -166,7 +166,7 @@ static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   return NULL;
 }
 
-// c*(x // c) + x % c is x.
+// Replaces c*(x // c) + x % c by x.
 static void join_divisions(nw_sum *s) {
   for (int i = 0; i < s->n; i++) {
     nw_term rem = s->term[i];
@@ -190,7 +190,7 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
   return binary(s, NW_OP_MUL, nw_int(s->pool, s->dtype, coef), atom);
 }
 
-// The least integer is not negated: as whole numbers, x - least and x + least are different.
+// False for the least integer: its negation does not fit in 64 bits, so x + least must not be written as x - least.
 static bool subtracted(int64_t coef) { return coef < 0 && coef != INT64_MIN; }
 
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
@@ -198,8 +198,8 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// The term that is written first, chosen so that the text does not begin with a minus if possible: the first positive
-// term, else a positive constant (-1), else the first term.
+// Returns the index of the term that is written first. If possible the text does not begin with a minus: the first
+// positive term, else the constant (-1) if it is positive, else the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;

@@ -1,7 +1,7 @@
 // Unification of a nest with the description of an intrinsic: loops, block, body, and the positions of its tiles.
 //
-// The body determines which accesses correspond. Then a pairing of the loops is searched under which every tile is a
-// window of its buffer: affine, with the same position and strides in all of its accesses. Physical positions are
+// The body determines which accesses correspond. Then the search looks for a pairing of the loops for which every tile
+// is a window of its buffer: affine, with the same position and strides in all of its accesses. Physical positions are
 // compared, so layouts matter.
 #include "ir/program/intrinsic.h"
 #include <stdio.h>
@@ -12,14 +12,14 @@ enum {
   MAX_LOOPS = 7, // limited because every pairing is tried
   MAX_FLIPS = 8, // limited because every way to swap operands is tried
 };
-enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED and more: number of matching accesses
+enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED + n: n accesses match
 
 typedef struct use {
   const nw_intrinsic_arg *arg;
   int n;
   const nw_expr *const *mine, *const *theirs; // indices in block variables of the description, and of the nest
   const char *buffer; // of the nest
-  int nphysical; // its physical position: at the start of the loops, and the coefficient of each loop
+  int nphysical; // number of physical dimensions; base: position at the start of the loops; coef: by loop
   const nw_expr *base[NW_MAX_TILE_DIMS];
   int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS];
 } use;
@@ -42,7 +42,7 @@ typedef struct unify {
   int reached, said; // progress of this attempt, and of the attempt that the message describes
 } unify;
 
-// ---- the message about what differs: from the first of the attempts that made the most progress
+// ---- the message about what differs: it describes the attempt that made the most progress
 
 static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
   nw_match *m = u->out;
@@ -67,7 +67,7 @@ static bool differs_in(unify *u, const nw_stmt *at, const char *expected, const 
   return differs(u, at, nw_xstrdup(expected), nw_xstrdup(found));
 }
 
-// The text of e in terms of loop variables, as the nest shows it.
+// Returns the text of e in terms of loop variables, as the nest shows it.
 static char *seen(const unify *u, const nw_expr *e) {
   return nw_expr_show(nw_simplify(&u->r, nw_block_bound(u->p, u->out->block, e)));
 }
@@ -151,7 +151,7 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// If the nest owns the init, it must be the first part of the reduction and contain all iterations up to its end.
+// If the nest owns the init, every execution of the nest must begin at the first iteration of the reduction.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
   for (int i = 0; i < b->block.nvars; i++) {
@@ -164,7 +164,7 @@ static bool starts_here(unify *u) {
     if (nw_is_const(at, 0)) continue;
     char *bind = nw_expr_show(v->bind);
     differs(u, b, nw_xstrdup("a whole reduction with its init"),
-            text("a part of one: %s = %s does not begin at the start", v->var->name, bind));
+            text("a part of one: %s = %s does not start at its first value", v->var->name, bind));
     return free(bind), false;
   }
   return true;
@@ -201,7 +201,8 @@ static bool same_block(unify *u) {
   return same_init(u);
 }
 
-// e without the loops of one iteration. They are replaced innermost first, since the begin of one may use an outer one.
+// Replaces the variables of loops with one iteration by the begins of these loops, innermost first, since the begin of
+// a loop may use an outer loop.
 static const nw_expr *without_units(const unify *u, const nw_expr *e) {
   for (int i = u->nunits - 1; i >= 0; i--)
     e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
@@ -274,7 +275,7 @@ static bool same_body(unify *u, unsigned flips) {
 
 // ---- positions of the tiles
 
-// The coefficients of the nest's loops in an index, and the rest.
+// Splits an index into the coefficients of the nest's loops and the rest. False if it is not affine.
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;
@@ -338,7 +339,8 @@ static bool place_accesses(unify *u) {
   return true;
 }
 
-// The coefficients of the description's loops in dimension d of a tile; the last entry is its value at their start.
+// Stores the coefficients of the description's loops in dimension d of a tile. Returns the index at the start of these
+// loops.
 static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef) {
   int64_t at;
   nw_intrinsic_index(u->in, a->mine[d], coef, &at);
@@ -350,7 +352,7 @@ static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef)
   return at;
 }
 
-// The window under which this access fits the pairing; false if there is none.
+// Computes the window of the access for the current pairing of the loops; false if there is none.
 static bool window_of(const unify *u, const use *a, nw_window *w) {
   nw_pool *p = u->p->pool;
   int64_t coef[NW_MAX_TILE_DIMS][NW_MAX_DEPTH], start[NW_MAX_TILE_DIMS];
@@ -449,7 +451,7 @@ static bool pair_loops(unify *u) {
   return u->paired ? false : loops_differ(u);
 }
 
-// Tiles of outputs do not overlap other tiles.
+// Checks that no other tile is in the same buffer as the tile of an output, so that the two cannot overlap.
 static bool apart(unify *u) {
   u->reached = u->said + 1;
   for (int i = 0; i < u->in->nargs; i++)

@@ -3,7 +3,7 @@
 
 enum {
   MOST_RESIDUES = 256, // limit on the residues of one node
-  MOST_QUESTIONS = 1 << 15, // limit on the nodes of the tree; beyond it, facts are tested version by version
+  MOST_QUESTIONS = 1 << 15, // limit on the nodes of the tree; in larger trees, facts are tested version by version
   MOST_KNOWN = 8, // limit on the known residues at one node
 };
 
@@ -48,7 +48,7 @@ static bool in_one_size(const maker *x, const nw_expr *a, const nw_expr *b, int 
          *coef != 0 && *coef > INT32_MIN && *coef<INT32_MAX && * rest> INT64_MIN / 2 && *rest < INT64_MAX / 2;
 }
 
-// coef*v + rest <= 0
+// Returns the interval of the size v in which coef*v + rest <= 0.
 static term at_most(int size, int64_t coef, int64_t rest) {
   term t = {.kind = WITHIN, .size = size, .lo = INT64_MIN, .hi = INT64_MAX};
   if (coef > 0)
@@ -123,7 +123,8 @@ static answer all_hold(const maker *x, const version *v) {
   return all;
 }
 
-// The versions that may still be selected, up to the first whose facts all hold here.
+// Stores the versions that may still be selected, up to the first one whose facts all hold here, and returns their
+// number.
 static int possible(const maker *x, int n, version *const *from, version **out) {
   int m = 0;
   for (int i = 0; i < n; i++) {
@@ -157,7 +158,8 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// The ends of the intervals of a size that are inside its known range, sorted and without repetition.
+// Stores the ends of the intervals of a size that are inside its known range, sorted and without repetition, and
+// returns their number.
 static int borders(const maker *x, int n, version *const *v, int size, int64_t *out) {
   int m = 0, kept = 0;
   for (int i = 0; i < n; i++)
@@ -179,7 +181,7 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// Bisects the size that has the most ends, at the middle end; false if there is none.
+// Bisects the size whose intervals have the most ends, at the middle one of these; false if no size has any.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;
@@ -191,7 +193,8 @@ static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   return most > 0;
 }
 
-// The largest modulus: its answer also gives the remainders of its divisors.
+// Tests the residue for the largest modulus, since this residue also determines the residues for all divisors of the
+// modulus.
 static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   *out = (nw_choice){.kind = NW_RESIDUE};
   for (int i = 0; i < n; i++)

@@ -99,7 +99,8 @@ static void map_all(map *m, int n, const nw_expr **e) {
   for (int i = 0; i < n; i++) map_one(m, &e[i]);
 }
 
-// Maps every expression of s itself that uses loop variables, but not the body of a block, which has its own variables.
+// Maps every expression of s itself that may use loop variables. The body of a block is not mapped, since it uses only
+// the variables of the block.
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ:
@@ -182,7 +183,8 @@ static void renaming_add(renaming *r, const char *var, const nw_expr *by) {
   r->by[r->n++] = by;
 }
 
-// The length of the loop's name in a path: 1 in "i.tail", the tail of "i"; 0 if the path names no part of a loop.
+// Returns the length of the loop's name in a path: 1 for "i.tail", which names the tail of loop i. Returns 0 if the
+// path does not name a part of a loop.
 static size_t stem(const char *path) {
   const char *dot = path ? strrchr(path, '.') : NULL;
   return dot ? (size_t)(dot - path) : 0;

@@ -1,4 +1,4 @@
-// Finding statements, walking over them, and the facts at a position.
+// Finds and traverses statements, and collects the facts at a position.
 #include "ir/program/program.h"
 
 // ---- walking
@@ -31,7 +31,7 @@ static bool walk_down(walk *w, nw_stmt *s, int pos) {
   return more;
 }
 
-// True if f never stopped.
+// True if f never returned false.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env) {
   walk w = {.p = p, .f = f, .env = env};
   return walk_down(&w, p->root, 0);
@@ -99,7 +99,7 @@ nw_stmt *nw_find_loop(const nw_program *p, const char *name) { return find_named
 
 nw_stmt *nw_find_block(const nw_program *p, const char *name) { return find_named(p, NW_BLOCK, name); }
 
-// The first in execution order: a copied nest may allocate its buffer again.
+// Returns the first allocation in execution order; a copied nest may allocate its buffer again.
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(p, buffer);
   return b && b->alloc ? b->alloc : find_named(p, NW_ALLOC, buffer);
@@ -139,8 +139,8 @@ static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {
   nw_ranges_push(r, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
 }
 
-// Makes r, which the caller frees. A guard counts only for the statements inside it, so the caller can test whether the
-// condition of the statement at the end of the path is needed. If `path` is NULL, r has only sizes and facts.
+// Makes r, which the caller frees. A guard is a fact only for the statements inside it. So if the path ends in a guard,
+// the caller can test whether its condition is needed. If `path` is NULL, r has only sizes and facts.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
   int last = path ? path->n - 1 : -1;
   nw_ranges_around(r, p, path);

@@ -1,8 +1,9 @@
 // Loops bound to the blocks and threads of a grid, and the extent of one launch.
 //
 // A program with bound loops is a sequence of launches. Each outermost loop that is bound to blockIdx is a launch, and
-// the host runs the statements around it in order. A nest with bound loops, none of them to blockIdx, is a launch of
-// one block. Within a launch, a statement outside all loops of a tag runs only if that index is 0.
+// the host runs the statements around it in order. A nest whose bound loops are not bound to blockIdx is a launch of
+// one block. Within a launch, a statement that is not inside a loop bound to some index, such as threadIdx.x, runs only
+// where this index is 0.
 #include "ir/program/program.h"
 
 static bool marked(const nw_stmt *s, nw_loop_kind from, nw_loop_kind to) {

@@ -25,7 +25,7 @@ int nw_intrinsic_count(nw_ctx *c) { return table_of(c)->all.n; }
 
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i) { return table_of(c)->all.at[i]; }
 
-// The latest intrinsic of that name, or the one with that id.
+// Returns the latest intrinsic with that name, or the intrinsic with that id.
 const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name) {
   const table *t = table_of(c);
   for (int i = t->all.n - 1; name && i >= 0; i--) {

@@ -9,7 +9,8 @@
 // reads its inputs and writes its outputs: the whole tiles, and nothing outside them. A reduction that does not own its
 // init adds to the existing values. Tiles of outputs do not overlap other tiles.
 //
-// Intrinsics that are called have been verified: only tested intrinsics get into the session's table (check/trial.c).
+// Only tested intrinsics get into the session's table (check/trial.c), so every intrinsic that is called has been
+// verified.
 #pragma once
 #include "ir/program/program.h"
 
@@ -34,8 +35,8 @@ typedef struct nw_intrinsic_arg {
 } nw_intrinsic_arg;
 
 struct nw_intrinsic {
-  char *name, *id; // "mm16", "mm16:1c9a2f07": the id depends on every character of the registration
-  nw_program *description; // counted; loops around one block
+  char *name, *id; // "mm16", "mm16:1c9a2f07": the id contains a hash of the whole registration
+  nw_program *description; // holds a reference; loops around one block
   const nw_stmt *block;
   bool init; // true: a reduction starts from its init; false: it continues from the values in the output
   int nloops;
@@ -57,8 +58,8 @@ struct nw_intrinsic {
 NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
-// Adds an intrinsic, and becomes its owner. It replaces an intrinsic of the same name, but programs that use the old
-// one keep it.
+// Adds an intrinsic to the table, which becomes its owner. From now on the name means this intrinsic. Programs that use
+// an older one with the same name keep it.
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
 
@@ -91,6 +92,6 @@ typedef struct nw_match {
   const nw_stmt *at;
 } nw_match;
 
-// `nest` is a loop of p, or a call with a loop inside. False and no diagnostic if it does not match.
+// `nest` is a loop of p, or a call with a loop inside. Returns false without a diagnostic if the nest does not match.
 bool nw_unify(const nw_program *p, const nw_stmt *nest, const nw_intrinsic *in, nw_match *out);
 void nw_match_free(nw_match *m);

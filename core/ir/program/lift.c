@@ -60,7 +60,7 @@ static bool over_nothing(const nw_lift *l) {
 }
 
 // Collects the known facts. At a block that is never reached the facts contradict each other, so anything could be
-// proven from them; then only the facts outside the reduction are used.
+// proven from them. For such a block, only the facts outside the reduction are used.
 static void known_there(nw_lift *l) {
   nw_ranges_of(&l->r, l->p, &l->path);
   if (l->block->block.where) nw_ranges_fact(&l->r, l->block->block.where);

@@ -1,10 +1,10 @@
-// Names: which are valid, and how a new one is chosen: the plain name if it is free, else name_1, name_2, ...
+// Names: the test for valid names, and the choice of a new name: the plain name if it is free, else name_1, name_2, ...
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
 #include <stdlib.h>
 
-// A name that was given since the clone, in the name space of `kind`.
+// A name that was given to a loop or a block since the program was cloned.
 struct nw_taken {
   struct nw_taken *next;
   const char *name;
@@ -17,11 +17,11 @@ typedef struct used {
   const char *want;
   size_t len;
   int space;
-  int cap; // larger suffixes cannot matter, since there are fewer names than that
+  int cap; // one of the suffixes below cap is free, since there are fewer names than cap
   unsigned char *bit;
 } used;
 
-// i such that name is want_i, 0 for want itself, -1 for any other name. want_01 is not want_1.
+// Returns i if name is want_i, 0 if it is want itself, and -1 for any other name. want_01 is not want_1.
 static int suffix_of(const used *u, const char *name) {
   if (strncmp(name, u->want, u->len)) return -1;
   const char *s = name + u->len;
@@ -75,7 +75,7 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
   return t->name;
 }
 
-// Makes one walk over the names, so that the time for n names from one stem stays far below cubic.
+// Visits the existing names only once, so that choosing n names with the same stem takes much less than cubic time.
 static const char *unique(nw_program *p, const char *want, int space) {
   used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
@@ -92,7 +92,7 @@ const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
-// A buffer is entered in its table when it is made, so two calls before that give the same name.
+// nw_add_buffer enters the name in the table. Until then, further calls return the same name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
 // ---- valid names

@@ -1,4 +1,4 @@
-// A scheduled program as rows, and its parameters.
+// The outline of a scheduled program as rows, and queries about its parameters.
 #include "ir/text/lines.h" // nw_node_text
 #include <stdlib.h>
 

@@ -58,8 +58,8 @@ static bool uses_any(const box *b, const nw_expr *e) {
   return false;
 }
 
-// An extent without loop variables. If it varied because of loops or minima, and a constant bound exists, it has no
-// symbolic sizes either.
+// Returns an upper bound of an extent that uses no loop variables. If the extent varies with loops or is a minimum, and
+// has a constant bound, returns this constant.
 static const nw_expr *fixed_extent(const box *b, const nw_expr *e) {
   e = nw_simplify(b->r, e);
   int64_t most;
@@ -100,7 +100,7 @@ static nw_physical *row_major(const box *b) {
   return place;
 }
 
-// The part of one physical dimension that the box covers; all of it if this is unknown.
+// Finds the part of one physical dimension that the box covers. If it is unknown, the whole dimension is stored.
 static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
                        const nw_expr **extent) {
   nw_pool *pool = b->p->pool;
@@ -147,7 +147,7 @@ nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges
   return place;
 }
 
-// The position in one physical dimension.
+// Returns the position of an element in one physical dimension.
 static const nw_expr *position(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index, int d) {
   const nw_buffer *b = place->buffer;
   if (!b->nlayout) return index[d];
@@ -156,7 +156,7 @@ static const nw_expr *position(const nw_physical *place, const nw_ranges *r, con
   return nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
 }
 
-// e*stride, multiplied out over the terms of e, so that loop-invariant terms are separate.
+// Returns e*stride, multiplied out over the terms of e, so that loop-invariant terms are separate.
 static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride) {
   if (e->op == NW_OP_ADD) return nw_add(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
   if (e->op == NW_OP_SUB) return nw_sub(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));

@@ -14,10 +14,10 @@ enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 
 int nw_physical_dims(const nw_buffer *b); // number of dimensions of its layout, or else of its shape
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
-// The layout of an allocated buffer. loops: names of the loop variables around the allocation. NULL and a diagnostic if
-// the size has no bound.
+// Returns the layout of an allocated buffer. loops: names of the loop variables around the allocation. NULL and a
+// diagnostic if the size has no bound.
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
                                const char *const *loops);
-// The linear index of an element. It is a sum of coefficients times variables if the positions are such sums.
+// Returns the linear index of an element. It is affine if the positions are affine.
 const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at); // by position
 const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

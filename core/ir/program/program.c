@@ -1,4 +1,4 @@
-// Programs as objects: creating, cloning for the next step, freezing, counting.
+// Programs as objects: creation, cloning for the next step, freezing, reference counting.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void copy_tiles(nw_arena *a, nw_stmt *to) {
   to->call.tile = tile;
 }
 
-// Names in statements are interned in the pool, which the clone holds too: only arrays need copying.
+// Names in statements are interned in the pool, to which the clone also holds a reference. So only arrays are copied.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   nw_stmt *to = NW_NEW(a, nw_stmt);
   *to = *s;
@@ -132,7 +132,7 @@ void nw_mark_unsafe(nw_program *p) {
   nw_walk(p, mark_changed, p);
 }
 
-// ---- freezing and counting
+// ---- freezing and reference counting
 
 // A broken invariant is a bug in this library, never the user's fault; the session and all earlier versions stay usable.
 nw_program *nw_program_freeze(nw_program *p) {

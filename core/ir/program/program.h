@@ -24,19 +24,19 @@ const char *nw_combiner_name(nw_combiner c); // "sum", ...
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
                                     int which); // the identity of component `which`; for an index it is -1
 
-// The new value of target `which` when `term` is combined with `old` (both have two entries for arg-reductions,
-// otherwise one). The interpreter, lowering and the naive evaluation all use this definition. In an arg-reduction,
-// index -1 means that there is no contribution yet, NaN is preferred to every number, and of equal values (also two
-// NaNs) the lower index is kept; so the order of contributions does not matter.
+// Returns the new value of target `which` when `term` is combined with `old`. Both have two entries for arg-reductions,
+// otherwise one. The interpreter, lowering and the naive evaluation all use this definition. In an arg-reduction, index
+// -1 means that there is no contribution yet, NaN is preferred to every number, and of equal values (also two NaNs) the
+// lower index is kept; so the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-// The guard of an init that a block owns. It is the guard of the block, except that conditions on the reduction loops
-// are ignored if the reduction is empty. NULL if the init always runs.
+// Returns the guard of an init that a block owns. It is the guard of the block, except that conditions on the reduction
+// loops are ignored if the reduction is empty. NULL if the init always runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
-// The condition that the block's whole reduction is empty (its loops may run only a part of it). NULL if the block is
-// not a reduction.
+// Returns the condition that the block's whole reduction is empty. (The block's loops may run only a part of the
+// reduction.) NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
 // True if the block reduces along this loop: only reduce variables are bound through it.
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
@@ -46,8 +46,7 @@ bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *bl
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
-// The stride of a physical dimension is the smallest sufficient number that has the remainder `offset` when it is
-// divided by `factor`.
+// The stride of a physical dimension is the smallest sufficiently large number with stride % factor == offset.
 typedef struct nw_stride {
   int dim;
   int64_t factor, offset;
@@ -157,8 +156,8 @@ struct nw_stmt {
       const nw_expr *begin, *extent;
       nw_loop_kind mark;
       // A fused loop keeps its original dimensions. Its variable f runs over their box in row-major order, and bindings
-      // use f // E and f % E. poly has a dimension for each original loop, so that symbolic extents stay affine. 0 if
-      // the loop is not fused.
+      // use f // E and f % E. The judge's model (poly/) has a dimension for each original loop, so that symbolic
+      // extents stay affine. 0 if the loop is not fused.
       int nfused;
       const nw_expr **fused; // extents, outermost first
     } loop;
@@ -169,7 +168,7 @@ struct nw_stmt {
       bool init_part; // the separate init of its origin's reduction
       nw_combiner combiner;
       bool atomic; // for a reduction: several threads may update the same element
-      bool has_init; // this block still owns its init: it runs at the first reduce instance of each output element
+      bool has_init; // the init has not been split off: this block runs it at the first reduce instance of each element
       int nvars;
       nw_block_var *var;
       const nw_expr *where; // guard in terms of loop variables; NULL if the block always runs
@@ -221,8 +220,8 @@ struct nw_program {
   int refs;
   bool frozen;
   nw_ctx *ctx;
-  nw_pool *pool; // counted
-  nw_target *target; // counted
+  nw_pool *pool; // holds a reference
+  nw_target *target; // holds a reference
   nw_arena *arena;
   const char *name;
   int nsizes; // symbolic sizes, each a kernel argument
@@ -249,14 +248,14 @@ struct nw_program {
 // ---- making
 enum { NW_NAME_MOST = 200 }; // characters of a user's name; names of copies can be longer
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
-// An unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. Its step is
-// the old step + 1.
+// Returns an unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. Its
+// step is the old step + 1.
 nw_program *nw_program_clone(const nw_program *p);
 void nw_program_aim(nw_program *p, nw_target *t); // sets a target other than this host; must be called before any query
 void nw_mark_unsafe(nw_program *p); // the step that made p is unsafe: marks p and the changed statements
 // Freezes p and returns it with one reference. If p is invalid, frees it and returns NULL with NW_EINTERNAL.
 nw_program *nw_program_freeze(nw_program *p);
-// A new allocation, not yet in a tree, that stores the whole logical box of a temporary.
+// Returns a new allocation, not yet in a tree, that stores the whole logical box of a temporary.
 nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b);
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
@@ -267,8 +266,8 @@ nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fres
 // The same, with names made from a path: for "i.tail", the copy of loop i is i.tail, the copy of a loop j inside it is
 // i.tail/j, and the copy of block C is C.tail.
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
-// Renames the statement itself in the same way, as if it were the copy. Its loops become new loops, and its blocks keep
-// their ids.
+// Renames s itself and the statements inside it in the same way. Its loops become new loops, and its blocks keep their
+// ids.
 void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
 const char *nw_name_below(const char *path, const char *old); // the name that `old` gets inside `path`
 const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
@@ -279,7 +278,9 @@ void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos);
 nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid); // returns the old one
 
-// ---- finding. A path is the chain of statements from the root to one statement.
+// ---- finding
+//
+// A path is the chain of statements from the root to one statement.
 #define NW_MAX_DEPTH 64
 typedef struct nw_path {
   int n; // at[0] is the root, at[n-1] the statement itself
@@ -304,8 +305,8 @@ bool nw_is_vthread_loop(const nw_stmt *s);
 bool nw_is_bound_loop(const nw_stmt *s); // any of them
 int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
 const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL if there is none
-// nw_is_launch: true if s, which is outside every kernel, is one launch. nw_launch_on: the position of the launch on
-// the path; -1 if there is none.
+// nw_is_launch: true if s, which must be outside every launch, is one launch. nw_launch_on: the position of the launch
+// on the path; -1 if there is none.
 bool nw_is_launch(const nw_program *p, const nw_stmt *s);
 int nw_launch_on(const nw_program *p, const nw_path *path);
 
@@ -318,15 +319,16 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expres
 
 // Replaces a loop variable in every binding, guard, bound and allocation below s.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
-// Replaces each such expression by the result of f.
+// Replaces each expression of this kind by the result of f.
 typedef const nw_expr *(*nw_map_fn)(void *env, const nw_expr *e);
 void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
-// Ranges of the sizes, facts and the loops on a path (outermost first), ready for nw_prove and nw_simplify.
+// Collects the ranges of the sizes and of the loops on a path (outermost first), and the facts, for nw_prove and
+// nw_simplify.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
-// The same, with everything that holds at the position of the statement at the end of the path.
+// The same without the statement at the end of the path: if it is a loop, its range is left out.
 void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
-// The expression of a block's target value or index after its variables are replaced by their bindings.
+// Returns e, a value or an index of the block, with the block's variables replaced by their bindings.
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
 
-// ---- text (see nestwright.h for the rest)
+// ---- text (nestwright/program.h has the other functions)
 const nw_expr *nw_expr_parse(nw_pool *pool, const char *text);

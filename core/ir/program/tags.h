@@ -4,7 +4,7 @@
 
 typedef struct nw_tag_row {
   const char *key;
-  bool loop, stage; // true if it applies to loops, to stages
+  bool loop, stage; // loop: it applies to loops; stage: it applies to stages
   const char *choices; // the words that are allowed, "static|dynamic"; NULL: any line of text, or a number
   int64_t most; // the largest number that is allowed (the least is 1); 0 if the value is a word or a text
   bool parallel; // only for parallel loops
@@ -14,7 +14,7 @@ typedef struct nw_tag_row {
 int nw_tag_count(void);
 const nw_tag_row *nw_tag_row_at(int i);
 const nw_tag_row *nw_tag_row_find(const char *key);
-const char *nw_tag_wants(const nw_tag_row *row); // "a whole number of at least 1", "static or dynamic", ...
+const char *nw_tag_wants(const nw_tag_row *row); // "a whole number of at least 1", "static|dynamic", ...
 bool nw_tag_fits(const nw_tag_row *row, const nw_tag *t); // true if the value is valid for the key
 
 const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if it is not set

@@ -15,5 +15,5 @@ bool nw_program_flaw(const nw_program *p, nw_flaw *out);
 bool nw_name_ok(const char *s);
 // Normalizes the allocations before p is frozen (alloc.c).
 void nw_settle_allocs(nw_program *p);
-// Deep copy into an arena, with the same ids and names.
+// Returns a deep copy in an arena, with the same ids and names.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s);

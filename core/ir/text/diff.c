@@ -66,7 +66,7 @@ static void merge(nw_lines *out, const nw_lines *a, const nw_lines *b) {
 
 // ---- folding
 
-// The enclosing lines of line i, and its neighbours, but not the end of a finished nest.
+// Keeps the lines that enclose line i, and its neighbours, but not the last lines of a nest that ends before it.
 static void keep_around(const nw_lines *l, bool *keep, int i) {
   int indent = l->line[i].indent;
   for (int j = i - CONTEXT; j <= i + CONTEXT; j++)
@@ -116,7 +116,7 @@ static bool any_change(const nw_lines *l) {
   return false;
 }
 
-// Lines removed from a and added in b; "" when the short forms are the same.
+// Returns the lines removed from a and added in b; "" if the short forms are equal.
 char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style) {
   if (!a || !b) return NULL;
   nw_show_opts plain = {.style = NW_TEXT_PLAIN};

@@ -83,9 +83,9 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
-// The binding strength that the left operand needs to have no parentheses. It is more than the grammar requires if
-// people might misread the text: (i // 4)*8. It is less in a product of integers, which is the same in any order:
-// 32*i*j.
+// Returns the binding strength that the left operand needs to be printed without parentheses. It is more than the
+// grammar requires if people might misread the text: (i // 4)*8. It is less in a product of integers, which is the same
+// in any order: 32*i*j.
 static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }
@@ -141,7 +141,7 @@ void nw_expr_print(nw_str *out, const nw_expr *e) {
   print_at(&p, e, 0);
 }
 
-// For users: names without the serials that distinguish tensor expressions.
+// Returns the text for users: names are printed without the serials that distinguish tensor expressions.
 char *nw_expr_show(const nw_expr *e) {
   nw_str out = {0};
   printer p = {&out, false};

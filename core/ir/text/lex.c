@@ -153,7 +153,8 @@ bool nw_end_line(nw_parser *ps) {
   return true;
 }
 
-// True if the next token is this keyword of a line, and not a buffer that is stored to.
+// True if the next token is this keyword at the start of a line. A buffer with the same name, which is stored to, is
+// followed by `[`.
 bool nw_begins(const nw_parser *ps, const char *word) { return nw_at(ps, word) && !nw_follows(ps, "["); }
 
 bool nw_accept_word(nw_parser *ps, const char *word) {
@@ -172,7 +173,7 @@ bool nw_token_text(const nw_parser *ps, char *out, size_t room) {
 
 // Consumes `:`. An indented body must follow; `pass` is an empty body.
 bool nw_opens_body(nw_parser *ps, int indent) {
-  if (!nw_expect(ps, ":", "before what is inside") || !nw_end_line(ps)) return false;
+  if (!nw_expect(ps, ":", "before the body") || !nw_end_line(ps)) return false;
   if (ps->tok.kind != NW_TOK_END && ps->tok.indent > indent) return true;
   return nw_expected(ps, "an indented line (or pass)");
 }

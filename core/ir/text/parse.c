@@ -122,7 +122,7 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   return nw_end_line(ps) ? s : NULL; // an allocation in the program's flat list
 }
 
-// Reads the single index that lowered code has.
+// Reads the linear index of a lowered prefetch. False if the text has a box instead.
 static bool one_index(nw_parser *ps, nw_stmt *s) {
   nw_parser ahead = *ps;
   int depth = 0;

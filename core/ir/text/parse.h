@@ -53,10 +53,10 @@ bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);
 const char *nw_expect_name(nw_parser *ps, const char *what); // interned in the pool
 bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the text counts as one
-// true if the next token is this keyword of a line, not a buffer that is stored to
+// true if the next token is this keyword at the start of a line, and not a buffer with the same name
 bool nw_begins(const nw_parser *ps, const char *word);
 bool nw_accept_word(nw_parser *ps, const char *word); // consumes such a keyword
-bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the name if it fits
+bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the token if it is a name and fits
 bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented deeper
 void nw_note_line(nw_parser *ps, int id, const nw_token *at); // records the line of a statement or buffer
 // These return NULL, and leave the first error in the context: "line:column: expected ..., found ...".
@@ -68,7 +68,7 @@ void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
 // ---- expressions; nw_parse_typed also checks the type
 const nw_expr *nw_parse_expr(nw_parser *ps);
 const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what);
-// A list up to the sign `close`, which is consumed; false after an error. `out` has room for NW_PARSE_LIST.
+// A list up to the sign `close`, which is consumed; false after an error. `out` has NW_PARSE_LIST entries.
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out);
 const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); // in the program's arena
 bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // lo..hi, or lo..+extent

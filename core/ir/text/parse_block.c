@@ -47,7 +47,7 @@ static bool element(nw_parser *ps, nw_block_target *t) {
   return true;
 }
 
-// =, +=, *=, min=, argmax= ...: the combiner, the same for all targets of a block.
+// Reads the combiner: =, +=, *=, min=, argmax=, ... All targets of a block must have the same one.
 static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
   char text[16] = "";
   nw_token at = ps->tok;

@@ -242,7 +242,7 @@ static const nw_expr *operand(nw_parser *ps) {
 
 // ---- infix
 
-// The operation of the token; > and >= are < and <= with exchanged operands.
+// Finds the operation of the token; > and >= are < and <= with exchanged operands.
 static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
   *swap = nw_at(ps, ">") || nw_at(ps, ">=");
   if (*swap) return *op = nw_at(ps, ">") ? NW_OP_LT : NW_OP_LE, true;
@@ -263,7 +263,7 @@ static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"
 
 static bool is_integer(const nw_expr *e) { return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype); }
 
-// Adds the operands one by one, like the constructors.
+// Adds the operands one by one, as the constructors do.
 static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   while (left && at_sum(ps) && is_integer(left)) {
     nw_token at = ps->tok;
@@ -275,8 +275,8 @@ static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
 }
 
 // Reads a sum of integers as a whole, since adding the operands one by one would make a canonical sum of every prefix.
-// It ends after the first operand of another type, which is added in the usual way. An index that exceeds 64 bits is
-// not simplified, so such a sum is read again, step by step.
+// The sum ends after the first operand of another type, which is added in the usual way. An index that exceeds 64 bits
+// is not simplified, so such a sum is read again, step by step.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
   nw_parser before = *ps;
   nw_sum sum;

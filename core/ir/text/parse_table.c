@@ -23,7 +23,8 @@ static bool unjudged_line(nw_parser *ps) {
   const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
   int64_t n = 0;
   if (!e) return false;
-  if (!nw_is_int(e, &n) || n < 1 || n > INT32_MAX) return nw_parse_fail(ps, &at, "a number of steps is expected");
+  if (!nw_is_int(e, &n) || n < 1 || n > INT32_MAX)
+    return nw_parse_fail(ps, &at, "the number of unjudged steps must be a constant of at least 1");
   ps->p->unsafe = (int)n;
   return true;
 }
@@ -39,7 +40,7 @@ static bool layout(nw_parser *ps, nw_buffer *b) {
   if (!nw_parse_list(ps, "]", NW_INDEX, "extent", &n, e)) return false;
   b->layout_shape = nw_keep_exprs(ps, n, e);
   if (n == b->nlayout && n > 0) return true;
-  return nw_parse_fail(ps, &at, "a layout of %d positions in %d extents", b->nlayout, n);
+  return nw_parse_fail(ps, &at, "the layout has %d positions, but %d extents", b->nlayout, n);
 }
 
 static bool whole_number(nw_parser *ps, const char *what, int64_t *out) {

@@ -2,7 +2,7 @@
 #include "ir/text/parse.h"
 #include "ir/program/tags.h"
 
-// The text of a string token, without escapes.
+// Returns the text of a string token, without escapes.
 const char *nw_parse_string(nw_parser *ps) {
   const nw_token *t = &ps->tok;
   if (t->kind != NW_TOK_STRING) return nw_expected(ps, "a string");

@@ -1,5 +1,5 @@
-// The text of a program. One walk makes the lines of both forms. The full form can be parsed and shows every field; the
-// short form is for users, and its blocks use the enclosing loops.
+// The text of a program. One traversal makes the lines of either form. The full form can be parsed and shows every
+// field; the short form is for users, and its blocks use the enclosing loops.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
 #include "ir/program/tags.h"
@@ -26,7 +26,7 @@ static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT
 
 static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
-// The first line of a statement, with the mark of unsafe steps.
+// Begins the first line of a statement, with the mark of unsafe steps.
 static void open_stmt(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
@@ -352,7 +352,7 @@ static const char *remark_of(const printer *pr, const nw_stmt *s) {
 
 static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
 
-// One line replaces a run of unmarked neighbours.
+// Prints one line for a run of unmarked neighbours.
 static void fold(printer *pr) {
   if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
   open_line(pr, NULL);
@@ -393,7 +393,7 @@ static bool lives_at_mark(printer *pr, const nw_stmt *s) {
   return !unmarked(pr, (nw_stmt *)s);
 }
 
-// The storage whose first use is in statement `at` of the root; unused storage comes before all others.
+// Prints the storage whose first use is in statement `at` of the root. Unused storage is printed before statement 0.
 static void allocs(printer *pr, int at) {
   for (int i = 0; i < pr->p->nbuffers; i++) {
     nw_stmt *s = pr->p->buffer[i]->alloc;

@@ -37,7 +37,8 @@ typedef struct fold {
   bool terms; // keep the first term of a folded index
 } fold;
 
-// The end of the index that starts at s: a comma, semicolon or closing bracket at its own depth.
+// Returns the end of the index that starts at s: the first comma, semicolon or closing bracket outside of inner
+// brackets.
 static const char *index_end(const char *s) {
   int depth = 0;
   for (; *s; s++) {
@@ -50,7 +51,7 @@ static const char *index_end(const char *s) {
 
 static bool is_separator(char c) { return c == ',' || c == ';'; }
 
-// From behind a bracket to the one that closes it.
+// Returns the bracket that closes the list that starts at s, just after its opening bracket.
 static const char *list_end(const char *s) {
   const char *end = index_end(s);
   while (is_separator(*end)) end = index_end(end + 1);
@@ -59,14 +60,15 @@ static const char *list_end(const char *s) {
 
 static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
 
-// The position after the first term and its sign: `32*i_o + `. NULL if there is no sign, or a bracket comes first.
+// Returns the position after the first term and its sign: `32*i_o + `. NULL if there is no sign, or a bracket comes
+// first.
 static const char *first_term(const char *s, const char *end) {
   for (; s + 3 < end && !strchr("([", *s); s++)
     if (is_sum_sign(s)) return s + 3;
   return NULL;
 }
 
-// The position of the constant at the end of a sum: ` - 1`; if there is none, the end of the sum.
+// Returns the position of the constant at the end of a sum: ` - 1`; if there is none, the end of the sum.
 static const char *last_constant(const char *s, const char *end) {
   const char *at = end;
   while (at > s && at[-1] >= '0' && at[-1] <= '9') at--;
@@ -98,7 +100,7 @@ static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
   }
 }
 
-// From behind a bracket to the one that closes it.
+// Folds the list that starts at s, just after its opening bracket. Returns the closing bracket.
 static const char *fold_list(nw_str *out, const char *s, fold f) {
   for (;;) {
     const char *end = index_end(s);
@@ -133,7 +135,7 @@ static char *fit(nw_str *out) {
 
 // ---- the lines of a block
 
-// Both targets of an arg-reduction move together: `V[i], I[i] argmin= A[i, k], k`.
+// Prints both targets of an arg-reduction in one line: `V[i], I[i] argmin= A[i, k], k`.
 static void joint_line(nw_str *out, const place *at) {
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
   for (int i = 0; i < at->s->block.ntargets; i++) {
@@ -183,7 +185,7 @@ static void start(nw_str *out, const place *at, const nw_expr *init) {
     bound(out, at, init);
 }
 
-// `from 0 at the first k_o, k_i`: the loops that run over the reduction.
+// Writes where the init runs: `from 0 at the first k_o, k_i`, with the loops that run over the reduction.
 static void init_comment(nw_str *out, const place *at, const nw_path *path) {
   const char *before = " at the first ";
   nw_str_add(out, "from ");
