@@ -12,7 +12,7 @@
 static nw_machine_info host;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// The first line of a file, without its newline; false if there is none.
+// Reads the first line of a file, without its newline; false if there is none.
 static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;
@@ -28,14 +28,14 @@ static bool cache_field(int index, const char *field, char *buf, int size) {
   return read_line(path, buf, size);
 }
 
-// "48K", "2M" or a plain number of bytes.
+// Parses "48K", "2M" or a plain number of bytes.
 static int64_t parse_size(const char *s) {
   char *unit;
   int64_t v = strtoll(s, &unit, 10);
   return *unit == 'K' ? v << 10 : *unit == 'M' ? v << 20 : *unit == 'G' ? v << 30 : v;
 }
 
-// Number of CPUs in a list like "0-3,8".
+// Returns the number of CPUs in a list like "0-3,8".
 static int count_cpus(const char *list) {
   int n = 0;
   for (const char *s = list; *s;) {
@@ -100,7 +100,7 @@ static void read_caches(nw_machine_info *m) {
   if (m->ncaches == 0) assume_caches(m);
 }
 
-// The value of "key : value" in a file such as /proc/cpuinfo; false if the key is absent.
+// Finds the value of "key : value" in a file such as /proc/cpuinfo; false if the key is absent.
 static bool find_value(const char *path, const char *key, char *out, size_t size) {
   FILE *f = fopen(path, "re");
   char line[512];
@@ -139,13 +139,13 @@ static int usable_cpus(void) {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// Not every compiler can check this feature.
+// Needed because __builtin_cpu_supports does not know this feature in every compiler.
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-// The compiler's check includes whether the system saves the registers.
+// __builtin_cpu_supports also checks whether the operating system saves the registers.
 static void read_vectors(nw_machine_info *m) {
   __builtin_cpu_init();
   m->isa = NW_ISA_X86_64;
@@ -195,7 +195,7 @@ static void read_host(void) {
   read_memory(&host);
 }
 
-// Read at the first call and kept; `available_bytes` is the value at that time.
+// The data are read at the first call and then kept, so `available_bytes` is the value at that time.
 const nw_machine_info *nw_host(void) {
   pthread_once(&once, read_host);
   return &host;

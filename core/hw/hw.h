@@ -1,4 +1,4 @@
-// What the system reports about a machine, without measurements; currently only for this host.
+// The data that the operating system reports about a machine, without measurements; currently only for this host.
 #pragma once
 #include "hw/features.h"
 

@@ -36,7 +36,8 @@ void nw_machine_init(nw_machine *m) {
 
 // ---- paths
 
-// The section with the longest path that begins this path, and the rest of the path; NULL if there is none.
+// Returns the section whose path is the longest prefix of this path, and stores the rest of the path. NULL if there is
+// none.
 static const nw_section *section_of(const char *path, const char **rest) {
   int n;
   const nw_section *s = nw_machine_sections(&n), *found = NULL;
@@ -52,7 +53,7 @@ static const nw_section *section_of(const char *path, const char **rest) {
   return found;
 }
 
-// "[12]" at *at: returns 12, and moves *at after it; 0 if there is no such index.
+// Reads an index such as "[12]" at *at: returns 12, and moves *at after it. Returns 0 if there is no index.
 static int index_at(const char **at) {
   char *end;
   if (**at != '[' || !isdigit((unsigned char)(*at)[1])) return 0;
@@ -81,8 +82,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails with all valid continuations of a wrong path: the rows of the sections of that name, or at the top level the
-// names of the sections.
+// Fails because of a wrong path. The valid continuations are the rows of the sections of that name and, at the top
+// level, the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -102,13 +103,13 @@ static bool unknown_key(nw_ctx *c, const nw_section *s, const char *path, const 
   return no_such(c, path, word, n, words);
 }
 
-// The first word of the text: up to a dot or a bracket.
+// Returns the first word of the text, up to a dot or a bracket.
 static const char *word_at(char *buf, size_t size, const char *text) {
   snprintf(buf, size, "%.*s", (int)strcspn(text, ".["), text);
   return buf;
 }
 
-// The index of the element with which the path continues; -1 on failure.
+// Returns the index of the element with which the path continues; -1 on failure.
 static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char *path, const char **rest) {
   char word[48];
   if (!s || !s->stride) return 0;
@@ -128,7 +129,7 @@ static int element_of(nw_ctx *c, nw_machine *m, const nw_section *s, const char 
   return at - 1;
 }
 
-// Several sections may have the same path.
+// Finds a field by section and name. Several sections may have the same path.
 static const nw_field *field_of(const nw_section **in, const char *section, const char *word) {
   int n;
   const nw_section *s = nw_machine_sections(&n);
@@ -294,7 +295,7 @@ bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *tex
   return true;
 }
 
-// The longest matching prefix of the path; "" is the source of everything else.
+// Returns the text of the source whose path is the longest prefix of this path. The path "" is a prefix of every path.
 const char *nw_machine_cited(const nw_machine *m, const char *path) {
   const nw_machine_source *best = NULL;
   for (int i = 0; i < m->nsources; i++) {

@@ -1,8 +1,8 @@
 // The machine record: what a cost model needs to know about a CPU, a GPU or an accelerator, in numbers with units.
 //
-// Every field is a row of one table (machine_rows.c): path, unit, kind, default, doc. Reading, validation, printing, help and
-// the reference use the rows. A finished record has a value in every field that its kind of machine has; the others
-// are 0. A record is plain data: it is copied by assignment and belongs to the variable that holds it.
+// Every field is a row of one table (machine_rows.c): path, unit, kind, default, doc. Reading, validation, printing,
+// help and the reference use the rows. A finished record has a value in every field that its kind of machine has; all
+// other fields are 0. A record is plain data: it is copied by assignment and belongs to the variable that holds it.
 #pragma once
 #include "hw/hw.h"
 
@@ -92,8 +92,8 @@ typedef struct nw_machine_memory {
 
 typedef struct nw_machine_team { // overhead of a parallel loop, by number of threads
   int64_t threads;
-  double spawn,
-      barrier; // microseconds: until the last thread has started; from the end of its work until the end of the loop
+  // microseconds: until the last thread has started; from the end of the last thread's work to the end of the loop
+  double spawn, barrier;
 } nw_machine_team;
 
 typedef struct nw_machine_energy {
@@ -228,8 +228,8 @@ typedef struct nw_value {
 NW_API void nw_machine_init(nw_machine *m); // all fields unset
 void nw_machine_limits(nw_machine *m); // the default limits of programs; everything else is 0
 // Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes". Indices count from 1; the index after the last
-// extends a list. On failure returns false, and the failure has the field, its unit and, for an unknown field, the
-// nearest name.
+// extends a list. On failure returns false, with a diagnostic that names the field and its unit or, if the field is
+// unknown, the nearest name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Sets the source of the number of a field, or of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
@@ -241,11 +241,11 @@ NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the number; NULL if none is given
 
-// The number of ways with which a level with the same number of sets would have effective_bytes; at least one.
+// Returns the number of ways of a cache that has the same number of sets and effective_bytes as its size; at least 1.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
-// The limits of launches for this machine. A machine that launches no grids has the limits of the interpreter, which
+// The limits of launches for this machine. A machine that cannot launch grids has the limits of the interpreter, which
 // are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session

@@ -17,7 +17,7 @@ static bool said(const nw_field *f, const char *at) {
   }
 }
 
-// "caches[2]."
+// Writes the part of a path before the field: "caches[2]."
 static const char *prefix_of(char *buf, size_t size, const nw_section *s, int element) {
   if (!s->stride || s->key)
     snprintf(buf, size, "%s%s", s->path, *s->path ? "." : "");
@@ -47,7 +47,7 @@ static void fill_numbers(const nw_field *f, char *at, double v) {
     if (isnan(((double *)(void *)at)[i])) ((double *)(void *)at)[i] = v;
 }
 
-// A field whose default is another field of its section comes after that field.
+// If the default of a field is another field of its section, the other field must come first in the table.
 static void fill_field(const nw_section *s, const nw_field *f, char *base) {
   const nw_field *other = sibling(s, f->otherwise);
   char *at = base + f->offset;

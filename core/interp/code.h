@@ -17,7 +17,7 @@ typedef struct nwi_buffer {
   bool own;
   int n; // dimensions of the stored box, if accesses use logical indices
   int64_t *min, *extent;
-  struct nwi_shadow *shadow; // which thread accessed each element last; NULL until a launch accesses one
+  struct nwi_shadow *shadow; // which thread accessed each element last; NULL before the first access in a launch
   struct nwi_owner owner; // owner of a buffer that is allocated in a launch
   bool local; // scope local: each thread of a block has its own
   int64_t *home; // location of each element if a layout defines it; else NULL
@@ -27,7 +27,7 @@ typedef struct nwi_target {
   nwi_buffer *buffer;
   int n;
   nwi_node **index, *init, *value, *mask;
-  int64_t at; // its value once evaluated
+  int64_t at; // position of the element, after the index has been evaluated
 } nwi_target;
 
 typedef struct nwi_code nwi_code;
@@ -56,7 +56,8 @@ struct nwi_code {
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  // Divides by a size, for example because two reduce loops were fused. If there are no iterations, the size may be 0.
+  // True if the binding divides by a size, for example because two reduce loops were fused. If there are no iterations,
+  // the size may be 0.
   bool *divides;
   bool has_init;
   bool lone_init; // the init can run without an update: no loop binds both the element and the contribution
@@ -66,7 +67,7 @@ struct nwi_code {
 
 // The state of race.c, for a lowered program that runs on a grid or has parallel loops.
 typedef struct nwi_grid {
-  int64_t launches, launch; // number of launches so far; number of the current one, or 0
+  int64_t launches, launch; // number of launches so far; number of the current launch, or 0
   int64_t index[NW_GRID_DIMS];
   bool inside[NW_GRID_DIMS]; // inside a loop of that dimension
   const char *loop; // the current parallel loop; NULL in a launch on a grid
@@ -98,7 +99,7 @@ typedef struct nwi_program {
 bool nwi_compile(nwi_program *x);
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
-// Makes room for `count` elements, all unwritten.
+// Allocates space for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
 void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share storage
 // Returns the position of a logical index in the stored box. Outside the box, returns -1, which is a failure unless the
@@ -109,7 +110,9 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
 void nwi_execute(nwi_program *x, nwi_code *c);
 void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 
-// ---- race.c. Outside of launches and parallel loops, these functions do nothing.
+// ---- detection of races (race.c)
+//
+// Outside of launches and parallel loops, these functions do nothing.
 void nwi_private(nwi_program *x); // makes the private memory of all threads undefined
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);

@@ -172,8 +172,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init can run without an update. That is needed only if the whole reduction is empty: if only one piece of
-// a cut loop is empty, the piece with the first iteration runs the init.
+// True if the init may have to run without an update. It has to only if the whole reduction is empty: if only one piece
+// of a cut loop is empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;

@@ -39,7 +39,7 @@ static nwi_cell extreme(nw_dtype t, nwi_cell a, nwi_cell b, int sign) {
   return compare(t, b, a, true) == sign ? b : a;
 }
 
-// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, that with the
+// True if value b at position j replaces value a at position i. NaN replaces numbers. Of equal values, the one with the
 // lower position is kept.
 static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, int sign) {
   if (i < 0) return true;
@@ -86,7 +86,7 @@ static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *t
   }
 }
 
-// It may be called while another element is evaluated, so it restores the epoch.
+// This function may be called while another element is evaluated, so it restores the epoch.
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_run *r = &x->run;
   const nw_teop *op = o->op;

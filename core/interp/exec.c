@@ -1,4 +1,4 @@
-// Runs code.
+// Runs a compiled program.
 #include "interp/code.h"
 #include <stdlib.h>
 
@@ -123,8 +123,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false if it does not run. nothing: the block's reduction is empty. Its reduce
-// variables then get their lower bounds instead of their bindings.
+// Binds the block's variables; false if the block does not run. If `nothing` is true, the block's reduction is empty.
+// Reduce variables whose bindings divide by a size, which may then be 0, get their lower bounds instead.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
@@ -148,7 +148,9 @@ static void run_block(nwi_program *x, nwi_code *c) {
   if (!r->failed) store_targets(x, c, false);
 }
 
-// ---- the value of an empty reduction is its init: if a reduce loop has no iterations, the inits inside it still run
+// ---- inits of empty reductions
+//
+// The value of an empty reduction is its init. So if a reduce loop has no iterations, the inits inside it still run.
 
 static bool lone_along(const nwi_code *loop, const nwi_code *block) {
   for (int i = 0; i < loop->nlone; i++)

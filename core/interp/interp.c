@@ -40,7 +40,8 @@ static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const n
 
 static bool is_allocated(const nw_storage *s) { return s->kind == NW_STORE_STACK || s->kind == NW_STORE_GRID; }
 
-// Makes a temporary of a lowered program that has no allocation; it exists for the whole run.
+// Makes the storage of a temporary. In a lowered program, a temporary that no statement allocates exists for the whole
+// run.
 static bool make_temp(nwi_program *x, nwi_buffer *b, int i) {
   int64_t count;
   b->own = true;

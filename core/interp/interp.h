@@ -17,12 +17,12 @@ typedef struct nw_access {
   bool write;
   // Scheduled programs only:
   const nw_stmt *block; // the block that makes the access
-  bool init; // it initializes a reduction
+  bool init; // true if the access is part of the init of a reduction
   const int64_t *var; // values of the block's variables
   int n; // number of indices of the element
   const int64_t *at; // its indices in the program
   int64_t room; // its storage location; elements that share storage have the same location
-  // The element is outside the stored part; it is read, but was not written since the allocation.
+  // outside: the element is outside the stored part. unwritten: it is read, but was not written since the allocation.
   bool outside, unwritten;
   double value; // value that is read or written
 } nw_access;
@@ -40,7 +40,7 @@ typedef struct nw_interp_opts {
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a); // true if a store is discarded, as if it were overwritten at once
   // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise
-  // both end the run.
+  // each of these ends the run.
   bool lenient;
 } nw_interp_opts;
 
@@ -52,7 +52,7 @@ bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, con
 // nw_te_order; out: whole arrays. Floats are accumulated in the order of the reduce axes as written, without fma.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
                    int nsizes, int ninputs, const nw_view *inputs, nw_view *out);
-// Evaluates a single output element, and only those elements of producers that it needs: for checks at full size.
+// Evaluates a single output element, and only those elements of producers that it needs. Used for checks at full size.
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
@@ -73,6 +73,6 @@ NW_API const nw_math_row *nw_math_rows(int *n);
 // Returns the widest row with at most `lanes` lanes that a CPU with these features can run (a scalar row always
 // exists).
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
-// Finds the rows that compute a vector of `lanes` lanes: each is applied to the next lanes, the widest row first. The
-// interpreter and the code generator both use it. Returns the number of rows.
+// Finds the rows that compute a vector of `lanes` lanes: each row is applied to the next lanes, the widest row first.
+// The interpreter and the code generator both use this function. Returns the number of rows.
 NW_API int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

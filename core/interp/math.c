@@ -73,8 +73,8 @@ typedef double d8 __attribute__((vector_size(64)));
   NW_SCALARS_##vector(function)
 #include "ir/ops.def"
 
-// Error bounds: for scalar functions on x86-64 they are from glibc's manual, see ops.def; for libmvec the bound is 4
-// ulp.
+// Error bounds: those of the scalar functions on x86-64 are from glibc's manual (see ops.def). The bound of libmvec is
+// 4 ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
       {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, 0, apply_##name##d},
@@ -119,8 +119,8 @@ const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) 
   return best;
 }
 
-// `out` must have room for `lanes` rows. Remaining lanes that are fewer than those of any vector form are computed one
-// by one.
+// `out` must have `lanes` entries. Remaining lanes that are fewer than those of any vector form are computed one by
+// one.
 int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;
   while (lanes > 0) {

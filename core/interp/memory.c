@@ -1,4 +1,4 @@
-// Accesses to buffers: checks each one, and traps reads of elements that were never written.
+// Accesses to buffers. Each access is checked, and a read of an element that was never written is an error.
 #include "interp/code.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
@@ -193,7 +193,7 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
 
 // ---- writes
 
-// Stores a value; if index is NULL, to the single element at t->at.
+// Stores a value at the given index, or if index is NULL, in the single element at t->at.
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index) {
   nwi_buffer *b = t->buffer;

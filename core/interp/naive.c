@@ -119,7 +119,8 @@ static bool make_arrays(nwi_naive *x, nwi_op *o) {
   return true;
 }
 
-// Runs f over the box of o's axes from `axis` on, in row-major order; `at` is the position so far.
+// Calls f for all points of o's axes from `axis` on, in row-major order. `at` is the linear position of the axes before
+// `axis`.
 typedef bool (*each_fn)(nwi_naive *x, nwi_op *o, int64_t at, void *env);
 
 static bool each(nwi_naive *x, nwi_op *o, int axis, int64_t at, each_fn f, void *env) {

@@ -21,13 +21,13 @@ typedef struct nwi_naive {
   nwi_scope scope;
   nw_vec op; // nwi_op *
   int nslots, cap;
-  bool points; // elements on demand instead of whole arrays
+  bool points; // compute elements on demand instead of whole arrays
 } nwi_naive;
 
 nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op); // NULL on failure
 // Computes all outputs of the element at the current axes, rounded to their dtypes.
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out);
-// Computes whole arrays for o and, unless `points`, for everything it reads.
+// Computes whole arrays for o and, unless x->points is set, for everything that o reads.
 bool nwi_whole(nwi_naive *x, nwi_op *o);
 // Returns the cells of the element at this position; computes them if they are not known yet.
 const nwi_cell *nwi_point(nwi_naive *x, nwi_op *o, int64_t at);

@@ -1,9 +1,9 @@
 // Executable expressions: a graph of nodes, each with storage for its value.
 //
 // A value has `lanes` cells. Integers and bools are wrapped to their dtype, and kept as sign- or zero-extended 64-bit
-// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. A half is rounded only when it is loaded,
-// stored or the result of a cast. A subexpression that occurs several times has one node. A node is computed once per
-// epoch.
+// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. An f16 or bf16 is rounded only when it is
+// loaded, stored or the result of a cast. A subexpression that occurs several times has one node. A node is computed
+// once per epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
@@ -57,11 +57,13 @@ static inline void nwi_turn(nwi_run *r) { r->epoch = ++r->last_epoch; }
 
 static inline int64_t nwi_int(nwi_run *r, nwi_node *n) { return nwi_get(r, n)->i; }
 
-// A failure ends the run at the next statement; the first one is reported.
+// A failure ends the run at the next statement. Only the first failure is reported.
 void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) NW_PRINTF(3, 4);
 bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 
-// ---- making nodes. Names refer to variables in scope. The host sets up the reads.
+// ---- construction of nodes
+//
+// Names refer to variables in scope. The host sets up the reads.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
@@ -78,7 +80,7 @@ void nwi_forget(nwi_scope *s); // later nodes do not reuse earlier ones
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 
-// The evaluation function of an op on operands of this dtype; NULL if there is none.
+// Return the evaluation function of an op on operands of this dtype; NULL if there is none.
 nwi_eval nwi_int_op(nw_op op);
 nwi_eval nwi_float_op(nw_op op, nw_dtype t);
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);

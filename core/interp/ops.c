@@ -71,7 +71,7 @@ nwi_eval nwi_float_op(nw_op op, nw_dtype t) {
   return t == NW_F64 ? evals[op].wide : evals[op].single;
 }
 
-// Applies each row of the plan to its piece of the lanes. Halves are computed in f32.
+// Applies each row of the plan to its part of the lanes. f16 and bf16 are computed in f32.
 void nwi_eval_math(nwi_run *r, nwi_node *n) {
   const nwi_cell *a = nwi_get(r, n->arg[0]), *b = n->nargs > 1 ? nwi_get(r, n->arg[1]) : NULL;
   int at = 0;

@@ -133,7 +133,7 @@ static bool attach_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   return true;
 }
 
-// If the same output is requested twice, it is computed once and copied. True if it was copied.
+// Computes an output. If the same output is requested twice, it is computed once and then copied. False on failure.
 static bool copy_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   nwi_op *o = nwi_op_of(x, t->op);
   if (!nwi_whole(x, o)) return false;

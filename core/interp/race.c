@@ -1,10 +1,10 @@
-// Detects races. The interpreter runs the blocks and threads of a launch one after another. Here every access in a
-// launch is compared with earlier accesses to the same element. Two accesses, at least one of which is a write, are a
+// Detects races. The interpreter runs the blocks and threads of a launch one after another. This file compares every
+// access in a launch with earlier accesses to the same element. Two accesses, at least one of which is a write, are a
 // race if they are from different blocks, or from different threads of a block without a barrier in between; the values
 // do not matter. A parallel loop is like a launch with a block for each iteration. Its buffers that have a piece for
 // each thread are undefined at the start of an iteration, since another iteration may have used the piece.
 //
-// This is independent of the judge: it uses only barriers and addresses.
+// The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
 #include <stdlib.h>
 
@@ -16,8 +16,8 @@ typedef struct touch {
 
 #define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// Three reads since the last write are kept: the last one; the last by another thread of its block; and the last by
-// another block. If any read is a race with a later write, one of these is.
+// Three reads since the last write are kept: the last read; the last read by another thread of its block; and the last
+// read by another block. If any read races with a later write, one of these three also does.
 struct nwi_shadow {
   touch write, read, other, far;
 };

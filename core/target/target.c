@@ -1,4 +1,4 @@
-// Targets: made from machine records, counted; and the target of this host.
+// Targets, which are made from machine records and reference counted, and the target of this host.
 #include "target/target.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void nw_target_release(nw_target *t) {
 
 // ---- this host
 
-// A record with what the system reports. Costs need a complete record (lua/nestwright/hw/host.lua).
+// Returns a record with the values that the system reports. Costs need a complete record (lua/nestwright/hw/host.lua).
 static nw_machine host_machine(void) {
   const nw_machine_info *h = nw_host();
   nw_machine m;

@@ -1,6 +1,6 @@
-// The target of a program, as one value: the record of a machine, the limits that follow from it, the features of its CPU,
-// the back end that makes and runs code for it, and the model that predicts its time. A program holds a reference to its target;
-// steps, passes, code generators and models get all information about the machine from it.
+// The target of a program, as one value: the record of a machine, the limits that follow from it, the features of its
+// CPU, the back end that makes and runs code for it, and the model that predicts its time. A program holds a reference
+// to its target; steps, passes, code generators and models get all information about the machine from the target.
 #pragma once
 #include "hw/machine.h"
 
@@ -27,7 +27,7 @@ typedef struct nw_linker {
   const char *const *libraries; // libraries that kernels call; ends with NULL
 } nw_linker;
 
-// Makes code for a kind of machine, and runs it if such a machine is available. A kernel is run/'s own type.
+// Makes code for a kind of machine, and runs it if such a machine is available. The type nw_kernel is defined in run/.
 typedef struct nw_backend {
   const char *name, *doc;
   bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available

@@ -47,8 +47,8 @@ nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw
   return a;
 }
 
-// The axis's own pool has no symbol for the axis, since such a cycle would never be freed; the symbol is in the pen's
-// pool.
+// The axis's own pool has no symbol for the axis, since such a reference cycle would never be freed. The symbol is in
+// the pool in which the user's expression is built.
 const nw_expr *nw_axis_var(const nw_axis *a) {
   if (!a) return NULL;
   nw_pool *p = nw_lang_pool(a->ctx);
@@ -62,7 +62,8 @@ static bool combiner_of(const char *kind, nw_combiner *out) {
   return false;
 }
 
-// The index that an arg-reduction returns: the value of its axis, or for several axes the row-major index in their box.
+// Makes the index that an arg-reduction returns: the value of its axis, or for several axes the row-major index in
+// their box.
 static const nw_expr *position(nw_pool *p, int n, nw_axis *const *axes, const nw_expr *const *var) {
   if (n == 1) return var[0];
   const nw_expr *at = nw_index(p, 0);

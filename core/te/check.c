@@ -11,7 +11,7 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// Asks the judge, once for the whole operation, if ranges and trial points do not decide.
+// Used if neither ranges nor trial points decide a condition. The judge checks the whole operation, at most once.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;
@@ -25,7 +25,7 @@ bool nw_te_judged(nw_appeal *k) {
 
 // ---- reads
 
-// The text of an index as the user typed it: reads have parentheses, and widening casts are left out.
+// Returns the text of an index as the user typed it: reads have parentheses, and widening casts are left out.
 static char *typed_text(const nw_expr *index) {
   if (index->op == NW_OP_CAST && index->type.dtype == NW_I64) index = index->arg[0];
   char *text = nw_te_text(index);
@@ -56,7 +56,8 @@ static bool is_axis(const nw_place *at, const char *symbol) {
   return false;
 }
 
-// A size of the extent that has the same name as another size of the operation; NULL if there is none.
+// Returns the symbol of a size in the extent that has the same name as another size of the operation; NULL if there is
+// none.
 static const char *namesake(const nw_place *at, const nw_expr *extent) {
   const nw_ranges *r = &at->ranges;
   for (int i = 0; i < r->n; i++)
@@ -165,13 +166,13 @@ bool nw_te_check(const nw_teop *op, const nw_expr *from) {
   return nw_te_walk(op, from, check_node, &k);
 }
 
-// ---- updates of future scans
+// ---- computes that may become the update of a scan
 
 #define MOST_INIT_ROWS 8
 
 typedef struct lag {
   const nw_tensor *state;
-  // later: some read may be of an element that is not yet written; earlier: some read is of an earlier time
+  // later: some read may access an element that is not yet written; earlier: some read accesses an earlier time
   bool later, earlier;
 } lag;
 

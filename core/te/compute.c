@@ -1,4 +1,4 @@
-// compute: axes first, then one body per output.
+// Computes: the axes are made first, then one body per output.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,8 +155,8 @@ static bool collect_read(void *env, const nw_expr *e) {
   return true;
 }
 
-// Lists the reads in the bodies in the order in which the user wrote them; reads that were written before the compute
-// come last.
+// Lists the tensors that the bodies read, in the order in which the user wrote the reads. Reads that were written
+// before the compute began come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};
@@ -170,7 +170,7 @@ static void set_reads(nw_teop *op, const nw_vec *written) {
   op->reads = (nw_tensor **)order.at;
 }
 
-// The name of an output; if a compute has only one output, both have the same name.
+// Returns the name of an output. A single output has the name of its compute.
 char *nw_te_output_name(const nw_teop *op, const char *name, int out) {
   nw_str b = {0};
   bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
@@ -188,8 +188,8 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   }
 }
 
-// An update of a scan reads its state at earlier times, which do not exist at time 0; whether a compute is an update is known
-// only when nw_scan gets it. Anything that is a mistake in every case is reported here.
+// An update of a scan reads its state at earlier times, which do not exist at time 0. Whether a compute is an update is
+// known only when it is passed to nw_scan. An error that does not depend on this is reported here.
 static bool check_bounds(nw_teop *op) {
   nw_ctx *c = op->ctx;
   bool clean = !nw_error(c);
@@ -210,7 +210,7 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   return op->deferred || check_bounds(op);
 }
 
-// The build ends in every case, even on failure. `outputs` needs room for max(nbodies, 2) tensors.
+// The build ends in every case, even on failure. `outputs` must have max(nbodies, 2) entries.
 int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs) {
   if (!b) return 0;
   nw_teop *op = b->op;

@@ -1,11 +1,12 @@
-// Declarations shared by the files of this room.
+// Declarations shared by the files of this folder.
 #pragma once
 #include "te/te.h"
 
-// State of expressions that the user is writing: one per session, in NW_SLOT_TE.
+// The state of the expressions that the user is writing: one nw_pen per session, in NW_SLOT_TE, with the stack of
+// computes in progress (nw_build).
 struct nw_build {
   nw_ctx *ctx;
-  nw_teop *op; // the compute in progress; counted
+  nw_teop *op; // the compute in progress; holds a reference
   nw_vec reads; // nw_tensor*, in the order of the calls of nw_tensor_read; borrowed from the pool's symbols
   nw_build *outer; // the enclosing compute, if the user nests them
 };
@@ -17,26 +18,27 @@ nw_pen *nw_pen_of(nw_ctx *c);
 // called when a compute begins or ends: may replace the pool for expressions outside a compute
 void nw_pen_turn(nw_ctx *c);
 
-// "i" of "i@13": a copy in a's arena, or on the heap when a is NULL.
+// Returns "i" for "i@13": a copy in the arena a, or on the heap if a is NULL.
 char *nw_plain_name(nw_arena *a, const char *symbol);
 char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial); // heap: "i@13", fresh serial
-// The text of e with the plain names that the user wrote; heap.
+// Returns the text of e with the plain names that the user wrote; heap.
 char *nw_te_text(const nw_expr *e);
-// A copy of the name on the heap, or of the fallback if the name is NULL. NULL and a diagnostic if the text form does
-// not allow the name.
+// Returns a copy of the name on the heap, or of the fallback if the name is NULL. NULL and a diagnostic if the text
+// form does not allow the name.
 char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fallback);
 
 nw_teop *nw_teop_new(nw_ctx *c, nw_teop_kind kind, const char *name, nw_pool *pool);
 void nw_teop_release(nw_teop *op);
 nw_tensor *nw_tensor_new(nw_teop *op, int out, const char *name);
-// The tensor, axis or size for which a LOAD or VAR stands; NULL if there is none.
+// Return the tensor, axis or size for which a LOAD or VAR stands; NULL if there is none.
 nw_tensor *nw_tensor_of(const nw_expr *load);
 nw_axis *nw_axis_of(const nw_expr *var);
 nw_te_size *nw_size_of(const nw_expr *var);
-// e as an i64, if it is an integer
+// returns e converted to i64; NULL and a diagnostic if e is not an integer
 const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what);
 
-// An extent: an integer expression in symbolic sizes, not a negative constant; imported into p as i64.
+// Checks an extent and imports it into p as i64. An extent is an integer expression in symbolic sizes that is never
+// negative.
 const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what);
 // Adds every size that e uses, with its bounds and facts, to the ranges; a size that is already there is not added
 // again.
@@ -80,17 +82,17 @@ bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes, whose facts are pushed, does not divide by zero; `what` describes it: "the fact".
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
-// True if op reads a placeholder of its own shape only at times before that of the element it computes, and all these
-// reads are valid except at the first times.
+// True if op reads some placeholder of its own shape only at elements before the one that it computes, and all its
+// reads are in bounds except at the first times.
 bool nw_te_looks_like_update(const nw_teop *op);
-// false, with the error of a deferred compute that is used outside a scan
+// returns false, with an error: a compute that can only be the update of a scan is used outside a scan
 bool nw_te_refuse_deferred(const nw_teop *op);
 // Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
 // already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
-// A check of an operation by the judge. nw_te_judged returns true if every access is inside its tensor and comes after
-// the write of its element.
+// A check of an operation by the judge. nw_te_judged returns true if every read is inside its tensor and comes after
+// the write of the element.
 typedef struct nw_appeal {
   const nw_teop *op;
   bool asked, trusted;
@@ -103,7 +105,7 @@ bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exc
 // the name of an output, on the heap: "C", or "C.v1", "C.index" for an operation with the name C
 char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 
-// The program of a single operation, with its producers as inputs. The judge checks it if ranges cannot prove a
+// Returns the program of a single operation, with its producers as inputs. The judge checks it if ranges cannot prove a
 // condition.
 nw_program *nw_te_alone(const nw_teop *op);
 void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes its producers, then op

@@ -1,4 +1,4 @@
-// The graph: all operations that the outputs need, producers first; and the sizes that they use.
+// Lists all operations that the outputs need, producers first, and the sizes that they use.
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -46,8 +46,8 @@ static visit *begin(const nw_teop *op) {
   return v;
 }
 
-// Adds an operation after its producers. It uses a vector as its stack, since a long chain of operations would overflow
-// the machine's stack.
+// Adds an operation after its producers. The function keeps its own stack in a vector, since recursion over a long
+// chain of operations would overflow the call stack.
 static void add(nw_vec *order, const nw_teop *op) {
   nw_vec open = {0};
   if (!has(order, op)) nw_vec_push(&open, begin(op));

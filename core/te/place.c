@@ -1,5 +1,5 @@
-// A walk over the bodies of an operation. At each subexpression it has the ranges of the variables and the conditions
-// of the enclosing selects: a branch of a select is evaluated only under its condition.
+// Traverses the bodies of an operation. At each subexpression, the ranges of the variables and the conditions of the
+// enclosing selects are known: a branch of a select is evaluated only under its condition.
 #include "te/internal.h"
 #include "ir/expr/fold.h"
 #include <stdlib.h>
@@ -104,7 +104,7 @@ const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *b) {
   return nw_make2(p, NW_OP_NE, b, nw_int(p, b->type.dtype, 0));
 }
 
-// Splits a condition into facts; if `holds` is false, its negation.
+// Splits a condition into facts, or its negation if `holds` is false.
 static void assume(nw_place *at, const nw_expr *e, bool holds) {
   nw_pool *p = at->pool;
   if (e->op == NW_OP_NOT) return assume(at, e->arg[0], !holds);

@@ -1,4 +1,4 @@
-// Makes the first program from the graph: one perfect nest per operation, with temporaries at the root.
+// Makes the first program from the graph of operations: one perfect nest per operation, with temporaries at the root.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct maker {
   renaming *size;
   int nsize;
   const nw_teop *reading; // the operation whose bodies are being converted
-  renaming *var; // of the current block
+  renaming *var; // replacements of the variables of the current block
   int nvar;
 } maker;
 
@@ -36,7 +36,7 @@ static bool is_leaf(const maker *m, const nw_teop *op) {
   return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
 }
 
-// Inputs get their names first, then outputs: these are the names of a kernel's parameters.
+// Inputs get their names first, then outputs, so that the parameters of a kernel keep their plain names if possible.
 static int rank(const maker *m, const nw_teop *op, int n, const place_of *outputs) {
   if (is_leaf(m, op)) return 0;
   for (int i = 0; i < n; i++)
@@ -238,7 +238,7 @@ static void add_var(maker *m, nw_stmt *b, const char *symbol, const char *name, 
 // The rows of dimension 0 that a nest runs over.
 typedef struct rows {
   const nw_expr *lo, *extent;
-  nw_stmt *time; // a loop over the times that already exists, or NULL
+  nw_stmt *time; // an existing loop over the times, or NULL
   nw_var_kind kind;
 } rows;
 
@@ -323,7 +323,7 @@ static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   return n.outer;
 }
 
-// True for the first state of its update; states that are updated by one compute share one block.
+// True if no earlier state has the same update. States that are updated by one compute share one block.
 static bool first_of_group(const nw_teop *scan, int k) {
   for (int j = 0; j < k; j++)
     if (scan->update[j]->op == scan->update[k]->op) return false;
@@ -361,7 +361,7 @@ static nw_stmt *time_loop(maker *m, const nw_teop *scan) {
   return r.time;
 }
 
-// ---- the whole
+// ---- the whole program
 
 static void append(maker *m, nw_stmt *s) { nw_vec_push(&m->nests, s); }
 

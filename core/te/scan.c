@@ -53,8 +53,8 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
                    "the update must have the full shape, including the first rows, which are taken from init",
                    "the update %s and the state %s have different shapes", update->name, state->name);
   if (!same_shape(p, i, s, 1))
-    return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s differ beyond dimension 0", init->name,
-                   state->name);
+    return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s have different extents after dimension 0",
+                   init->name, state->name);
   if (!same_size(p, s->shape[0], first->shape[0]))
     return nw_fail(c, NW_EINVAL, NULL, "the states %s and %s have different time axes", first->name, state->name);
   return check_dtype(c, init, state) && check_dtype(c, update, state);

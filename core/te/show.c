@@ -21,7 +21,7 @@ static void add_shape(nw_str *b, const nw_tensor *t) {
   nw_str_add(b, "]");
 }
 
-// The right-hand side of output `out`.
+// Adds the right-hand side of output `out`.
 static void add_body(nw_str *b, const nw_teop *op, int out) {
   bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
   if (op->combiner != NW_PLAIN) nw_str_fmt(b, "%s(", nw_combiner_name(op->combiner));

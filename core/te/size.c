@@ -105,8 +105,8 @@ static bool contradicts(const nw_ranges *r, const nw_expr *fact) {
   nw_ctx *c = nw_pool_ctx(r->pool);
   const nw_expr *known = nw_ruled_out_by(r, fact);
   char *text = nw_te_text(fact), *other = known ? nw_te_text(known) : NULL;
-  nw_fail(c, NW_EINVAL, "a fact is true of some sizes", "%s is never true%s%s%s", text, other ? ": " : "",
-          other ? other : "", other ? " is known" : "");
+  nw_fail(c, NW_EINVAL, "a fact must hold for some values of its sizes", "%s is never true%s%s%s", text,
+          other ? ": " : "", other ? other : "", other ? " is known" : "");
   free(text), free(other);
   return true;
 }

@@ -25,7 +25,7 @@ struct nw_teop {
   char **axis_name; // "i"
   const nw_expr **extent;
   int nreduce;
-  nw_axis **reduce; // counted
+  nw_axis **reduce; // holds references
   nw_combiner combiner; // the same for all outputs
   int nout;
   const nw_expr **body; // per output: the value, or for a reduction the term
@@ -38,14 +38,14 @@ struct nw_teop {
   // COMPUTE: the tensors that it reads, in the order in which the user wrote them; borrowed from the pool's symbols
   int nreads;
   nw_tensor **reads;
-  // SCAN: nout states; counted. The first init_rows rows come from init, all later rows from update.
+  // SCAN: nout states, with references. The first init_rows rows come from init, all later rows from update.
   nw_tensor **init, **update, **state;
   const nw_expr *init_rows;
 };
 
 struct nw_tensor {
   int refs;
-  nw_teop *op; // counted
+  nw_teop *op; // holds a reference
   int out; // number of the output
   char *name; // "C"; its name in LOADs is "C@serial"
   char *symbol;
@@ -63,20 +63,21 @@ typedef struct nw_te_size {
 
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
-// All operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left out,
-// and so are operations that become part of a scan (its update and, if it is a plain compute, its init). Placeholders
-// come first, in the order of their creation, which is the order of a kernel's inputs.
+// Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left
+// out, and so are operations that become part of a scan (its update and, if it is a plain compute, its init).
+// Placeholders come first, in the order of their creation, which is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
 // Parses a fact about one size: a text that uses its name, "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
-// The symbolic sizes of a computation in the program's order, as a heap vector of nw_te_size*. nw_te_size_name(sizes,
-// i) is the name of size i in the program; the caller frees it.
+// Returns the symbolic sizes of a computation in the program's order, as a heap vector of nw_te_size*.
+// nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
-// The naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the root.
+// Returns the naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the
+// root.
 NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
-// The name of a tensor in the program; heap. Its own name if it is not part of the program.
+// Returns the name of a tensor in the program, or its own name if it is not part of the program; heap.
 char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

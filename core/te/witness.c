@@ -5,7 +5,7 @@
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8 // number of values tried for a symbolic size, in addition to those near constants of the question
+#define SIZES_TRIED 8 // number of values tried for a symbolic size, besides those near constants of the condition
 #define SIZE_SPAN 4096 // range that is searched for values that satisfy the facts of a size
 #define WHOLE_RANGE 512 // longer axes are tried only at their ends
 
@@ -37,7 +37,8 @@ static bool is_variable(const nw_place *at, const char *name) {
   return false;
 }
 
-// Chooses what to try. Ranges that are not variables of the operation belong to sizes.
+// Chooses the sizes and variables whose values are tried. A range that is not the range of a variable of the operation
+// belongs to a size.
 static bool choose(search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->n; i++) {
@@ -78,7 +79,8 @@ static void report(search *s) {
   s->w->at = nw_str_take(&b);
 }
 
-// Tries one point; returns true to continue. A condition that reads data may be true.
+// Tries one point; returns true to continue. A condition that reads data cannot be evaluated, which ends the search
+// without a result.
 static bool try_point(search *s) {
   int64_t v;
   if (++s->points > MAX_POINTS) return s->whole = false;
@@ -116,7 +118,7 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
-// Collects the constants of the question: the answer may change if a size reaches one of them.
+// Collects the constants of the condition: its value may change if a size reaches one of them.
 static bool note_constant(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;

@@ -5,7 +5,7 @@
 
 typedef struct reading {
   const nw_teop *scan;
-  int update; // number of the state whose update reads
+  int update; // number of the state whose update contains the read
   nw_appeal appeal;
 } reading;
 
@@ -15,7 +15,8 @@ static int state_index(const nw_teop *scan, const nw_teop *op) {
   return -1;
 }
 
-// The condition that the index is before the block's own position in row-major order, compared from dimension d on.
+// Returns the condition that the index is before the block's own position in row-major order, compared from dimension d
+// on.
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   nw_pool *p = at->pool;
   const nw_expr *own = at->var[d], *less = nw_lt(p, load->arg[d], own);
@@ -23,8 +24,9 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), nw_te_before(at, load, d + 1)));
 }
 
-// The condition that a read of the same time gets a written element. A state whose update runs earlier is complete; a
-// state of the same block is written up to the current element; a state whose update runs later is not written at all.
+// Returns the condition that a read of the same time gets a written element. A state whose update runs earlier is
+// complete; a state of the same block is written up to the current element; a state whose update runs later is not
+// written at all.
 static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *load, int m) {
   const nw_teop *own = r->scan->update[r->update]->op, *other = r->scan->update[m]->op;
   const nw_expr *t = at->var[0];

@@ -9,7 +9,7 @@ typedef struct nw_lift {
   nw_stmt *block;
   int outer; // position in path of the outermost loop along which the block reduces; path.n - 1 if there is none
   bool reduce[NW_MAX_DEPTH]; // true for the statements of the path that are loops along which the block reduces
-  nw_ranges r; // facts at the block; if the block is never reached, the facts outside these loops
+  nw_ranges r; // facts at the block; if the block is never reached, the facts outside the reduction
 } nw_lift;
 
 void nw_lift_of(nw_lift *l, const nw_program *p, int id);
@@ -20,9 +20,9 @@ const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v); // true i
 // True if the block may execute the first instance of its reduction. A block in the tail of a cut loop never does, so
 // it does not run the init.
 bool nw_lift_starts(const nw_lift *l);
-// True if the init runs before the outermost loop along which the block reduces, even if these loops have no
-// iterations. That is the case if their first iterations are the first reduce instance of every spatial instance
-// inside. Any other nest runs the init together with the first update, and so never without an update.
+// True if the init runs before the outermost loop along which the block reduces, even if loops of the reduction have no
+// iterations. That is the case if the first iterations of these loops are the first reduce instance of every spatial
+// instance inside. Any other nest runs the init together with the first update, and so never without an update.
 bool nw_lifts(const nw_lift *l);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block); // like nw_lifts, for a block of p
 bool nw_init_starts(const nw_program *p, const nw_stmt *block);
