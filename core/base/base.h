@@ -1,4 +1,4 @@
-// The ground floor: memory, strings, vectors, the session context and its diagnostics.
+// The base of the core: memory, strings, vectors, the session context and its diagnostics.
 //
 // Memory is freed in bulk, never node by node: an arena belongs to a program, a pool or a session and is freed with
 // it. If a small request fails, the current call is abandoned (see below), so callers do not check for it.

@@ -22,7 +22,7 @@ enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 20
 
 struct nw_file {
   int fd;
-  int dir; // the directory of the target; -1: the target itself is written
+  int dir; // the directory of the target; -1: the target is written directly
   char *path; // as the caller gave it
   char base[NAME_MAX + 1]; // name of the target in dir
   char part[40]; // its temporary name; "": none
@@ -320,7 +320,7 @@ bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, n
 static bool locked(int fd) {
   for (int i = 0; i < LOCK_TRIES; i++) {
     if (!flock(fd, LOCK_EX | LOCK_NB)) return true;
-    if (errno != EWOULDBLOCK && errno != EINTR) return true; // no locks here
+    if (errno != EWOULDBLOCK && errno != EINTR) return true; // this file system has no locks
     nanosleep(&(struct timespec){.tv_nsec = LOCK_WAIT_NS}, NULL);
   }
   return false;

@@ -35,7 +35,7 @@ uint16_t nw_f32_to_f16(float f) {
   uint32_t m = u & 0x7fffff;
   if (e == 255) return (uint16_t)(sign | 0x7c00 | (m ? 0x200 | m >> 13 : 0));
   if (e >= 143) return sign | 0x7c00;
-  if (e >= 113) return (uint16_t)(sign + shift_rne((uint32_t)(e - 112) << 23 | m, 13)); // a carry reaches infinity
+  if (e >= 113) return (uint16_t)(sign + shift_rne((uint32_t)(e - 112) << 23 | m, 13)); // rounding up may give infinity
   if (e < 102) return sign;
   return (uint16_t)(sign | shift_rne(m | 0x800000, 126 - e));
 }

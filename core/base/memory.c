@@ -56,7 +56,7 @@ static bound tightest(void) {
 
 int64_t nw_memory_left(void) { return tightest().left; }
 
-// "1.5 GB"
+// Formats a size such as "1.5 GB".
 static const char *in_units(char *out, size_t n, double bytes) {
   static const char *const unit[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
   int u = 0;

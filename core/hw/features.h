@@ -7,7 +7,7 @@
   NW_ISA(X86_64, "x86_64", NW_X86_64_FEATURES, "x86 with 64 bits")                                                     \
   NW_ISA(AARCH64, "aarch64", NW_AARCH64_FEATURES, "Arm with 64 bits")
 
-//   NW_FEATURE(id, name, bytes, doc)   name: LLVM's; bytes: size of its vectors
+//   NW_FEATURE(id, name, bytes, doc)   name: its name in LLVM; bytes: size of its vectors
 #define NW_X86_64_FEATURES(NW_FEATURE)                                                                                 \
   NW_FEATURE(SSE4_2, "sse4.2", 16, "vectors of 16 bytes")                                                              \
   NW_FEATURE(AVX, "avx", 32, "vectors of 32 bytes, for floats")                                                        \

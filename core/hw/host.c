@@ -1,5 +1,5 @@
-// This host, as described by the kernel and the CPU. Values that are missing in the files stay 0 or get the defaults
-// given here, so no function fails.
+// This host, as described by the operating system and the CPU. Values that are missing in the files stay 0 or get the
+// defaults given here, so no function fails.
 #include "hw/hw.h"
 #include <pthread.h>
 #include <sched.h>

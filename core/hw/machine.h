@@ -71,8 +71,8 @@ typedef struct nw_machine_level { // a data cache
   int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
   int64_t effective_bytes; // the part of the size that a program can expect to use if the cache is shared
   double latency; // cycles
-  double bytes_per_cycle; // to the level above, or to the registers
-  double back_per_cycle; // bytes per cycle that are written from the level above
+  double bytes_per_cycle; // to the next level nearer to the core, or to the registers
+  double back_per_cycle; // bytes per cycle written from the next level nearer to the core
   double strided,
       strided_store; // cycles per line for lines that are not adjacent to the previous one; 0: not known
   double crowded_store; // the same for stores to lines that map to few sets
@@ -245,14 +245,14 @@ NW_API const char *nw_machine_cited(const nw_machine *m,
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
-// The limits of launches for this machine. A machine that cannot launch grids has the limits of the interpreter, which
-// are the default limits of a GPU.
+// Returns the limits of launches for this machine. A machine that cannot launch grids has the limits of the
+// interpreter, which are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
 // features of its CPU; for the host, the features that were detected
 nw_features nw_machine_features(const nw_machine *m);
 // index into per_cycle of the least width that holds such a vector; index 0 is one number
 int nw_width_of(int64_t bytes);
-// The overhead of a parallel loop with that many threads, in microseconds. It is interpolated linearly between the
-// rows, and is constant outside them. spawn and barrier may be NULL.
+// Returns the overhead of a parallel loop with that many threads, in microseconds. It is interpolated linearly between
+// the rows, and is constant outside them. spawn and barrier may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

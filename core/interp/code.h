@@ -41,9 +41,9 @@ struct nwi_code {
   nwi_node *begin, *extent; // LOOP
   bool parallel; // LOOP of a lowered program: each iteration acts like a block of a launch
   int dim; // LOOP: its dimension of the grid, 0..5; 0 if it is parallel; -1 if it is not bound
-  bool launch; // LOOP: starts a launch (it is not inside another)
+  bool launch; // LOOP: starts a launch (it is not inside another launch)
   nwi_code *up; // the enclosing statement
-  int nlone; // LOOP: number of inner blocks whose inits still run if it has no iterations
+  int nlone; // LOOP: number of inner blocks whose inits still run if the loop has no iterations
   nwi_code **lone;
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
   nwi_node *init_cond; // BLOCK: the condition of an init that runs although a loop has no iterations
@@ -87,13 +87,13 @@ typedef struct nwi_program {
   nwi_buffer *buffer; // in the order of p
   int nslots;
   nwi_code *root;
-  bool gridded; // some loop is bound, and the program is lowered: races are detected
+  bool gridded; // the program is lowered, and some loop is bound to a GPU index: races are detected
   nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
   nwi_code *lone; // the block whose init runs in a loop without iterations
   nwi_code *block; // the current block
-  bool init; // its init is running
+  bool init; // true while its init runs
 } nwi_program;
 
 bool nwi_compile(nwi_program *x);

@@ -1,4 +1,4 @@
-// Entry points: run a program on its arguments. The results are in the output views.
+// Entry points, which run a program on its arguments. The results are in the output views.
 #include "interp/code.h"
 #include <stdlib.h>
 

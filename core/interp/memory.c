@@ -109,7 +109,7 @@ static bool tell_write(nwi_program *x, const nwi_buffer *b, int64_t at, const nw
   return o->drop && o->drop(o->env, &a);
 }
 
-// ---- places
+// ---- positions in buffers
 
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write) {
   int64_t at = 0, logical[NW_MAX_DEPTH];

@@ -5,7 +5,7 @@
 
 // ---- reads
 
-// Returns the position of the element that a read accesses, or -1 and a failure.
+// Returns the position of the element that a read accesses, or -1 after a failure.
 static int64_t position(nwi_run *r, const nwi_node *n, const nwi_op *o) {
   int64_t at = 0;
   for (int d = 0; d < n->nargs; d++) {

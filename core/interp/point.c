@@ -2,7 +2,7 @@
 #include "interp/naive.h"
 #include <stdlib.h>
 
-// ---- one element, computed once: a hash table in o->memo, at most half full
+// ---- memo of single elements: a hash table in o->memo, at most half full
 
 typedef struct slot {
   int64_t key; // position + 1

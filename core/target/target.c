@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The targets of a session.
+// The host's target in a session, and the registered back ends and cost models.
 typedef struct known {
   nw_target *host;
   const nw_backend *backend[NW_MACHINE_KINDS];

@@ -1,4 +1,4 @@
-// Computes: the axes are made first, then one body per output.
+// Construction of a compute: the axes are made first, then one body per output.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -44,8 +44,8 @@ const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char 
 // again.
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e);
 
-// Context of an expression: the ranges of its variables, and the conditions of the selects around it.
-// The walk has a pool of its own for the expressions that it visits.
+// Context of an expression: the ranges of its variables, and the conditions of the selects around it. The traversal has
+// its own pool for the expressions that it visits.
 typedef struct nw_place {
   nw_ctx *ctx;
   nw_pool *pool;
@@ -60,19 +60,19 @@ typedef struct nw_place {
 // `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
-// for a single expression, whose sizes have been pushed
+// the same for a single expression, whose sizes have been pushed
 bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env);
 
 // The first point found, in lexicographic order, at which a condition fails.
 typedef struct nw_witness {
   bool found;
   char *at; // "i = 15", heap
-  int64_t value; // value of the expression in question
+  int64_t value; // value of the tested expression
 } nw_witness;
 // True if cond holds at this place: it is proven from ranges, or tried at every point if there are few. If it does not
 // hold and a counterexample was found, *w describes it with the variables and the value of e; the caller frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
-const nw_expr *nw_te_uncast(const nw_expr *e); // without the casts that preserve whether the value is 0
+const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts that preserve whether the value is 0
 // the condition that e is not 0; a bool is returned unchanged
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 

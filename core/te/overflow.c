@@ -1,6 +1,6 @@
-// Index arithmetic that would exceed 64 bits. All other code assumes that index arithmetic is exact, so an overflow is
-// reported as an error at the expression. Products of unknown axes or sizes, such as a position in a tensor, are
-// allowed.
+// Detects index arithmetic that would exceed 64 bits. All other code assumes that index arithmetic is exact, so an
+// overflow is reported as an error at the expression. Products of unknown axes or sizes, such as a position in a
+// tensor, are allowed.
 #include "te/internal.h"
 #include <stdlib.h>
 

@@ -295,8 +295,8 @@ static const char *state_block(maker *m, const nw_teop *scan, int k, const char 
   return s;
 }
 
-// The nest for the first rows: the body of a plain init compute, or a copy of the init tensor with the update's axis
-// names.
+// Makes the nest for the first rows: the body of a plain init compute, or a copy of the init tensor with the update's
+// axis names.
 static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
   const nw_teop *init = scan->init[k]->op, *update = scan->update[k]->op;
   const char *buffer = buffer_of(m, scan, k);

@@ -34,9 +34,9 @@ static void add_scan(nw_str *b, const nw_tensor *t) {
   const nw_teop *op = t->op, *u = op->update[t->out]->op;
   nw_str_fmt(b, "%s[", t->name);
   add_axes(b, u);
-  nw_str_fmt(b, "] = scan over %s: below ", u->axis_name[0]);
+  nw_str_fmt(b, "] = scan over %s: rows below ", u->axis_name[0]);
   add_text(b, op->init_rows);
-  nw_str_fmt(b, " %s, then ", op->init[t->out]->name);
+  nw_str_fmt(b, " from %s, then ", op->init[t->out]->name);
   add_body(b, u, op->update[t->out]->out);
 }
 

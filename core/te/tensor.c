@@ -149,7 +149,8 @@ static void note_read(nw_ctx *c, nw_tensor *t) {
   nw_vec_push(&b->reads, t);
 }
 
-// A(i, k). The dtype of the result is the tensor's; bounds are checked when the compute around it is complete.
+// Makes the read A(i, k). The dtype of the result is the tensor's; bounds are checked when the compute around it is
+// complete.
 const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index) {
   if (!t) return NULL;
   nw_ctx *c = t->op->ctx;

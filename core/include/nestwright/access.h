@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-// Options for walking a program without running it.
+// Options for the enumeration of a program's accesses without running it.
 typedef struct nw_walk_opts {
   const int64_t *sizes; // values of the symbolic sizes, in order
   int thread, threads; // simulate thread number `thread` of `threads`; threads = 0: all iterations, sequentially
@@ -55,7 +55,7 @@ NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
 // Returns the execution of a block for these values of its loops, even if the program never reaches it.
 NW_API const nw_visited *nw_visits_there(nw_visits *v, int block, const int64_t *loop);
 
-// A load or store, and how its address changes with the enclosing loops.
+// One of the loops around a load or store, and how the address changes with this loop.
 typedef struct nw_moved {
   const char *loop;
   int64_t extent; // -1: not constant

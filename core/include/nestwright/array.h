@@ -7,8 +7,8 @@ extern "C" {
 #endif
 
 NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
-// For tests: places tensors and temporaries so that they end where an inaccessible page begins, or begin where one ends. An
-// access outside them then crashes, which is reported as an error. align: the alignment of tensors that end at such a
+// For tests: places tensors and temporaries directly before an inaccessible page, or directly after one. An access
+// outside them then crashes, which is reported as an error. align: the alignment of tensors that are before such a
 // page, a power of two. If it is 0, their size determines the alignment, which may then be less than code with
 // streaming stores requires.
 typedef enum nw_fence { NW_FENCE_OFF, NW_FENCE_AFTER, NW_FENCE_BEFORE } nw_fence;

@@ -54,8 +54,8 @@ NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable
 // True if the user may give this name to an object; `what` describes the object ("a tensor"). False, with the reason,
 // if a text form with this name could not be parsed.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
-// Applies any unary or binary op and promotes its operands (a literal made by nw_literal takes the dtype of the other
-// operand).
+// Applies any unary or binary op and promotes its operands. A literal (a constant of type i64 or f64) takes the dtype
+// of the other operand.
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);
 NW_API const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e);
 NW_API const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);

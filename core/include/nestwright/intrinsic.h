@@ -6,8 +6,9 @@
 extern "C" {
 #endif
 
-// Intrinsics: small computations implemented by external code; ir/program/intrinsic.h describes how it is called. Registering
-// an intrinsic tests it against its description in a worker process. Registered intrinsics can be named in s:tensorize.
+// Intrinsics: small computations implemented by external code; ir/program/intrinsic.h describes how this code is
+// called. Registering an intrinsic tests it against its description in a worker process. Registered intrinsics can be
+// named in s:tensorize.
 #define NW_ANY_STRIDE INT64_MIN // any stride is allowed; it is passed in the call
 typedef struct nw_intrinsic nw_intrinsic; // lives as long as the session
 typedef struct nw_intrinsic_spec {

@@ -24,7 +24,7 @@ typedef struct nw_energy_zone {
   char zone[64], name[32];
   double joules, limit; // current value; value at which it wraps to 0
 } nw_energy_zone;
-// Stores the zones in order and returns their number; 0, with a failure, if there are none. root: the directory to
+// Stores the zones in order and returns their number; 0, with a diagnostic, if there are none. root: the directory to
 // read; NULL means /sys/class/powercap.
 NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
 NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules

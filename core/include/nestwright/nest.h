@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-// ---- loop nests by themselves, from a text or from a program
+// ---- loop nests, parsed from a text or made from a program
 
 typedef struct nw_loopnest nw_loopnest;
 // Parses a nest; docs/cost.md has the grammar. The parameters take their values from the named set of sizes (NULL:

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct nw_build_opts {
   int threads; // number of threads; 0 means all cores
-  int opt; // LLVM level, default 1: the short pipeline
+  int opt; // LLVM's optimization level; 1, the short pipeline, if there are no options
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
@@ -76,9 +76,9 @@ NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, 
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // true if steps of its schedule were not judged
-// the text of the lowered program after that pass; after the last pass if it is NULL
+// the text of the lowered program after that pass, or if `pass` is NULL, after the last pass
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
-NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // by line of that text: statement id, or 0; heap
+NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // by line of that text: statement id or 0; heap
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
 // Runs a program in the interpreter. After `most` steps it stops with NW_ELIMIT; 0: no limit.
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);

@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-// The target for a complete record. Its back end and model are those registered when the session started.
+// Makes the target for a complete machine record. Its back end and model are those registered when the session started.
 NW_API nw_target *nw_target_new(nw_ctx *c, const nw_machine *m);
 NW_API nw_target *nw_target_retain(nw_target *t);
 NW_API void nw_target_release(nw_target *t);

@@ -33,7 +33,7 @@ static bool any_literal(const operands *o) {
   return false;
 }
 
-// The dtype to which all operands that are not literals promote; false if there are none.
+// Finds the dtype to which all operands that are not literals promote; false if all operands are literals.
 static bool typed_operands(const operands *o, nw_dtype *t) {
   bool found = false;
   for (int i = 0; i < o->n; i++) {
@@ -45,7 +45,7 @@ static bool typed_operands(const operands *o, nw_dtype *t) {
   return found;
 }
 
-// The common dtype of the operands. Literals alone stay literals.
+// Returns the common dtype of the operands: i64 or f64, as for a literal, if all of them are literals.
 static nw_dtype meet(const operands *o) {
   nw_dtype t = NW_INDEX;
   if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
@@ -199,7 +199,8 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));
 }
 
-// Lazy: only the selected branch is evaluated. The branches promote like operands of +, but bools stay bools.
+// A select is lazy: only the selected branch is evaluated. The branches promote like operands of +, but bools stay
+// bools.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

@@ -1,7 +1,7 @@
-// The least value of a sum, by elimination. The innermost atom is replaced by a bound that uses only outer variables,
-// until only a constant remains. If there are several bounds (of a loop, of a fact, either side of a max), each is
-// tried and the best result is kept. A goal is a sum divided by a positive denominator, so that x // c can be replaced
-// by a bound on x/c.
+// Finds the least value of a sum by elimination. The innermost atom (see fold.h) is replaced by a bound that uses only
+// outer variables, until only a constant remains. If there are several bounds (of a loop, of a fact, either side of a
+// max), each is tried and the best result is kept. A goal is a sum divided by a positive denominator, so that x // c
+// can be replaced by a bound on x/c.
 //
 // The search is incomplete and bounded by a number of steps, never by time: the same question has the same answer.
 #include "ir/expr/bound.h"
@@ -27,8 +27,8 @@ static bool lower(search *q, goal *g, int depth, int64_t *out);
 
 // ---------------------------------------------------------------- choice of the next atom
 
-// Picks the innermost atom. At the same depth it prefers an atom that is not a variable, since splitting x // c gives
-// x.
+// Picks the innermost atom. At the same depth it prefers an atom that is not a variable, since a bound of x // c
+// contains x.
 static int pick(const search *q, const nw_sum *s) {
   int best = 0, best_rank = -1000;
   for (int i = 0; i < s->n; i++) {

@@ -1,4 +1,5 @@
-// Inside ir: bounds of sums. Sums that do not overflow are in expand.c, facts in facts.c, the search in bound.c.
+// Internal header of ir: bounds of sums. Arithmetic on sums that fails on overflow is in expand.c, facts are in
+// facts.c, the search is in bound.c.
 #pragma once
 #include "ir/expr/fold.h"
 #include "ir/expr/range.h"

@@ -55,7 +55,7 @@ const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
 }
 
 // Computes in f64, and the caller rounds once. This is exact for f32 and narrower floats, since an f64 has more than
-// twice as many bits.
+// twice as many significant bits.
 static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   if (NW_MUTATED(zeros_alike) && op == NW_OP_MAX) return *r = a < b ? b : a, true;
   switch (op) {
@@ -73,7 +73,8 @@ static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
   }
 }
 
-// Halves are computed in f32. A result that f32 can represent but a half cannot is rounded when it is stored, not here.
+// Halves (f16 and bf16) are computed in f32. A result that f32 can represent but a half cannot is rounded when it is
+// stored, not here.
 static bool rounds_later(nw_dtype t, double f) {
   if (t != NW_F16 && t != NW_BF16) return false;
   float single = (float)f;

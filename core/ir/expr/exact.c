@@ -2,10 +2,10 @@
 // is too large for a 64-bit index cannot exist. Data arithmetic wraps. A rewrite that treats an expression as exact
 // integers, such as x*2 // 2 to x, first checks here that it is exact.
 //
-// A value read from data can be any value of its type; an expression of it is exact only if its range, derived
-// from the types alone, fits. The ranges of loops and sizes are not known here. Each is assumed to be below 2^47, like
-// addresses, and all index arithmetic below 2^62. A variable times a large constant is excluded: addresses have no such
-// products, and the constant may come from data.
+// A value read from data can be any value of its type; an expression that contains such a value is exact only if the
+// range of the expression, derived from the types alone, fits in its type. The ranges of loops and sizes are not known
+// here. Each of them is assumed to be below 2^47, like addresses, and all index arithmetic below 2^62. A variable times
+// a large constant is excluded: addresses have no such products, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)

@@ -52,7 +52,7 @@ static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *c
   }
 }
 
-// ---------------------------------------------------------------- and, or: flattened, in order, without repetition
+// ---------------------------------------------------------------- flattening of `and` and `or`
 
 static void add_clauses(nw_vec *v, nw_op op, const nw_expr *e) {
   if (e->op == op || (is_logic((nw_op)e->op) && NW_MUTATED(logic_mixed))) {

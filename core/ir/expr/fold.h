@@ -1,6 +1,6 @@
-// Inside ir: construction of expressions. Constructors check and import their operands (make.c), then fold (fold.c):
-// constants (constant.c), integer sums and products (sum.c), divisions (divide.c), the rules of rules.def (rules.c);
-// the result is interned (pool.c).
+// Internal header of ir: construction of expressions. Constructors check and import their operands (make.c), then fold
+// (fold.c): constants (constant.c), integer sums and products (sum.c), divisions (divide.c), the rules of rules.def
+// (rules.c); the result is interned (pool.c).
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/rewrites.h"

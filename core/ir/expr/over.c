@@ -1,6 +1,5 @@
-// The least and greatest value of an expression when some variables run through their ranges, as an expression in the
-// other variables. NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers
-// need that.
+// Bounds an expression when some variables run through their ranges. The bounds are expressions in the other variables;
+// NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers need that.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -110,8 +109,8 @@ static const nw_expr *bound_atom(const over *o, const nw_expr *e, int sign) {
   }
 }
 
-// Picks the term to replace next: the innermost variable of `over`, or rather a compound term that contains this
-// variable, if there is one.
+// Picks the term to replace next: the innermost one of the variables in `over`. A compound term that contains this
+// variable is replaced before the variable itself.
 static int pick(const over *o, const nw_sum *s) {
   int best = -1, best_rank = -1;
   for (int i = 0; i < s->n; i++) {

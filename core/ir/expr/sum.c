@@ -37,7 +37,8 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// a + b and a*b in the ring of the sum. They set s->wraps if a result exceeds 64 bits or cannot be negated.
+// add_in and mul_in compute a + b and a*b in the ring of the sum. They set s->wraps if a result exceeds 64 bits or
+// cannot be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
   s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;

@@ -5,7 +5,7 @@
 #include "ir/expr/fold.h"
 #include <math.h>
 
-// The quotient rounded towards minus infinity. b is not 0, and both numbers fit in 64 bits.
+// Returns the quotient rounded towards minus infinity. b is not 0, and both numbers fit in 64 bits.
 static inline __int128 nw_floor_quotient(__int128 a, __int128 b) {
   return b == -1 ? -a : nw_floordiv_i64((int64_t)a, (int64_t)b);
 }

@@ -1,5 +1,5 @@
-// Location of allocations. Storage that outlives every loop is in the program's flat list, with its first and last use;
-// all other storage is in the tree around its uses. So temporaries of the first kind do not make the nesting of a
+// The location of allocations. Storage that outlives every loop is in the program's flat list, with its first and last
+// use; all other storage is in the tree around its uses. So temporaries of the first kind do not make the nesting of a
 // program deeper.
 #include "ir/program/valid.h"
 #include <stdlib.h>
@@ -20,7 +20,7 @@ nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b) {
 // ---- uses of buffers
 
 typedef struct uses {
-  int n, *row; // a hash table from names to rows of the table of buffers
+  int n, *row; // the numbers of the buffers, sorted by name
   nw_program *p;
   int at; // the current statement of the root
 } uses;

@@ -1,4 +1,4 @@
-// Changing a program that is not frozen yet: new statements, copies, children, substitution, unique names.
+// Changes to a program that is not frozen yet: new statements, copies, children, substitution, unique names.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>

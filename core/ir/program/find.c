@@ -1,7 +1,7 @@
 // Finds and traverses statements, and collects the facts at a position.
 #include "ir/program/program.h"
 
-// ---- walking
+// ---- traversal
 
 typedef struct walk {
   const nw_program *p;

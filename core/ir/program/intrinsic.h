@@ -45,14 +45,14 @@ struct nw_intrinsic {
   nw_intrinsic_arg arg[NW_MAX_TILES];
   char *library, *symbol;
   // Optional: the name of a function `void *special(const int64_t *words)` in the same library. For given strides and
-  // constants it returns a function that takes only the tiles, or NULL. It is used if the strides are constants. The
-  // functions that it returns are jump-safe.
+  // constants it returns a function that takes only the tiles, or NULL. `special` is used if the strides are constants.
+  // The functions that it returns are jump-safe.
   char *special;
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
   // it holds no lock, owns no memory, and calls no function that does, so it can be interrupted at any time
   bool jump_safe;
-  void *handle; // of the library, open in the session
+  void *handle; // handle of the library, which stays open
 };
 
 NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
@@ -73,7 +73,7 @@ bool nw_intrinsic_index(const nw_intrinsic *in, const nw_expr *e, int64_t *coef,
 // NULL.
 void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n);
 
-// ---- unify.c: whether a nest is an instance of a description
+// ---- matching of a nest with a description (unify.c)
 
 // The position of a tile: the physical position of its first element, and the physical step along each of its dimensions.
 typedef struct nw_window {

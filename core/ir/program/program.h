@@ -1,7 +1,8 @@
 // A program: a tree of statements in an arena. After a step has made a program, it is frozen.
 //
-// Two levels share the tree. A *scheduled* program has loops, blocks and allocations. A *lowered* (executable)
-// program has loops, guards, stores and allocations, linear indices and vectors, and no blocks.
+// There are two levels of programs, which use the same type of tree. A *scheduled* program has loops, blocks and
+// allocations. A *lowered* (executable) program has loops, guards, stores and allocations, linear indices and vectors,
+// and no blocks.
 //
 // A block does a part of the work of one stage. Its body uses only the block's own variables, which are the original
 // iteration axes; the enclosing loops give them values. So after any split, fusion, move or copy, an execution of a
@@ -245,7 +246,7 @@ struct nw_program {
   struct nw_taken *taken;
 };
 
-// ---- making
+// ---- construction
 enum { NW_NAME_MOST = 200 }; // characters of a user's name; names of copies can be longer
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // Returns an unfrozen deep copy of the statement tree and the tables, with the same ids; expressions are shared. Its
@@ -276,7 +277,7 @@ const char *nw_unique_buffer_name(nw_program *p, const char *want);
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);
 void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos);
-nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid); // returns the old one
+nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid); // returns the old child
 
 // ---- finding
 //
@@ -297,12 +298,12 @@ bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: it has no children
 
-// ---- grid.c: loops bound to blocks and threads
+// ---- loops bound to blocks and threads (grid.c)
 #define NW_GRID_DIMS 6 // blockIdx.x .. threadIdx.z
 bool nw_is_block_loop(const nw_stmt *s);
 bool nw_is_thread_loop(const nw_stmt *s); // threadIdx, not vthread
 bool nw_is_vthread_loop(const nw_stmt *s);
-bool nw_is_bound_loop(const nw_stmt *s); // any of them
+bool nw_is_bound_loop(const nw_stmt *s); // any of these three
 int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
 const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL if there is none
 // nw_is_launch: true if s, which must be outside every launch, is one launch. nw_launch_on: the position of the launch

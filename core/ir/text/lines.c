@@ -12,7 +12,8 @@ nw_line *nw_lines_open(nw_lines *l, int indent) {
   return &l->line[l->n++];
 }
 
-// Makes the text from `at` to the end a piece of the last line; it extends the piece before it if the kind is the same.
+// Adds the text from `at` to the end to the last line: to its last piece if that has the same kind, else as a new
+// piece.
 static void piece_to_end(nw_lines *l, nw_piece_kind kind, size_t at) {
   nw_line *line = &l->line[l->n - 1];
   size_t n = l->text.n - at;

@@ -1,5 +1,5 @@
-// Inside the parser of the text form: the lexer (lex.c), expressions (parse_expr.c), tables (parse_table.c), blocks
-// (parse_block.c), programs (parse.c).
+// Internal header of the parser of the text form: the lexer (lex.c), expressions (parse_expr.c), tables
+// (parse_table.c), blocks (parse_block.c), programs (parse.c).
 #pragma once
 #include "ir/program/program.h"
 
@@ -68,7 +68,7 @@ void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
 // ---- expressions; nw_parse_typed also checks the type
 const nw_expr *nw_parse_expr(nw_parser *ps);
 const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what);
-// A list up to the sign `close`, which is consumed; false after an error. `out` has NW_PARSE_LIST entries.
+// Parses a list up to the sign `close`, which is consumed; false after an error. `out` has NW_PARSE_LIST entries.
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out);
 const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); // in the program's arena
 bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // lo..hi, or lo..+extent

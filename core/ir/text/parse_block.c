@@ -75,7 +75,7 @@ static bool init_line(nw_parser *ps, nw_stmt *s, nw_block_target *of) {
   if (!ok) return false;
   elsewhere = nw_accept(ps, "elsewhere");
   if (s->block.ntargets && elsewhere == s->block.has_init)
-    return nw_expected(ps, "all inits of the block either here or elsewhere");
+    return nw_expected(ps, "either 'elsewhere' in every init of the block, or in none");
   s->block.has_init = !elsewhere;
   return nw_end_line(ps);
 }

@@ -41,7 +41,7 @@ static const nw_expr *apply(nw_parser *ps, const nw_token *at, nw_op op, int n, 
   bool alike = takes(op, args[0]->type.dtype);
   for (int i = 1; i < n; i++) {
     if (args[i]->type.lanes != args[0]->type.lanes)
-      return nw_parse_fail(ps, at, "operands of %d and %d lanes", args[0]->type.lanes, args[i]->type.lanes);
+      return nw_parse_fail(ps, at, "the operands have %d and %d lanes", args[0]->type.lanes, args[i]->type.lanes);
     alike &= same_type(args[i]->type, args[0]->type);
   }
   if (alike && !nw_op_is_defined(op)) return make(ps->pool, op, n, args);
@@ -62,7 +62,7 @@ static const nw_expr *vector_of(nw_parser *ps, const nw_token *at, nw_op op, int
   int64_t lanes;
   bool scalars = a[0]->type.lanes == 1 && (op == NW_OP_BROADCAST || (n == 3 && same_type(a[1]->type, a[0]->type)));
   if (!nw_is_int(a[n - 1], &lanes) || lanes < 2 || lanes > 1024)
-    return nw_parse_fail(ps, at, "%s ends in its number of lanes, 2 to 1024", nw_op_name(op));
+    return nw_parse_fail(ps, at, "the last argument of %s must be its number of lanes, 2 to 1024", nw_op_name(op));
   if (!scalars || (op == NW_OP_RAMP && !nw_dtype_is_int(a[0]->type.dtype)))
     return nw_parse_fail(ps, at, "%s takes scalars", nw_op_name(op));
   return op == NW_OP_RAMP ? nw_ramp(ps->pool, a[0], a[1], (int)lanes) : nw_broadcast(ps->pool, a[0], (int)lanes);
@@ -171,7 +171,7 @@ static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer
   int lanes = n ? index[0]->type.lanes : 1;
   for (int i = 1; i < n; i++)
     if (index[i]->type.lanes != lanes)
-      return nw_parse_fail(ps, at, "indices of %d and %d lanes", lanes, index[i]->type.lanes);
+      return nw_parse_fail(ps, at, "the indices have %d and %d lanes", lanes, index[i]->type.lanes);
   return nw_load(ps->pool, (nw_type){(uint8_t)b->dtype, (uint16_t)lanes}, b->name, n, index);
 }
 
@@ -362,7 +362,7 @@ const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e) {
   return to;
 }
 
-// lo..hi, or lo..+extent.
+// Parses `lo..hi` or `lo..+extent`.
 bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent) {
   if (!(*lo = nw_parse_typed(ps, NW_INDEX, "bound"))) return false;
   if (!nw_expect(ps, "..", "in a range")) return false;

@@ -1,4 +1,4 @@
-// Tags: with chunk = 4, note = "..."
+// Parses tags: `with chunk = 4, note = "..."`.
 #include "ir/text/parse.h"
 #include "ir/program/tags.h"
 

@@ -11,7 +11,7 @@ typedef struct printer {
   const nw_show_opts *o;
   nw_path path; // down to the statement being printed
   int indent;
-  bool folded; // the last line is the fold of a subtree
+  bool folded; // the last line stands for a folded subtree
 } printer;
 
 static nw_line *open_line(printer *pr, const nw_stmt *s) {
@@ -134,7 +134,7 @@ static void quoted(printer *pr, const char *s) {
   text(pr, "\"");
 }
 
-// with chunk = 4, note = "..."
+// Prints tags: `with chunk = 4, note = "..."`.
 static void tags(printer *pr, const nw_stmt *s) {
   for (int i = 0; i < s->ntags; i++) {
     const nw_tag *t = &s->tag[i];
@@ -198,7 +198,7 @@ static void tile(printer *pr, const nw_tile *t) {
   text(pr, "]");
 }
 
-// `call "mm16:1c9a2f07":`, with its tiles after lowering; for users only the name.
+// Prints `call "mm16:1c9a2f07":`, after lowering with its tiles. The short form has only the name of the intrinsic.
 static void call(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   word(pr, "call ");
@@ -342,7 +342,7 @@ static void short_alloc(printer *pr, const nw_stmt *s) {
   if (b) storage_of(pr, b);
 }
 
-// ---- the walk
+// ---- traversal of a program
 
 static const char *remark_of(const printer *pr, const nw_stmt *s) {
   for (int i = 0; i < pr->o->nmarks; i++)

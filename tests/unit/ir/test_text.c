@@ -167,7 +167,7 @@ static const struct {
     {P "C[0] = max(1.0)\n", "3:8: max takes 2 arguments, not 1"},
     {P "C[0] = 1.0 +\n", "3:13: expected an expression, found the end of the line"},
     {P "C[0] = (1.0\n", "3:12: expected ')' to close the parenthesis, found the end of the line"},
-    {P "C[0] = broadcast(1.0, 4) + 1.0\n", "3:26: operands of 4 and 1 lanes"},
+    {P "C[0] = broadcast(1.0, 4) + 1.0\n", "3:26: the operands have 4 and 1 lanes"},
     {P "C[0] = f32(99999999999999999999)\n", NULL},
     {P "C[99999999999999999999] = 1.0\n", "3:3: this number does not fit into 64 bits"},
     {P "C[i] = 1.0\n", "3:1: an index uses i, which is not an enclosing loop or a size"},
