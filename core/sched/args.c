@@ -69,7 +69,7 @@ static const nw_stmt *call_of(const nw_program *p, int id) {
   return nw_find(p, id, &path) ? nw_call_around(&path) : NULL;
 }
 
-// The number of steps to undo until the loop is outside every call.
+// Returns the number of steps to undo until the loop is no longer inside a call.
 static int steps_since_call(const nw_sched *s, int id) {
   int n = 0;
   for (const nw_node *node = nw_sched_head(s); node && call_of(node->program, id); n++)

@@ -1,9 +1,9 @@
 // New bounds for interdependent loops in another order: Fourier-Motzkin elimination.
 //
-// The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its bounds
-// from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other loops, and so
-// on outwards. Since a loop keeps its own inequalities, the set of points does not change: if an outer loop has
-// additional iterations, the inner loops are empty in them.
+// The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its
+// bounds from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other
+// loops, and so on outwards. Since a loop keeps its own inequalities, the set of points does not change: if an outer
+// loop has additional iterations, the inner loops are empty in them.
 #include "sched/bounds.h"
 #include "ir/expr/apart.h"
 #include "ir/expr/fold.h"
@@ -21,10 +21,10 @@ bool nw_begin_varies(const nw_path *path) {
   return false;
 }
 
-// ---- a system of inequalities: each row is a sum of coef*variable + rest >= 0
+// ---- a system of inequalities (a row means: the sum of coef*variable, plus rest, is >= 0)
 
 typedef struct row {
-  int64_t coef[NW_MAX_DEPTH]; // by position in the old order
+  int64_t coef[NW_MAX_DEPTH]; // one for each loop, in the old order
   const nw_expr *rest;
 } row;
 
@@ -43,8 +43,8 @@ static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_a
 
 // ---- one condition e >= 0, in which min, max and // are split into several conditions
 
-// A part of a sum that must be split off. Quotients of sizes are split off too: nested divisions slow down
-// all later proofs.
+// True for a part of a sum that must be split off. Quotients of sizes are split off too, because nested divisions slow
+// down all later proofs.
 static bool is_knot(void *env, const nw_expr *e) {
   return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
@@ -111,8 +111,8 @@ static bool weaker(const bounds_system *x, const row *a, const row *b) {
 
 static bool put(bounds_system *x, row *r) {
   int64_t g = common(r, x->n), c;
-  if (!g) return true; // it depends only on the outside: if it is false, the loops inside are empty
-  if (nw_is_int(r->rest, &c)) { // for an expression of sizes it would add a division
+  if (!g) return true; // the row uses no loop of the nest: if it is false, the loops are empty
+  if (nw_is_int(r->rest, &c)) { // other rests are not divided: that would add a division to the bounds
     for (int i = 0; i < x->n; i++) r->coef[i] /= g;
     r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
   }
@@ -135,7 +135,7 @@ static row *joined(bounds_system *x, const row *low, const row *high, int v) {
   return r;
 }
 
-// Moves the rows that contain variable v into `own`, and adds their combinations without it.
+// Moves the rows that contain variable v into `own`, and adds the combinations of these rows that do not contain v.
 static bool eliminate(bounds_system *x, int v, nw_vec *own) {
   nw_vec all = x->row;
   x->row = (nw_vec){0};
@@ -220,14 +220,15 @@ static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
   return true;
 }
 
-// Finds the rows of each loop from the inside out; then its bounds from the outside in, using the outer loops.
+// Finds the rows of each loop, innermost loop first. Then finds the bounds of each loop, outermost first, since they
+// may use the outer loops.
 static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
   nw_vec *own = NW_NEW_N(x->st->scratch, nw_vec, n);
   bool ok = true;
   for (int i = n - 1; i >= 0 && ok; i--) ok = eliminate(x, position(x, now[i]), &own[i]);
   if (!ok)
     nw_step_refuse(x->st, "the new bounds would have too many terms", now[0],
-                   "their bounds depend on each other in too many ways");
+                   "the bounds of the loops depend on each other in too many ways");
   for (int i = 0; i < n && ok; i++) {
     set_bounds(x, position(x, now[i]), &own[i], now[i]);
     nw_ranges_push(&x->known, now[i]->loop.var->name, now[i]->loop.begin, nw_loop_last(x->pool, now[i]));

@@ -5,11 +5,11 @@
 typedef struct reads {
   nw_step *st;
   const nw_stmt *block; // the producer whose buffers are read; or NULL
-  const char *buffer; // if block is NULL: the buffer, of which all uses count
+  const char *buffer; // if block is NULL: the buffer, all of whose reads and writes count
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;
-  const char **over; // loops around the reader that are inside
+  const char **over; // the loops between `in` (see box.h) and the reader
   const nw_stmt *reader;
   const nw_expr **lo, **hi; // for each dimension; NULL if no read was found yet
   bool *all; // true if the box covers the whole dimension
@@ -19,7 +19,7 @@ static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// The smaller (or larger) of two bounds; one of them alone if it is provably that.
+// Returns the smaller (or larger) of two bounds: one of them if the comparison can be proven, otherwise a min (or max).
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
@@ -91,8 +91,8 @@ static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *
   return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
 }
 
-// Clamps the box to the domain where it may exceed it, and makes the extent constant if it has a constant bound. A box
-// is never larger than the tensor: a larger bound is replaced by the whole dimension.
+// Clamps the box to the domain of the tensor where the box may exceed it, and makes the extent constant if it has a
+// constant bound. A box is never larger than the tensor: a larger bound is replaced by the whole dimension.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));

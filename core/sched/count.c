@@ -16,7 +16,7 @@ typedef struct nest {
   int64_t at[NW_MAX_DEPTH];
   nw_point here; // the current values of all variables
   int points;
-  bool vague; // true if some condition depends on more than loops
+  bool vague; // true if some condition depends on something other than loop variables
 } nest;
 
 static bool uses_loop(const nest *x, const nw_expr *e, int i) { return nw_uses_var(e, x->loop[i]->loop.var->name); }

@@ -9,7 +9,7 @@
 int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const char *suffix);
 // Adds the names of an empty version "else" of a statement: else/i, else/C. Returns the id of the first loop.
 int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path);
-// Adds the name of a loop that was removed because the main part is empty. Handles with its id (if id is not 0) stay
+// Adds the name of a loop that was removed because the main part is empty. If id is not 0, handles with that id stay
 // valid too.
 int nw_empty_named(nw_step *st, int id, const char *name);
 int nw_empty_loop(const nw_sched *s, const char *name); // the id of the empty loop of that name; 0 if there is none

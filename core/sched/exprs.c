@@ -16,7 +16,7 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// Replaces the user's size, with the symbol M@3, by M of the program.
+// Replaces a size of the user, whose symbol has a number (M@3), by the size M of the program.
 static const nw_expr *program_var(void *env, const nw_expr *v) {
   reading *r = env;
   const nw_program *p = r->st->before;

@@ -179,7 +179,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
     return false;
   }
   if (!*name) {
-    nw_fail(s->ctx, NW_EINVAL, "s:branch \"tiled\"", "branch: name: a branch needs a name");
+    nw_fail(s->ctx, NW_EINVAL, "s:branch \"tiled\"", "branch: the name is empty; give one");
     return false;
   }
   if (!nw_text_ok(s->ctx, "branch: name", name, strlen(name), false)) return false;

@@ -155,7 +155,7 @@ static nw_json *group(reader *r, nw_json_kind kind, char close) {
     if (!member(r, j)) return NULL;
   } while (take(r, ','));
   r->depth--;
-  return take(r, close) ? j : bad(r, "expected , or the end of a list");
+  return take(r, close) ? j : bad(r, "expected ',' or a closing bracket");
 }
 
 static nw_json *value(reader *r) {

@@ -1,5 +1,5 @@
-// unroll, vectorize, parallel and bind mark how a loop runs. The judge checks that values do not change; this file
-// checks other requirements of marks.
+// unroll, vectorize, parallel and bind mark how a loop runs. The judge (poly/poly.h) checks that values do not change;
+// this file checks other requirements of marks.
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -149,12 +149,12 @@ bool nw_apply_vectorize(void *step) {
 
 // ---- parallel
 
-// Assumed numbers: operations per nanosecond of one core, and microseconds for starting threads. Below ASK_BELOW
-// operations the time for starting threads is measured.
+// Assumed numbers: operations per nanosecond of one core, and microseconds for starting threads. For loops of fewer
+// than ASK_BELOW operations, the time for starting threads is measured.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
-// Notes if there is too little work for threads. It uses the measured time of this machine if available, and otherwise
-// reports that the time is assumed. If there is much work, it does not measure.
+// Adds a note if there is too little work for threads. The note uses the measured time of this machine if it is
+// available, and otherwise says that the time is assumed. If there is much work, nothing is measured.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;

@@ -82,7 +82,7 @@ static const char *name_in(const nw_program *p, int id) {
   return nw_find(p, id, &path) && path.at[path.n - 1]->kind == NW_LOOP ? path.at[path.n - 1]->loop.var->name : NULL;
 }
 
-// Finds a replaced loop by its former name, the latest first.
+// Finds a replaced loop by its former name. Of several, it returns the loop that was replaced last.
 static int id_of_gone(const nw_sched *s, const char *name) {
   for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
     const nw_program *before = nw_sched_node(s, node->parent)->program;
@@ -111,7 +111,7 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
     if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
-// The version that made this loop, if the current version does not descend from it.
+// Returns the version that made this loop, if the current version does not descend from that version.
 static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
   for (int i = 0; i < s->version.n; i++) {
     *name = name_in(nw_sched_node(s, i)->program, id);

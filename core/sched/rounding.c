@@ -47,8 +47,7 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
   return n == m;
 }
 
-// True if e increases with each iteration of the first of these loops, for all values of the other loops. The outermost
-// loop is first.
+// True if e increases with each iteration of loop[0], which is the outermost loop, for all values of the other loops.
 static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *const *loop) {
   nw_pool *pool = r->pool;
   const nw_expr *first = loop[0]->loop.var, *low = e, *high = e, *one = nw_index(pool, 1);
@@ -62,8 +61,8 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition: each loop binds one variable of the reduction,
-// in order. The judge can prove this too, but needs seconds if the sizes are symbolic.
+// True if the terms of every element are added in the order of the definition: each loop binds one variable of the
+// reduction, in order. The judge can prove this too, but needs seconds if the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -100,12 +99,13 @@ static int pieces(const nw_blocks *b, const nw_stmt *block) {
 typedef struct sums {
   const nw_step *st;
   const nw_program *p;
-  nw_blocks was, is; // before the step, and after it
+  nw_blocks was, is; // the blocks before the step, and after it
   bool *met; // true for the blocks that were already found in the new program
-  bool other, swapped; // other: a sum has other loops or blocks than before; swapped: two of them changed their order
+  bool other, swapped; // other: a sum has new loops or blocks; swapped: its loops or blocks changed their order
 } sums;
 
-// True if a piece of the same sum that came after this one before the step was already found.
+// True if the step moved another piece of the same sum before this block. The pieces are visited in the new order: such
+// a piece was visited already, but came after the block in the old program.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -146,7 +146,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-// ---- products under conditions: if a condition becomes known, its select is removed, and the product becomes an fma
+// ---- products under conditions (if a condition becomes known, its select is removed, and the product becomes an fma)
 
 static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
@@ -194,7 +194,7 @@ typedef struct products {
   const nw_program *p;
   const nw_stmt *block; // the block to find in the old program
   int n; // number of its fmas
-  bool like, unlike; // true if a block of its origin has the same number; if one has another number
+  bool like, unlike; // like: a block of the same origin has the same number; unlike: one has another number
 } products;
 
 static bool see_before(void *env, const nw_path *path) {

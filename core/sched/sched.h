@@ -15,9 +15,9 @@ typedef struct nw_node {
   int number; // position in sched->version; 0 is the naive program
   int parent; // -1 for version 0
   int last_child; // the version to which redo goes, or -1
-  nw_program *program; // counted
+  nw_program *program; // holds a reference
   const nw_primitive *primitive;
-  // deep copy in the schedule's arena, as the user wrote them, but with automatic choices made and loops by name
+  // deep copy in the schedule's arena: as the user wrote them, but with automatic choices filled in and loops by name
   nw_arg *args;
   char *text; // s:split("i", 32)
   char *notes;
@@ -26,19 +26,19 @@ typedef struct nw_node {
   bool rounds; // true if this step, or an earlier one, may change how floats are rounded
   int ngone; // number of loops that this step replaced
   nw_gone *gone;
-  int nempty; // loops (and stages, id 0) that were proven empty, whose names stay valid; see empty.h
+  int nempty; // number of loops (and stages, id 0) that are proven empty, but whose names stay valid; see empty.h
   int *empty;
   char **empty_name;
 } nw_node;
 
 // The last step if it was refused, kept until the next step: the refusal, and the program that the step would have
-// made. If its arguments were invalid, only the message (`slip`) and its hint.
+// made. If the arguments of the step were invalid, the record has only the message (`slip`) and its hint.
 struct nw_refused {
   int refs;
   nw_arena *arena;
   nw_refusal refusal;
   const char *slip, *hint;
-  nw_program *before, *after; // counted; after is NULL if the step made no program
+  nw_program *before, *after; // hold references; after is NULL if the step made no program
 };
 
 struct nw_sched {
@@ -47,7 +47,7 @@ struct nw_sched {
   nw_pool *pool;
   nw_arena *arena;
   int noutputs;
-  nw_tensor **output; // counted
+  nw_tensor **output; // holds references
   nw_vec version; // nw_node*, by number
   int current;
   bool unsafe; // steps are currently not judged
@@ -56,7 +56,8 @@ struct nw_sched {
 };
 
 // A step in progress. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
-// with nw_fail / nw_refuse (kind STRUCTURE). It never judges; the driver does.
+// with nw_fail / nw_refuse (kind STRUCTURE). It does not check that the new program is correct: the driver calls the
+// judge (poly/poly.h).
 typedef struct nw_step {
   nw_ctx *ctx;
   nw_sched *sched;
@@ -75,7 +76,7 @@ typedef struct nw_step {
   bool rounds; // the step may change how floats are rounded
   bool plain; // true if refusals get no picture
   const char *idle; // the empty piece to which the step is applied; the step then has no effect
-  nw_program *denied; // counted: the program that the judge refused
+  nw_program *denied; // the program that the judge refused; holds a reference
 } nw_step;
 
 // A suggestion after a refusal: a step, and possibly another step that must work after it (`then`).
@@ -110,7 +111,7 @@ void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a not
 // normally replaces the refused step. A step that only prepares for the refused step has that step in `then`.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
-                                int nargs); // a candidate for `then`, which is not suggested by itself
+                                int nargs); // makes a candidate for `then`; it is not suggested on its own
 nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
 // Makes a structural refusal: fmt states what is wrong ("it is a scan", shown after "cannot compute S at j: "), why
 // gives the reason, and loop is marked in the picture.

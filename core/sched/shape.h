@@ -17,7 +17,7 @@ typedef struct nw_pieces {
 // (parts); NULL if it follows from the factors. False, with a diagnostic, if the kind of tail is not possible.
 bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
-// Does the same as a complete step, with notes and results; it may be refused.
+// Like nw_split_loop, but performs the complete step, with its checks, notes and results.
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
@@ -45,7 +45,8 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
 // True if the extent of a loop is proven to be less than `block`, so that a cut would leave no main part.
 bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);
-// Makes all of `whole` the tail of the loop. The other loops inside keep their names, except those that a split replaces.
+// Makes all of `whole` the tail of the loop. The other loops inside keep their names, except those that a split
+// replaces.
 void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split);
 
 // Reorders loops of one perfect nest; `loop` has them in the new order.

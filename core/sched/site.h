@@ -3,17 +3,18 @@
 #include "sched/box.h"
 #include "sched/sched.h"
 
-// The position before in->kid[pos]. Statements of a loop are counted from 0; statements inside storage that several of
-// them share are counted too.
+// The position before in->kid[pos]. Positions in a loop are numbered from 0. Statements inside storage that several
+// statements of the loop share are numbered too.
 typedef struct nw_spot {
   nw_stmt *in;
   int pos;
 } nw_spot;
 int nw_spot_count(const nw_stmt *in);
-nw_spot nw_spot_at(nw_stmt *in, int n); // n equal to the count is the position after the last statement
+nw_spot nw_spot_at(nw_stmt *in, int n); // if n is nw_spot_count(in), the position after the last statement
 
-// The earliest position of a block that is not below `in`, which is after the last statement that writes a buffer it
-// reads; and the latest, which is before the first statement that reads a buffer it writes.
+// nw_spot_first returns the earliest position for a block that is not below `in`: after the last statement that writes
+// a buffer that the block reads. nw_spot_last returns the latest one: before the first statement that reads a buffer
+// that the block writes.
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
 // *out is the position that the option `param` specifies (param 0: there is no such option), or else `fallback`. False,

@@ -19,7 +19,8 @@ nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_pat
   nw_path own;
   if (!path) path = &own;
   if (!nw_find(st->p, (int)a->i, path) || path->at[path->n - 1]->kind != NW_LOOP) {
-    nw_fail(st->ctx, NW_ESTALE, NULL, "%s: %s \"%s\" is gone", st->primitive->name, what, a->name ? a->name : "?");
+    nw_fail(st->ctx, NW_ESTALE, NULL, "%s: %s \"%s\" no longer exists", st->primitive->name, what,
+            a->name ? a->name : "?");
     return NULL;
   }
   return path->at[path->n - 1];
@@ -190,7 +191,8 @@ enum { HEADROOM = 24 };
 static bool fits(nw_step *st) {
   int depth = nw_tree_depth(st->before->root);
   if (depth + HEADROOM <= NW_MAX_DEPTH) return true;
-  nw_fail(st->ctx, NW_ELIMIT, "split the computation into two schedules, or combine stages; each temporary also counts",
+  nw_fail(st->ctx, NW_ELIMIT,
+          "split the computation into two schedules, or combine stages; each temporary also adds a level",
           "loops and temporaries are nested %d deep; the limit for a step is %d", depth, NW_MAX_DEPTH - HEADROOM);
   return false;
 }

@@ -18,7 +18,8 @@ int nw_tree_depth(const nw_stmt *s);
 double nw_work_below(const nw_stmt *s);
 const char *nw_tree_what(const nw_stmt *s); // the name of a statement in messages: "loop j", "C", "the storage of P"
 
-// Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.
+// Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is
+// none.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
 void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
@@ -29,8 +30,8 @@ int nw_path_storage(const nw_path *path, const char *buffer);
 int nw_path_index(const nw_path *path, const nw_stmt *s); // index of the statement, or -1
 // the loop with that mark around the end of the path, or NULL
 const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark);
-// The index of the outermost loop on the path that contains nothing but the end of the path, so that all loops from
-// there on have a single child; the index of the end itself if there is no such loop.
+// Returns the index of the outermost loop on the path that contains nothing but the end of the path: all loops from
+// there inwards have a single child. If there is no such loop, returns the index of the end itself.
 int nw_path_exclusive(const nw_path *path);
 
 // Removes path.at[depth] from the tree, and the loops and allocations that become empty.

@@ -5,7 +5,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-// The reason of a refusal without the text of the step, which the caller has.
+// Returns the reason of a refusal in one line. It leaves out the text of the step, which the caller already has.
 static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without a reason");
@@ -23,7 +23,7 @@ typedef struct glance {
   bool brief;
 } glance;
 
-// budget: limit on isl operations; 0 is the default. brief: a refusal does not name iterations.
+// budget: limit on isl operations; 0 selects the default limit. brief: a refusal does not name iterations.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget,
                   bool brief) {
   g->copy = *s;
@@ -62,7 +62,7 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
   return s && row && !nw_error(s->ctx) ? attempt(s, row, args, 0, true, why) : NULL;
 }
 
-// ---- steps after a step
+// ---- a step that must work after another step
 
 // A temporary copy of a schedule's versions, on which steps can be tried. Added versions are freed with the copy.
 static nw_sched copy_of(const nw_sched *s) {
@@ -90,8 +90,8 @@ static bool keeps_blocks(const nw_step *st, const nw_stmt *loop) {
   return false;
 }
 
-// The loop that replaces a loop, found through the stages inside it. If there are several pieces, it is the piece that
-// is not a copy.
+// Returns the id of the loop of p that replaces loop `id`. If the step cut that loop into pieces, the result is the
+// piece that keeps the original blocks; the other pieces are copies.
 static int heir(const nw_step *st, const nw_program *p, int id) {
   int k = 0;
   while (k < st->gone.n && ((nw_gone *)st->gone.at[k])->id != id) k++;
@@ -113,7 +113,7 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Converts steps whose loops are given by id to the program that the previous step made.
+// Converts the candidate to the program p that the step made: a loop given by id becomes the loop that replaces it.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -93,7 +93,7 @@ static bool find_stage(places *x, const char *stage) {
   const nw_buffer *b = nw_find_buffer(p, x->buffer);
   if (b && b->role == NW_OUTPUT)
     return nw_fail(x->s->ctx, NW_EINVAL, "use cache_write to compute into a temporary that can be moved",
-                   "%s is an output: it is computed where it is", x->stage);
+                   "%s is an output, which cannot be moved", x->stage);
   x->home = home_of(p, x->buffer);
   return true;
 }

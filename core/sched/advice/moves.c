@@ -1,4 +1,4 @@
-// The legal steps at a loop: tries every primitive with sensible arguments, like real steps.
+// The legal steps at a loop: every primitive is tried with sensible arguments, as if the user had taken the step.
 #include "sched/advice/attempt.h"
 #include "sched/advice/sensible.h"
 #include "sched/args.h"
@@ -9,7 +9,7 @@ enum { TAILS = 8 };
 
 typedef struct moves {
   nw_sensible at;
-  // number of undecided steps; with more of them, later steps get a smaller budget to limit the total time
+  // number of undecided steps; the more there are, the smaller the budget of later steps, to limit the total time
   int undecided;
 } moves;
 
@@ -43,8 +43,8 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
   return p != NULL;
 }
 
-// Reports the first variant that is accepted; if there is none, the first undecided one; otherwise the reason against
-// the first variant.
+// Reports the first variant that is accepted; if there is none, the first undecided one; otherwise the reason why the
+// first variant was refused.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};

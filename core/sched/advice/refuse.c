@@ -1,4 +1,4 @@
-// Completes a refusal: the step, the picture, and suggestions that were tried.
+// Completes a refusal with the text of the step, a picture of the loops, and suggestions that were tried.
 #include "sched/advice/refuse.h"
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
@@ -28,7 +28,7 @@ static void expand(nw_str *b, const char *message, const nw_arg *args) {
   }
 }
 
-// Names the first loop that was to be placed before a loop around it.
+// Names the first loop of the list that the step would have moved outside an enclosing loop.
 static void say_reorder(nw_str *b, const nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   for (int i = 0; i + 1 < list->n; i++) {
@@ -97,7 +97,7 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// Draws the picture. An empty remark shows a statement without a comment: the work inside the marked loops.
+// Draws the picture. Statements with an empty remark are shown without a comment: the blocks inside the marked loops.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
@@ -147,7 +147,8 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
   return shown;
 }
 
-// Suggests assumptions if only small sizes prevent the step; they replace the last of three suggestions.
+// Suggests assumptions about sizes if only small sizes prevent the step. If three steps are suggested already, an
+// assumption replaces the last of them.
 static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   const nw_candidate *way[2];
   int n = nw_ways_by_size(st, r->conflict, way);
@@ -160,8 +161,8 @@ static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
   return shown;
 }
 
-// If no step helps, finds the latest version at which this one is legal: a later step prevents it. A step that is already part of
-// the schedule is not suggested again.
+// If no other step helps, finds the latest version at which the refused step is legal, and suggests undoing the steps
+// after that version. A step that is already part of the schedule is not suggested again.
 static void try_back(nw_step *st, nw_refusal *r) {
   const nw_node *node = nw_sched_head(st->sched);
   for (int n = 1; n <= BACK && node->parent >= 0 && !st->ctx->interrupted; n++) {
@@ -173,7 +174,8 @@ static void try_back(nw_step *st, nw_refusal *r) {
   }
 }
 
-// The diagnostic is removed while candidates are tried and restored with those that work. An interrupt ends the search.
+// Removes the diagnostic while candidates are tried, and restores it together with the candidates that work. An
+// interrupt ends the search.
 static void find_ways(nw_step *st) {
   nw_refusal r = nw_refusal_copy(st->scratch, nw_refusal_edit(st->ctx));
   const char *hint = keep(st->scratch, st->ctx->diag.hint);

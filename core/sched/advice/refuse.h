@@ -1,8 +1,9 @@
-// Completes a refusal: the step, the picture, and suggestions that were tried. Private to sched/.
+// Completes a refusal with the text of the step, a picture of the loops, and suggestions that were tried. Private to
+// sched/.
 #pragma once
 #include "sched/sched.h"
 
-// If the judge refused a program, makes the picture before the program is freed. Leaves other failures unchanged.
+// If the judge refused a program, draws the picture before the program is freed. Leaves other failures unchanged.
 void nw_refusal_picture(nw_step *st, const nw_program *refused);
 // Adds the text of the step, the message, the picture of a structural refusal, and alternatives. Leaves failures that
 // are not refusals unchanged.

@@ -13,8 +13,8 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = m->nest[at]->loop.var->name};
 }
 
-// Loop n of a step. A step with two loops gets this loop and the next one inside it; in every other variant, the loop
-// around this one and this one. For a step that takes the outer loop last, the order is reversed.
+// Returns loop n of a step. A step with two loops gets this loop and the next one inside it; in every second variant,
+// it gets the loop around this one, and this one. For a step that takes the outer loop last, the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -50,7 +50,8 @@ static int factors_of(const nw_stmt *loop, int64_t *out) {
   return n;
 }
 
-// A number for a parameter: the first dimension if it is a dimension, otherwise a factor.
+// Returns a number for a parameter: the number of the first dimension if the parameter is a dimension, otherwise a
+// factor.
 static nw_arg some_number(const nw_sensible *m, const nw_param *param, int nth, int of) {
   int64_t factor[NW_VARIANTS];
   if (!strcmp(param->name, "axis")) return (nw_arg){.kind = NW_ARG_INT, .i = m->variant % 2};
@@ -106,8 +107,8 @@ static nw_arg turned_layout(const nw_sensible *m) {
 
 static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
-// A list for a parameter: loops in a changed order if the step changes an order; as many numbers as there are loops;
-// one entry for other lists.
+// Returns a list for a parameter. A list of loops has two loops, in a changed order if the step changes the order; a
+// list of numbers has one number for each of them; any other list has one entry.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
@@ -119,7 +120,7 @@ static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item};
 }
 
-// A condition for a version for large sizes: a size is large.
+// Returns a condition for a version that handles large sizes: the first size is at least 64.
 static nw_arg some_condition(const nw_sensible *m) {
   if (!m->p->nsizes) return (nw_arg){0};
   const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, 1);
@@ -145,8 +146,9 @@ static const nw_stmt *beside(const nw_sensible *m, int by) {
   return NULL;
 }
 
-// A statement for a parameter. A step with two statements gets the loop and the statement after it; in every other
-// variant, the statement before the loop and the loop. An option gets the first statement inside the loop.
+// Returns a statement for a parameter. A step with two statements gets the loop and the statement after it; in every
+// second variant, it gets the statement before the loop, and the loop. An option gets the first statement inside the
+// loop.
 static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   int by = nth - (m->turned && !param->option);
   const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;
@@ -154,7 +156,7 @@ static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   return (nw_arg){.kind = NW_ARG_STMT, .name = s->kind == NW_LOOP ? s->loop.var->name : s->block.name};
 }
 
-// A value for a key: the last of its words, which is not the default.
+// Returns a value for a key: the last of the key's choices, because the first one is the default.
 static nw_arg some_tag(const char *key) {
   const nw_tag_row *row = nw_tag_row_find(key);
   const char *last = row && row->choices ? strrchr(row->choices, '|') : NULL;
@@ -192,13 +194,14 @@ static int loops_of(nw_sensible *m, const nw_primitive *row) {
   return n;
 }
 
-// True if an optional parameter may be omitted. A positional factor and a value are always given, since without them
-// the step needs another option, or removes the property.
+// True if an optional parameter may be omitted. A positional factor is always given, since a step without it needs
+// another option. A value is always given, since a step without it removes the property.
 static bool may_go(const nw_param *param) {
   return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
 }
 
-// Decides whether a parameter is omitted: at random, a parameter that may be omitted is given in one of four cases.
+// Decides whether a parameter is omitted. In random steps, a parameter that may be omitted is given with probability
+// 1/4; in other steps it is always omitted.
 static bool left_out(nw_sensible *m, const nw_param *param) {
   if (m->random) m->variant = (int)(nw_draw(m->random) % NW_VARIANTS);
   return may_go(param) && (!m->random || nw_draw(m->random) % 4);

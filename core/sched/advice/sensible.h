@@ -15,9 +15,9 @@ typedef struct nw_sensible {
   nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
   int variant; // number of the sensible value to use; 0 is the one that a user would try first
   bool turned; // pairs of loops or statements: use the loop and the one before it, not the one after it
-  uint64_t *random; // state of a generator that draws values, and decides whether optional ones are given; or NULL
+  uint64_t *random; // state of the generator that chooses values, and whether to give optional ones; or NULL
   const nw_param *missing; // the first parameter that has no sensible value
-  // order of the step's loops: outward: the outer loop is last; in_order: a list has the outermost first
+  // order of the step's loops. outward: the outer loop is last; in_order: a list has the outermost loop first
   bool outward, in_order;
 } nw_sensible;
 

@@ -55,7 +55,7 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s) {
 
 // ---- marks
 
-// For a reduction loop, suggests partial results, which have no conflict.
+// For a reduction loop, suggests partial results, since their updates do not conflict.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
@@ -92,7 +92,7 @@ void nw_suggest_parallel(void *step) {
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
-// Suggests the other loops of the nest with the same tag; then steps for this loop.
+// Suggests binding another loop of the nest to the same index; then suggests other steps for this loop.
 void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -193,7 +193,7 @@ static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64
   first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
-// Suggests the step without the option tail, which is then a guard.
+// Suggests the step without the option `tail`: by default, the tail is a guard.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -216,8 +216,8 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// Suggests a cut in the middle if the iterations are not consecutive, and other loops of the nest, whose conditions may
-// have been meant.
+// Suggests a cut in the middle if the iterations of the main part are not consecutive. Also suggests the other loops of
+// the nest, since the user may have meant their conditions.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -245,8 +245,8 @@ void nw_suggest_specialize(void *step) {
   }
 }
 
-// Suggests partitioning the loops around a block that its condition uses: first one of them, then all, outermost first.
-// The main part keeps the name of the stage and of its loops.
+// Suggests partitioning the enclosing loops that the condition of a block uses: first one loop, then all of them,
+// outermost first. The main part keeps the names of the stage and of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -261,7 +261,7 @@ void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *con
   if (nasked > 1) nw_step_suggest(st, "partition", (nw_arg[]){loop_arg(asked[0])}, 1)->then = then;
 }
 
-// Suggests the neighbours of the pieces.
+// Suggests joining each of the two loops with another adjacent loop.
 void nw_suggest_join(void *step) {
   nw_step *st = step;
   for (int i = 0; i < 2; i++) {
@@ -276,7 +276,7 @@ void nw_suggest_join(void *step) {
   }
 }
 
-// True if two perfectly nested loops are neighbours and one of them was an argument.
+// True if loop i + 1 is perfectly nested directly in loop i, and one of the two was an argument.
 static bool neighbours(const nw_step *st, nw_stmt *const *nest, int i) {
   return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1] &&
          (nw_suggest_about(st, nest[i]) || nw_suggest_about(st, nest[i + 1]));
@@ -291,8 +291,8 @@ void nw_suggest_fuse(void *step) {
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }
 
-// Suggests the step without the option tail; neighbours in the nest with the same factors; and skewing the inner loop,
-// which makes a tile legal if dependences point backward.
+// Suggests the step without the option `tail`; neighbouring loops of the nest with the same factors; and skewing the
+// inner loop. If dependences point backward, skewing makes the tile legal.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];

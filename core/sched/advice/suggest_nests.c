@@ -3,7 +3,7 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// ---- neighbours in the tree; storage between them is ignored
+// ---- neighbours in the tree (storage between them is ignored)
 
 typedef bool (*pair_fn)(nw_step *st, const nw_stmt *a, const nw_stmt *b);
 

@@ -51,7 +51,7 @@ static nw_candidate *store_whole(nw_step *st, const char *stage) {
   return nw_step_candidate(st, "store_at", (nw_arg[]){stage_arg(stage)}, 1);
 }
 
-// Suggests storage at other loops; the step without threads in between; or computing the stage inside a loop first.
+// Suggests storage at other loops; removing the marks of loops in between; or first computing the stage inside a loop.
 void nw_suggest_store_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -63,7 +63,7 @@ void nw_suggest_store_at(void *step) {
   offer_places(st, stage, store_whole(st, stage));
 }
 
-// Suggests the other loops of the stage that it reads, innermost first; or moving its input instead.
+// Suggests the other loops of the stage's input, innermost first; or moving that input instead.
 void nw_suggest_reverse_compute_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -87,7 +87,7 @@ void nw_suggest_compute_inline(void *step) {
   offer_copy(st, stage);
 }
 
-// Suggests inlining its input instead, or moving the stage next to its input.
+// Suggests inlining the stage's input instead, or moving the stage next to its input.
 void nw_suggest_reverse_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
@@ -138,7 +138,8 @@ void nw_suggest_cache_read(void *step) {
   offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
 }
 
-// Suggests the loops along the output, innermost first, if the whole buffer does not fit; or another scope.
+// Suggests computing in the innermost loop along the output, in case the whole buffer does not fit; or another scope;
+// or other stages.
 void nw_suggest_cache_write(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -157,7 +158,8 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// Suggests other dimensions, or first making a moving window that threads do not share.
+// Suggests other dimensions, or a step before this one so that only a moving window is needed and threads do not share
+// it.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];

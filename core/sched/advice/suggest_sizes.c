@@ -20,8 +20,8 @@ static bool helps(nw_step *st, const char *primitive, int size, int64_t n) {
   return nw_attempt_way(st->sched, first_at_least(st, primitive, size, n), NW_TRY_BUDGET);
 }
 
-// The least sufficient lower bound of a size, or 0. If a step is legal for all sizes from a bound on, it is legal for
-// any larger bound too.
+// Returns the least lower bound of a size that makes the step legal, or 0 if there is none. If a step is legal for all
+// sizes from a bound on, it is legal for any larger bound too.
 static int64_t enough(nw_step *st, int size, int64_t fails) {
   int64_t least = LARGE;
   if (fails < 0 || fails >= SMALL || !helps(st, "assume", size, least)) return 0;

@@ -11,7 +11,7 @@ bool nw_apply_atomic(void *step) {
   if (block->block.combiner == NW_PLAIN)
     return nw_step_refuse(st, "only a reduction updates its elements", NULL, "it is not a reduction");
   if (block->block.atomic)
-    return nw_step_refuse(st, "a second time has no effect", NULL, "its updates are already atomic");
+    return nw_step_refuse(st, "making them atomic again has no effect", NULL, "its updates are already atomic");
   if (nw_rounds(st->p, block))
     nw_step_rounds(st, "if threads share the updates, their order and the rounding may differ from run to run");
   nw_blocks all = nw_blocks_below(st->scratch, st->p->root);

@@ -11,7 +11,7 @@ enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
 
 typedef struct takeover {
   nw_path path; // ends in the stage's block
-  int top; // index of the outermost loop that belongs to the stage alone
+  int top; // index on the path of the outermost loop that contains only the stage
   nw_stmt *block;
 } takeover;
 
@@ -22,10 +22,10 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
     const char *name = s->loop.var->name;
     if (i < t->top)
       return nw_step_refuse(st,
-                            "the result is complete only after that loop; cache_write first, then place other stages",
-                            s, "other stages share its reduce loop %s", name);
+                            "the result is complete only after that loop; use cache_write before moving stages there",
+                            s, "other stages share its reduction loop %s", name);
     if (nw_loop_binds(t->block, s, false))
-      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s,
+      return nw_step_refuse(st, "a loop fused from a reduction loop and an output loop cannot stay with the copy", s,
                             "%s runs over both the reduction and the output", name);
   }
   return true;
@@ -45,8 +45,9 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   return where;
 }
 
-// ---- the pieces of a stage, for example after a cut: each has a part of the buffer at the place where it is computed
+// ---- the pieces of a stage
 
+// A stage has several pieces, for example after a cut. Each piece has a part of the buffer where it is computed.
 typedef struct pieces {
   int n;
   nw_stmt **at; // the block that the user named is first
@@ -127,8 +128,8 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
-      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too",
-                            b.at[i]->block.name);
+      return nw_step_refuse(st, "each of them would need its own buffer; use cache_write before that step", NULL,
+                            "%s writes it too", b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
     return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
   return true;
@@ -160,17 +161,17 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Checks that pieces do not share a buffer, as pieces inside one loop would, or pieces that differ only in their
-// reduction loops.
+// Checks that pieces do not share a buffer. Pieces inside the specified loop would share one, and so would pieces that
+// differ only in their reduction loops.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
   if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0 && at < t->top)
-    return nw_step_refuse(st, "each piece keeps its own part; cache_write first", x->loop,
+    return nw_step_refuse(st, "each piece needs its own part of the buffer; use cache_write before the cut", x->loop,
                           "%s has other pieces inside as well", x->loop->loop.var->name);
   if (outermost_kept(t)) return true;
-  return nw_step_refuse(st, "each piece needs a loop along the output to keep its part in; cache_write first", NULL,
-                        "%s has no such loop of its own", t->block->block.name);
+  return nw_step_refuse(st, "each piece needs its own loop along the output; use cache_write before the cut", NULL,
+                        "%s shares all its loops along the output with other pieces", t->block->block.name);
 }
 
 static bool can_take(nw_step *st, const pieces *x) {
@@ -184,7 +185,7 @@ static bool can_take(nw_step *st, const pieces *x) {
     inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
   }
   return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,
-                                  "%s is no loop along its output", x->loop->loop.var->name);
+                                  "%s is not a loop along its output", x->loop->loop.var->name);
 }
 
 // The loop in which to compute: the specified one, or else the loop around the whole stage; for one of several pieces,

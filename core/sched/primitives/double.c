@@ -1,9 +1,9 @@
 // double_buffer: computes the part of a stage for one iteration of a loop one or more iterations earlier, in separate
 // storage.
 //
-// The storage moves out of the loop, with room for all iterations in flight: a dimension along which the iterations
-// move is folded to the size that the iterations in flight use together. Copies of the nest before the loop compute the
-// parts of the first iterations.
+// The storage moves out of the loop, and holds the parts of all iterations in flight: a dimension along which the
+// iterations move is folded to the size that the iterations in flight use together. Copies of the nest before the loop
+// compute the parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -14,10 +14,10 @@ enum { STAGE, AHEAD, MOST_AHEAD = 16 };
 
 typedef struct ahead {
   nw_step *st;
-  int64_t by; // number of iterations
+  int64_t by; // number of iterations by which the stage is computed ahead
   nw_stmt *block, *loop;
   nw_path own; // ends in the block
-  int at, top; // indices on that path: of the loop, and of the block's own nest
+  int at, top; // indices on `own`: of the loop, and of the block's own nest
   int64_t *rows; // for each dimension: the size that the iterations in flight use; 0 if they do not move along it
 } ahead;
 
@@ -49,7 +49,7 @@ static bool find_rows(ahead *x, const nw_stmt *alloc) {
   for (int d = 0; d < alloc->alloc.n; d++) {
     if (!nw_uses_var(alloc->alloc.min[d], loop)) continue;
     if (!rows_under_way(x, alloc->alloc.min[d], alloc->alloc.extent[d], &x->rows[d]))
-      return nw_step_refuse(x->st, "so no fixed amount of storage is sufficient for all iterations in flight", x->loop,
+      return nw_step_refuse(x->st, "no fixed amount of storage is sufficient for all iterations in flight", x->loop,
                             "iterations of %s do not move in constant steps along dimension %d of %s", loop, d + 1,
                             name);
     moves |= x->rows[d] > 0;
@@ -76,20 +76,20 @@ static bool can_double(ahead *x) {
                           buffer);
   x->loop = nw_loop_around(&x->own);
   if (!x->loop)
-    return nw_step_refuse(st, "it is not in a loop: use compute_at to move it into one", NULL,
+    return nw_step_refuse(st, "the stage is not in a loop: use compute_at to move it into one", NULL,
                           "%s is computed as a whole", name);
   x->at = nw_path_index(&x->own, x->loop);
   x->top = nw_path_exclusive(&x->own);
   int alloc = nw_path_storage(&x->own, buffer);
   if (alloc < x->at)
-    return nw_step_refuse(st, "so all iterations share the same storage", x->loop, "%s is stored outside %s", name,
+    return nw_step_refuse(st, "all iterations share the same storage", x->loop, "%s is stored outside %s", name,
                           x->loop->loop.var->name);
   return find_rows(x, x->own.at[alloc]);
 }
 
 // ---- the two nests
 
-// Makes the nest that computes the part for iteration r before the loop; the loop may have fewer iterations.
+// Makes a nest before the loop that computes the part for iteration r. A guard skips it if the loop has no iteration r.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];

@@ -11,7 +11,7 @@ typedef struct fission {
   nw_vec moved; // storage that only the second nest uses
 } fission;
 
-// ---- storage that both nests use is moved around both
+// ---- storage that both nests use (it is moved around both)
 
 static bool used_behind(fission *x, const nw_stmt *alloc) {
   const nw_stmt *point = x->path.at[x->path.n - 1];
@@ -26,8 +26,8 @@ static bool used_behind(fission *x, const nw_stmt *alloc) {
   return front && behind;
 }
 
-// Widens an allocation to the part that all iterations of the loops that it leaves need together; to the whole buffer
-// if that part is not known.
+// Enlarges an allocation that is moved out of loops. It then holds the part of the buffer that all iterations of these
+// loops use together, or the whole buffer if that part is not known.
 static void widen(fission *x, int at, nw_stmt *alloc) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -126,7 +126,7 @@ static void choose_names(fission *x) {
   }
 }
 
-// A copy of the loop, guard or storage at that position, around other statements.
+// Returns a copy of the loop, guard or allocation path.at[at], with the n statements `kid` inside.
 static nw_stmt *again(fission *x, int at, int n, nw_stmt **kid) {
   nw_program *p = x->st->p;
   nw_stmt *s = x->path.at[at];
@@ -152,8 +152,8 @@ static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
   return false;
 }
 
-// Removes from path.at[at] everything after the point, and adds the resulting statements to out. Storage that only
-// these statements use is moved with them.
+// Removes from path.at[at] everything after the end of the path, and adds the resulting statements to out. Storage that
+// only these statements use is moved with them.
 static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_stmt *s = x->path.at[at];
   nw_vec rest = {0};

@@ -39,13 +39,13 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   if (block->block.combiner != NW_PLAIN || block->block.init_part)
     return refuse(st, "every reader would compute the whole reduction", "it is a reduction");
   if (block->block.ntargets != 1)
-    return refuse(st, "a read can be replaced by one value only", "it computes several tensors");
+    return refuse(st, "a read can be replaced by only one value", "it computes several tensors");
   if (nw_block_reads(block, buffer)) return refuse(st, "its body reads itself", "it is a scan");
   if (!plain_indices(block))
     return refuse(st, "a read must identify one element by its indices", "it writes at computed indices");
   nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
   if (!nw_is_rounded(block->block.target[0].value))
-    return refuse(st, "the store rounds the value; without the store it would not be rounded",
+    return refuse(st, "the store rounds the value: without the store, the value would not be rounded",
                   nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
@@ -65,9 +65,10 @@ static void drop_block(nw_step *st, nw_stmt *block) {
   nw_detach(st->p, &path, top);
 }
 
-// ---- rounding: a product that is added is rounded together with the sum if both are in one expression
+// ---- rounding
 
-// True if a reader has the same rounding when it uses the block's expression instead of a load.
+// A product that is added is rounded together with the sum if both are in one expression. True if a reader has the same
+// rounding when it uses the block's expression instead of a load.
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
   nw_stmt formed = *block;
   nw_block_target t = block->block.target[0];

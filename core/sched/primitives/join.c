@@ -1,4 +1,4 @@
-// join: makes one loop again of two consecutive pieces that have the same body.
+// join: combines two consecutive pieces that have the same body into one loop again.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -43,7 +43,7 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-// Renames the loop in b, so that b uses the loops of a from here on.
+// Replaces the variable of loop b by that of loop a, so that the statements inside can be compared.
 static void rename_loop(pair *x, const nw_stmt *a, nw_stmt *b) {
   nw_stmt_subst(x->st->p, b, b->loop.var->name, a->loop.var);
   b->loop.var = a->loop.var;
@@ -62,8 +62,8 @@ static bool same(pair *x, const nw_stmt *a, nw_stmt *b) {
   return true;
 }
 
-// Adds the conditions of each piece to the joined block: they also hold in the iterations of the other piece, which did
-// not need them.
+// Adds the conditions of piece b to the blocks of piece a. A condition that only one piece has holds in all iterations
+// of the other piece, so adding it there does not change anything.
 static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   const nw_expr *mine[NW_MAX_TERMS], *theirs[NW_MAX_TERMS];
   if (a->kind == NW_BLOCK) {
@@ -93,7 +93,7 @@ static bool can_join(nw_step *st, const nw_path *pa, const nw_path *pb) {
   if (!siblings || pb->pos[pb->n - 1] != pa->pos[pa->n - 1] + 1)
     return nw_step_refuse(st, "the second loop must directly follow the first", a, "they are not adjacent");
   if (!adjacent(st, pa, a, b))
-    return nw_step_refuse(st, "the second must begin where the first ends", b, "their ranges are not contiguous");
+    return nw_step_refuse(st, "the second loop must begin where the first ends", b, "their ranges are not contiguous");
   return true;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The digit (_dim // div) % mod; if mod is 0, there is no remainder.
+// The digit (_dim // div) % mod; if mod is 0, the digit is _dim // div.
 typedef struct digit {
   int dim;
   int64_t div, mod;
@@ -19,8 +19,7 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
-// Splits e, an op by a constant, into dividend and divisor: *by is the divisor, and *e becomes the dividend. False if
-// the divisor is not valid.
+// If e is an `op` by a constant, sets *by to that divisor and *e to the dividend. False if the divisor is not valid.
 static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
   enum { MOST = 1 << 30 };
   if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
@@ -34,7 +33,7 @@ static bool digit_of(const nw_expr *e, int ndim, digit *out) {
          dim_of(e, ndim, &out->dim);
 }
 
-// A constant digit of a dimension of extent 1 folds to a number and carries no information.
+// True if the digit is a constant, such as a digit of a dimension of extent 1. It carries no information.
 static bool silent(const nw_expr *e) {
   int64_t v;
   return nw_is_int(e, &v) && v >= 0;
@@ -106,7 +105,7 @@ bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   }
   nw_ranges_free(&r);
   for (int i = 0; i < n; i++)
-    if (!extent[i]) return refuse(st, "its size is not known");
+    if (!extent[i]) return refuse(st, "the size of the layout is not known");
   b->nlayout = n;
   b->layout = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
   memcpy(b->layout, e, (size_t)n * sizeof *e);

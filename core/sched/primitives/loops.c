@@ -90,8 +90,8 @@ static void make_loops(nw_step *st, const nw_stmt *loop, const nw_expr *begin, c
     x->loop[i] = loop_like(st, piece_name(st, name, i, n + 1), nw_index(st->p->pool, 0), factor[i - 1]);
 }
 
-// Rows that begin at different positions are cut at the same multiples of the factor, so that the pieces of neighbouring rows
-// are aligned. The first and the last piece of a row are guarded.
+// Rows that begin at different positions are cut at the same multiples of the factor, so that the pieces of
+// neighbouring rows are aligned. The first and the last piece of a row are guarded.
 static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int n, const nw_expr *const *factor,
                           nw_pieces *x) {
   nw_pool *pool = st->p->pool;
@@ -142,7 +142,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
 }
 
-// Every tail except a guard needs a single end of the loop.
+// Every kind of tail except a guard needs a loop with a partial piece at one end only.
 static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
@@ -234,7 +234,7 @@ bool nw_apply_split(void *step) {
   if (!loop) return false;
   if (nw_step_given(st, SPLIT_FACTOR) + nw_step_given(st, SPLIT_PARTS) + nw_step_given(st, SPLIT_FACTORS) != 1) {
     nw_fail(st->ctx, NW_EINVAL, "s:split(\"i\", 32), s:split(\"i\", {parts = 4}) or s:split(\"i\", {factors = {4, 8}})",
-            "split: give a factor, factors or parts, one of them");
+            "split: give a factor, factors or parts, exactly one of them");
     return false;
   }
   if (nw_step_given(st, SPLIT_PARTS)) return split_parts(st, loop);
@@ -335,7 +335,7 @@ static const char *why_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
     return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
   if (a->nkids == 1 && a->kid[0]->kind == NW_LOOP)
     return nw_arena_printf(st->scratch, "%s is between %s and %s", a->kid[0]->loop.var->name, x, y);
-  return nw_arena_printf(st->scratch, "%s is not all that is inside %s", y, x);
+  return nw_arena_printf(st->scratch, "%s is not the only statement inside %s", y, x);
 }
 
 static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
@@ -346,7 +346,8 @@ static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
     return nw_step_refuse(st, "the extent of the inner loop must not depend on the outer loop", b,
                           "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
-    return nw_step_refuse(st, "the fused loop would combine too many loops", a, "too many dimensions");
+    return nw_step_refuse(st, "the fused loop would combine too many loops", a,
+                          "the loops have too many dimensions together");
   return nw_can_split(st, a) && nw_can_split(st, b);
 }
 

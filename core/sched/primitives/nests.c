@@ -5,9 +5,10 @@
 
 // ---- neighbours
 
+// The parting is the innermost statement around both sides.
 typedef struct side {
   nw_path path;
-  int top; // index of the statement on the path; only storage is between the parting and the statement
+  int top; // index on the path of the outermost statement below the parting that is not storage
 } side;
 
 static void find_side(nw_step *st, const nw_stmt *s, int parting, side *x) {
@@ -27,7 +28,8 @@ static bool refuse_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b, const 
   return nw_step_refuse(st, why, a, "%s and %s %s", nw_tree_what(a), nw_tree_what(b), how);
 }
 
-// True if everything from the parting to the statement is storage in which the statement is the last (or first).
+// True if only storage is between the parting and the statement, and the statement is the last (or first) one in that
+// storage.
 static bool at_edge(const side *x, int parting, bool end) {
   for (int i = parting + 2; i <= x->top; i++) {
     int at = x->path.pos[i], last = x->path.at[i - 1]->nkids - 1;
@@ -105,8 +107,8 @@ static bool adjoin_pair(nw_step *st, nw_stmt *const *loop, nw_adjacent *out) {
          is_whole(st, out->in->kid[out->pos + 1], loop[1]);
 }
 
-// Goes from the last pair to the first, so that a loop is moved into the storage of the loops after it; then back, so
-// that the later loops are moved into the storage of the earlier ones.
+// First handles the pairs from the last to the first, so that a loop is moved into the storage of the loops after it.
+// Then handles them from the first to the last, so that the later loops are moved into the storage of the earlier ones.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out) {
   for (int i = n - 2; i >= 0; i--)
     if (!adjoin_pair(st, loop + i, out)) return false;

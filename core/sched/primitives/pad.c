@@ -44,7 +44,7 @@ static bool moves(const nw_pieces *x, const nw_expr *bind) {
   return false;
 }
 
-// Extends the declared instances of all blocks that do the same work.
+// Extends the declared instances of all blocks that compute pieces of the same stage.
 static void declare(nw_step *st, const nw_stmt *of, const nw_expr *var, const nw_expr *extent) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
@@ -85,7 +85,7 @@ static bool can_pad(nw_step *st, const nw_stmt *block, const nw_pieces *x) {
   const char *name = block->block.name;
   for (int v = 0; v < block->block.nvars; v++)
     if (block->block.var[v].kind != NW_SPATIAL && moves(x, block->block.var[v].bind))
-      return nw_step_refuse(st, "only a temporary can have elements that were not requested", x->loop[0],
+      return nw_step_refuse(st, "only a temporary can have additional elements beyond its end", x->loop[0],
                             "it is not a loop over the elements of %s", name);
   for (int t = 0; t < block->block.ntargets; t++)
     if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
@@ -111,7 +111,7 @@ static void declared_ranges(nw_step *st, const nw_stmt *block, nw_ranges *r) {
   }
 }
 
-// Makes a copy block copy the last element again in instances beyond the end.
+// Changes a copy block so that its instances beyond the end copy the last element again.
 static void repeat_last(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   nw_block_target *t = &block->block.target[0];

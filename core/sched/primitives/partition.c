@@ -30,7 +30,7 @@ static bool can_ask(nw_step *st, const nw_stmt *loop) {
 }
 
 // If there are no conditions, main is the whole loop. If some condition always fails, main is empty and post is the
-// whole loop. So a trace with steps on main can be replayed for any shape.
+// whole loop. Thus, a trace with steps on main can be replayed for any shape.
 static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loop_piece *piece) {
   const nw_expr *b = loop->loop.begin, *e = nw_add(st->p->pool, b, loop->loop.extent);
   const char *name = loop->loop.var->name;
@@ -53,7 +53,7 @@ static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece
     return nw_step_refuse(st, "give the begin and the end (exclusive) of the main part: {at = {1, 63}}", loop,
                           "the iterations that satisfy all conditions are not consecutive");
   if (!x.lo && x.branches)
-    return nw_step_refuse(st, "every iteration needs one of them; use cut to separate the branches", loop,
+    return nw_step_refuse(st, "every iteration needs one of the branches; use cut to separate them", loop,
                           "the conditions inside %s select between branches", loop->loop.var->name);
   if (!x.lo) return whole(st, loop, &x, piece), true;
   nw_cut_points(st->p, loop, 2, (const nw_expr *[]){x.lo, x.hi}, point);

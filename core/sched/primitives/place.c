@@ -59,10 +59,10 @@ static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
     int n = writers(st, block, buffer, pieces),
         places = allocations(st->p->root, buffer) + (nw_find_buffer(st->p, buffer)->alloc != NULL);
     if (n != 1)
-      return nw_step_refuse(st, "it must be a single block: use this step before the step that splits the block", NULL,
-                            "%d blocks write it: %s", n, names_of_writers(st, buffer));
+      return nw_step_refuse(st, "the stage must be a single block: use this step before the step that splits the block",
+                            NULL, "%d blocks write it: %s", n, names_of_writers(st, buffer));
     if (places > 1)
-      return nw_step_refuse(st, "it has several versions: move it before specialize", NULL,
+      return nw_step_refuse(st, "the stage has several versions: move it before the specialize step", NULL,
                             "it is allocated in %d places", places);
   }
   return true;
@@ -341,7 +341,8 @@ bool nw_apply_compute_root(void *step) {
   nw_stmt *block = nw_step_block(st, 0, &own);
   if (!block || !can_move_whole(st, block)) return false;
   if (!nw_loop_around(&own))
-    return nw_step_refuse(st, "it is already computed as a whole before its first reader", NULL, "it is already there");
+    return nw_step_refuse(st, "the stage is already computed as a whole before its first reader", NULL,
+                          "it is already there");
   nw_lifted stage;
   nw_lift(st, &own, &stage);
   return nw_place(st, &stage, NULL);

@@ -26,6 +26,6 @@ void nw_guard_domain(nw_step *st, nw_stmt *block);
 // Otherwise makes a structural refusal.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compute parts of one stage
 bool nw_can_move(nw_step *st, const nw_stmt *block);
-bool nw_one_nest(nw_step *st, const nw_stmt *block); // the same without the requirement that it is a temporary
+bool nw_one_nest(nw_step *st, const nw_stmt *block); // like nw_can_move, but the stage need not be a temporary
 // The innermost loop around the block that does not belong to its own nest; NULL at the root.
 nw_stmt *nw_loop_around(const nw_path *path);

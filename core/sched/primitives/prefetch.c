@@ -37,7 +37,7 @@ static void note_lines(nw_step *st, const nw_buffer *b, const nw_box *box) {
 static void note_beyond(nw_step *st, const nw_stmt *loop, int64_t offset) {
   int64_t n;
   if (nw_is_int(loop->loop.extent, &n) && offset >= n)
-    nw_step_note(st, "%s has %lld iterations: none of them is %lld iterations after another", loop->loop.var->name,
+    nw_step_note(st, "%s has %lld iterations: no iteration is %lld iterations after another", loop->loop.var->name,
                  (long long)n, (long long)offset);
 }
 
@@ -67,7 +67,7 @@ bool nw_apply_prefetch(void *step) {
     return nw_step_refuse(st, "prefetch fetches data that a later iteration uses", loop, "%s does not use it",
                           loop->loop.var->name);
   if (b->scope == NW_LOCAL)
-    return nw_step_refuse(st, "it has scope local", loop, "it is on the stack, which is already in the cache");
+    return nw_step_refuse(st, "it has scope local", loop, "the tensor is on the stack, which is already in the cache");
   nw_box box = nw_box_used(st, b, loop, &path);
   note_lines(st, b, &box);
   note_beyond(st, loop, offset);

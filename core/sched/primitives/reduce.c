@@ -16,7 +16,7 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   if (x->block->block.combiner == NW_PLAIN || x->block->block.init_part)
     return nw_step_refuse(st, "only a reduction has an init", NULL, "it is not a reduction");
   if (!x->block->block.has_init)
-    return nw_step_refuse(st, "its init is already a separate nest", NULL, "its init was already split off");
+    return nw_step_refuse(st, "the init is already a separate nest", NULL, "its init was already split off");
   if (x->from < 0)
     return nw_step_refuse(st, "the init is placed before a loop around the reduction", loop,
                           "it is not inside that loop");
@@ -29,7 +29,7 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   for (int i = x->from; i < x->path.n - 1; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true) && nw_loop_binds(x->block, s, false))
-      return nw_step_refuse(st, "the init would run once for each element", s,
+      return nw_step_refuse(st, "the init would run several times for each element", s,
                             "%s runs over both the reduction and the output", s->loop.var->name);
   }
   return nw_stays_clear(st, &x->path, x->from, x->block, "the init has no reduction loop");

@@ -1,8 +1,8 @@
-// reverse_compute_at: moves a stage into a loop of a stage that it reads; each iteration computes the elements whose inputs
-// are complete.
+// reverse_compute_at: moves a stage into a loop of a stage that it reads; each iteration computes the elements whose
+// inputs are complete.
 //
-// An iteration computes rows lo..hi of a producer. If the stage reads rows a*v + c, the last of them is the row with
-// the greatest c; v becomes ready in the iteration in which lo <= a*v + c <= hi.
+// An iteration computes rows lo..hi of a producer. The stage may read several rows a*v + c for its variable v; the last
+// of them has the greatest c. Element v is ready in the iteration in which lo <= a*v + c <= hi for that c.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -88,7 +88,7 @@ static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr 
   return first ? a : b;
 }
 
-// Handles one read. If there are several, the element is ready when the last of them is.
+// Handles one read. If the block has several reads, an element is ready when its last read is.
 static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
   nw_pool *pool = x->st->p->pool;
   int64_t a;
@@ -147,7 +147,7 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
 
 // ---- the step
 
-// True if the loop contains the stage and its storage, which the stage would leave.
+// True if the loop contains the stage, and an allocation around the stage out of which the step would move it.
 static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
   int at = nw_path_index(own, loop);
   for (int i = at + 1; at >= 0 && i < own->n; i++)
@@ -162,7 +162,7 @@ static bool can_follow(reverse *x, const nw_path *own) {
     return nw_step_refuse(x->st, "a stage can move only into a loop of a stage that it reads", x->loop,
                           "that is a loop of %s itself", name);
   if (is_kept_inside(own, x->loop))
-    return nw_step_refuse(x->st, "its input is allocated inside that loop, so it cannot move out", x->loop,
+    return nw_step_refuse(x->st, "the stage cannot move out of that loop, in which its input is allocated", x->loop,
                           "it is already computed there");
   if (!nw_feeds(x->loop, x->block))
     return nw_step_refuse(x->st, "an iteration would complete none of its inputs", x->loop,

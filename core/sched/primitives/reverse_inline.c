@@ -1,7 +1,7 @@
 // reverse_compute_inline: merges an elementwise stage into the only stage that it reads.
 //
-// The producer's blocks take over the consumer's work: they get its instances and store its values. A reduction can take over only
-// a copy: its intermediate values are not values of the consumer.
+// The producer's blocks take over the consumer's work: they get its instances and store its values. A reduction can
+// take over only a copy: its intermediate values are not values of the consumer.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -10,7 +10,7 @@
 typedef struct merge {
   nw_step *st;
   nw_stmt *block; // the consumer
-  const nw_expr *load; // its read of the producer
+  const nw_expr *load; // the consumer's read of the producer
   const char *buffer; // the buffer that the producer writes
   nw_blocks all; // all blocks of the program before the step
 } merge;
@@ -44,8 +44,8 @@ static bool find_producer(merge *x) {
   const char *name = x->block->block.name;
   if (!s.load) return refuse(x->st, "there is no stage to merge it into", "it reads no stage");
   if (s.other && strcmp(s.other->name, s.load->name))
-    return nw_step_refuse(x->st, "it can be merged into one stage only", NULL, "%s reads two stages, %s and %s", name,
-                          s.load->name, s.other->name);
+    return nw_step_refuse(x->st, "a stage can be merged into only one other stage", NULL,
+                          "%s reads two stages, %s and %s", name, s.load->name, s.other->name);
   if (s.other)
     return nw_step_refuse(x->st, "an element would need others that may not be computed yet", NULL,
                           "%s reads %s at several places", name, s.load->name);
@@ -77,7 +77,7 @@ static bool one_to_one(const merge *x) {
     for (int d = 0; d < x->load->n; d++) uses += x->load->arg[d] == b->block.var[i].var;
     fits = uses == 1;
   }
-  return fits || nw_step_refuse(x->st, "each element must depend on one element only", NULL,
+  return fits || nw_step_refuse(x->st, "each element must depend on only one element", NULL,
                                 "%s is not elementwise in %s", b->block.name, x->buffer);
 }
 
@@ -98,13 +98,13 @@ static bool plain_indices(const nw_stmt *b) {
 
 static bool can_take_over(const merge *x, const nw_stmt *b) {
   if (b->block.ntargets != 1)
-    return nw_step_refuse(x->st, "its other tensors depend on the original value", NULL, "%s computes several tensors",
+    return nw_step_refuse(x->st, "the other tensors depend on the original value", NULL, "%s computes several tensors",
                           b->block.name);
   if (nw_block_reads(b, x->buffer))
-    return nw_step_refuse(x->st, "it reads itself", NULL, "%s is a scan", b->block.name);
+    return nw_step_refuse(x->st, "the stage reads itself", NULL, "%s is a scan", b->block.name);
   if (reduces(b) && is_copy(x)) return true;
   if (reduces(b))
-    return nw_step_refuse(x->st, "the values it stores before the last update are not results", NULL,
+    return nw_step_refuse(x->st, "the values that it stores before the last update are not results", NULL,
                           "%s is a reduction", x->buffer);
   return plain_indices(b) || nw_step_refuse(x->st, "each iteration must write one element, identified by its variables",
                                             NULL, "%s writes at computed indices", b->block.name);

@@ -18,7 +18,7 @@ typedef struct factoring {
   nw_stmt *block, *loop;
   int top; // index of the outermost loop that belongs to the stage alone and contains the whole reduction
   int axis; // position of the new dimension
-  int nred; // the reduce loops, outermost first, and the block variables they become
+  int nred; // number of reduction loops; red: these loops, outermost first; var: the block variables that they become
   nw_stmt *red[NW_MAX_DEPTH];
   const nw_expr *var[NW_MAX_DEPTH];
 } factoring;
@@ -126,7 +126,7 @@ static void name_vars(nw_step *st, factoring *f) {
   }
 }
 
-// Replaces the variables of reduce loops in e by the block variables that stand for them, which start at 0.
+// Replaces the variables of reduction loops in e by the block variables that stand for them, which start at 0.
 static const nw_expr *in_vars(nw_step *st, const factoring *f, const nw_expr *e) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];

@@ -19,7 +19,7 @@ static bool can_roll(roll *x, const nw_path *path) {
   nw_step *st = x->st;
   const char *name = x->buffer->name;
   if (x->buffer->role != NW_TEMP)
-    return nw_step_refuse(st, "the caller owns all of it", NULL, "%s is an %s", name,
+    return nw_step_refuse(st, "the caller needs all of its elements", NULL, "%s is an %s", name,
                           x->buffer->role == NW_INPUT ? "input" : "output");
   if (x->buffer->nlayout)
     return nw_step_refuse(st, "the layout of a buffer can be changed only once", NULL, "%s already has a layout", name);

@@ -1,4 +1,5 @@
-// skew, shift and loops of one iteration: changes where a loop begins, and adds or removes unit loops.
+// skew, shift, add_unit_loop and remove_unit_loop: change where a loop begins, and add or remove loops of one
+// iteration.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 

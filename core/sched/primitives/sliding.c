@@ -1,5 +1,5 @@
-// store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation; elements
-// that an earlier iteration computed are not computed again.
+// store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation;
+// elements that an earlier iteration computed are not computed again.
 //
 // Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). A copy of the nest before the
 // loop computes the other rows that the first iteration needs, so all iterations are alike.
@@ -10,15 +10,15 @@
 
 typedef struct slide {
   nw_step *st;
-  nw_path path; // of the stage's block
-  int top; // index of the stage's own nest on the path
+  nw_path path; // ends in the stage's block
+  int top; // index on the path of the outermost loop of the stage's own nest
   int home; // index of the allocation on the path
   const nw_stmt *over; // the loop along which it slides: the innermost loop around the nest
   int at; // index of that loop on the path
   nw_block_var *var; // the variable whose range moves with that loop
   nw_stmt *loop; // the stage's own loop along that variable
   const nw_expr *lo, *hi; // range of that variable in one iteration
-  int before; // index on the path of the loop before which the first rows are computed
+  int before; // index on the path of a loop: the first rows are computed before it
   const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
 
@@ -75,7 +75,7 @@ static bool find_moving(slide *x) {
     x->var = v;
   }
   if (!x->var)
-    return nw_step_refuse(x->st, "compute it outside that loop", x->over,
+    return nw_step_refuse(x->st, "compute the stage outside that loop", x->over,
                           "every iteration of %s computes the same part of %s", over, name);
   x->loop = loop_along(x, x->var);
   if (!x->loop)
@@ -83,7 +83,7 @@ static bool find_moving(slide *x) {
                           x->over, "the loop of %s along %s was split or marked", name, x->var->var->name);
   x->lo = end_of_range(x, x->var, true);
   x->hi = end_of_range(x, x->var, false);
-  return x->lo || nw_step_refuse(x->st, "so the new elements of an iteration are not known", x->over,
+  return x->lo || nw_step_refuse(x->st, "the new elements of an iteration are not known", x->over,
                                  "the part of %s that an iteration computes has no known first element", name);
 }
 
@@ -111,8 +111,8 @@ static bool proven(const slide *x, int depth, const nw_expr *cond) {
   return sure;
 }
 
-// Finds the place of the first rows. If the iterations of an outer loop continue where the previous one ended, the
-// first rows are computed before that loop.
+// Finds where the first rows are computed. If each iteration of an outer loop continues where the previous iteration
+// ended, that is before the outer loop.
 static void find_first(slide *x, int keep) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *last = in_round(x, end, x->over, nw_loop_last(pool, x->over));
@@ -153,8 +153,9 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 
 // ---- the two nests
 
-// Computes the other rows of the first iteration, in a copy of the nest before the loop. The begin of a loop may use the
-// enclosing loops, so the inner loops are replaced by their begins first.
+// Makes a copy of the nest before the loop, which computes the other rows that the first iteration needs. The variables
+// of the loops that it leaves are replaced by their first values, beginning with the innermost loop, because the first
+// value of a loop may depend on the loops around it.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];

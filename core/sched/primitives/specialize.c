@@ -103,7 +103,8 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
   nw_vec_free(&old), nw_vec_free(&now), nw_vec_free(&other);
 }
 
-// Returns 1 if the condition always holds there, -1 if it never holds, and 0 if that is unknown.
+// Returns 1 if the condition always holds at the end of the path, -1 if it never holds there, and 0 if neither is
+// proven.
 static int known_there(nw_step *st, const nw_path *path, const nw_expr *cond) {
   nw_ranges r;
   nw_ranges_around(&r, st->p, path);

@@ -102,8 +102,8 @@ static bool no_reader(nw_step *st, const char *tensor) {
   return nw_step_refuse(st, "a copy must have a reader", NULL, "nothing reads %s", tensor);
 }
 
-// True if the block shall read the copy. By default these are all readers except blocks that write the tensor, such as
-// a scan.
+// True if the block must read the copy. By default, all readers do, except blocks that also write the tensor, such as a
+// scan.
 static bool is_named(nw_step *st, const nw_stmt *block, const char *tensor, const nw_arg *readers) {
   if (readers->kind == NW_ARG_NONE || !readers->n) return !nw_block_writes(block, tensor);
   for (int i = 0; i < readers->n; i++)
@@ -167,7 +167,7 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// Different names for the axes, which are not names of sizes: k, j, or ax0, ax1 if no better names are known.
+// Returns distinct names for the axes that are not names of sizes: k, j, or ax0, ax1 if no better names are known.
 static const char **axis_names(nw_step *st, const nw_buffer *b) {
   axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
   nw_walk_from(st->p->root, see_writer, &x);

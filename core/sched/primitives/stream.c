@@ -1,4 +1,5 @@
-// stream_stores: non-temporal stores. The judge decides whether such a store is possible; this file estimates whether it pays off.
+// stream_stores: non-temporal stores. The judge decides whether such a store is possible; this file estimates whether
+// it pays off.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
@@ -20,7 +21,7 @@ static void note_size(nw_step *st, const nw_block_target *t) {
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
 }
 
-// Notes a reader inside a loop of the stage: it must fetch data from memory that was just stored.
+// Adds a note about a reader inside a loop of the stage: it must fetch from memory the data that was just stored.
 static void note_reader(nw_step *st, const nw_path *path, const nw_block_target *t) {
   for (int i = path->n - 2; i > 0; i--) {
     const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
@@ -37,7 +38,7 @@ bool nw_apply_stream_stores(void *step) {
   nw_stmt *block = nw_step_block(st, 0, &path);
   if (!block) return false;
   if (block->block.target[0].stream)
-    return nw_step_refuse(st, "a second time has no effect", NULL, "its stores already stream");
+    return nw_step_refuse(st, "repeating the step has no effect", NULL, "its stores already stream");
   for (int i = 0; i < block->block.ntargets; i++) {
     block->block.target[i].stream = true;
     note_size(st, &block->block.target[i]);

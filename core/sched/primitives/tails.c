@@ -35,7 +35,8 @@ static const char *const too_many[] = {"guarded away", "cut off", "done twice", 
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "extends beyond the end",
                                          "is masked"};
 
-// `rounds` blocks of `factor` iterations for n iterations; with `parts`, some blocks may be empty.
+// Notes how many iterations are in excess if `rounds` blocks of `factor` iterations handle n iterations. With `parts`,
+// some blocks may be empty.
 static void note_rounds(nw_step *st, int64_t n, int64_t factor, int64_t rounds, nw_tail tail) {
   int64_t busy = (n + factor - 1) / factor, all = rounds * factor;
   if (busy < rounds)

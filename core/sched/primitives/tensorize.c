@@ -1,4 +1,5 @@
-// tensorize: replaces a nest by a call of an intrinsic. The nest stays inside the call, so that everything proven about it holds.
+// tensorize: replaces a nest by a call of an intrinsic. The nest stays inside the call, so that everything proven about
+// it holds.
 #include "sched/primitives/tensorize.h"
 #include "ir/program/intrinsic.h"
 #include "sched/primitives.h"
@@ -19,7 +20,7 @@ static bool unknown(nw_step *st, const char *name) {
     if (!strncmp(nw_intrinsic_at(st->ctx, i)->name, name, n) && !nw_intrinsic_at(st->ctx, i)->name[n])
       other = nw_intrinsic_at(st->ctx, i);
   if (other)
-    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: the registered intrinsic %.*s is not %s: its definition differs",
+    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: the registered intrinsic %.*s is not %s: the definitions differ",
             (int)n, name, name);
   else
     nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: no intrinsic is named %s", name);

@@ -168,7 +168,7 @@ describe("a refusal in words", function()
     local s, sums, out = soft()
     s:decompose_reduction(sums, "i")
     local err = fails("2 blocks write it: sums_init, sums", "refused", s.compute_at, s, sums, s:loops(out)[1])
-    assert.equal("it must be a single block: use this step before the step that splits the block", err.refusal.why)
+    assert.equal("the stage must be a single block: use this step before the step that splits the block", err.refusal.why)
   end)
 
   it("says of storage where it is kept", function()

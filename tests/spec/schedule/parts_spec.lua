@@ -346,7 +346,7 @@ describe("a stage in pieces", function()
     local s = nw.schedule(nw.compute({9}, function(i) return R(i) + 1 end, "Y"))
     s:decompose_reduction(R, "k")
     local err = support.refuses(s, "cannot compute R", "refused", s.compute_at, s, R, "i_1")
-    assert.truthy(err.refusal.why:find "it must be a single block")
+    assert.truthy(err.refusal.why:find "the stage must be a single block")
   end)
 
   it("takes a number of parts and what is left over", function()

@@ -292,7 +292,7 @@ describe("prefetch", function()
     s:prefetch(A, "i", 33)
     assert.equal("", s:notes())
     s:prefetch(A, "i", 1000)
-    assert.equal("i has 34 iterations: none of them is 1000 iterations after another", s:notes())
+    assert.equal("i has 34 iterations: no iteration is 1000 iterations after another", s:notes())
   end)
 
   it("asks for each line once, and changes no value", function()
