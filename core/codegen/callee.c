@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-// The library of a registered intrinsic is already open.
+// Returns the handle of the intrinsic's library, and opens the library if it is not open yet.
 static void *handle_of(nw_ctx *c, const nw_intrinsic *in) {
   if (in->handle) return in->handle;
   void *h = dlopen(in->library, RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
-// Translates an executable program into an LLVM module or into C. Only codegen/llvm* and run/jit* include LLVM headers. Both are
-// in the module nestwright-jit, which is opened at the first compile. So this header uses no LLVM type.
+// Translates an executable program into an LLVM module or into C. Only codegen/llvm* and run/jit* include LLVM headers.
+// Both are in the module nestwright-jit, which is opened at the first compile. So this header uses no LLVM type.
 #pragma once
 #include "interp/interp.h"
 #include "ir/program/choose.h"
@@ -15,7 +15,7 @@ typedef struct nw_frame {
   const int64_t *stride; // bytes between two threads' blocks
   int threads;
   void *runtime; // the guarded call in progress, or NULL
-  const char *name; // of the kernel, for messages
+  const char *name; // the kernel's name, for messages
   struct nw_log *log; // the log of what the threads do (run/log.h), or NULL. Generated code does not use it.
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
@@ -26,12 +26,12 @@ typedef void (*nw_entry)(nw_frame *f);
 // once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
-// The function that a lowered call calls.
+// The function that a lowered call of an intrinsic calls.
 #define NW_CALLEE_PREFIX "nwi."
 typedef struct nw_callee {
   char name[400];
   void *address;
-  bool tiles_only; // it was generated for these strides, and takes only pointers
+  bool tiles_only; // true if the function was generated for these strides, and takes only pointers
   bool jump_safe; // false: the runtime is notified of its calls, and only a crash jumps out of it
   int nwords;
   int64_t word[NW_MAX_WORDS];
@@ -51,4 +51,5 @@ typedef struct nw_glue {
   char *source, *header;
 } nw_glue;
 bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: used if n > 1
-char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t); // as nw_program_c
+char *nw_versions_c(int n, const nw_program *const *p,
+                    const nw_choices *t); // like nw_program_c, for n versions of a kernel

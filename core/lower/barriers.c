@@ -1,11 +1,11 @@
 // Pass: inserts as few barriers as necessary, and gives every launch a loop over its blocks.
 //
-// The judge determines which blocks must finish in all threads before another block begins. One barrier meets such a
-// requirement: in the statement list that contains both blocks, a barrier anywhere between them. If the second block is
-// in a later iteration of a loop, the barrier may be between the first block and the end of the loop, or between the
-// start of the loop and the second block. A barrier in an inner list also meets it, if it is after the first block
-// there, or before the second. So requirements are handled from the innermost list outwards. A requirement that no
-// barrier meets yet gets a barrier before the second block, or at the start of the loop.
+// The judge determines which blocks must finish in all threads before another block begins. A barrier anywhere between
+// the two blocks, in the statement list that contains both, meets such a requirement. If the second block is in a later
+// iteration of a loop, the barrier may be between the first block and the end of the loop, or between the start of the
+// loop and the second block. A barrier in an inner list also meets it, if it is after the first block there, or before
+// the second. So requirements are handled from the innermost list outwards. A requirement that no barrier meets yet
+// gets a barrier before the second block, or at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -82,8 +82,9 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
   return true;
 }
 
-// ---- a launch without block loops is one block; its new loop keeps it one launch, even if its other loops are removed
+// ---- launches without block loops
 
+// A launch without block loops is one block. Its new loop keeps it one launch, even if its other loops are removed.
 static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
   nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));
   block->step = launch->step;

@@ -9,7 +9,7 @@
 typedef struct blocks {
   nw_program *p;
   nw_ranges r;
-  nw_physical **place; // by position in p->buffer
+  nw_physical **place; // the layout of each buffer, in the order of p->buffer
   int nloops;
   const char *loops[NW_MAX_DEPTH];
   bool failed;

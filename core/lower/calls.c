@@ -1,5 +1,5 @@
-// Lowers a call of an intrinsic. Now that the layout of buffers is known, its nest is unified with the description
-// again, and the call gets its tiles. The nest stays inside the call, for the interpreter.
+// Lowers a call of an intrinsic. Now that the layout of buffers is known, the nest of the call is unified with the
+// intrinsic's description again, and the call gets its tiles. The nest stays inside the call, for the interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 
@@ -13,7 +13,7 @@ static int buffer_at(const nw_program *p, const char *name) {
   return i;
 }
 
-// Along a dimension of extent 1 any stride is correct; this one is the usual stride of a tile.
+// Returns the stride of a dense tile along dimension d. It is used if the extent is 1, where any stride is correct.
 static int64_t natural(const nw_intrinsic_arg *a, int d) {
   int64_t n = 1;
   for (int k = d + 1; k < a->ndim; k++) n *= a->dim[k].extent;

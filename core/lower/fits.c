@@ -4,7 +4,7 @@
 #include "lower/pass.h"
 #include <stdlib.h>
 
-enum { SMALL = 1 << 20 }; // a size times a smaller number cannot overflow
+enum { SMALL = 1 << 20 }; // a size times a number below this cannot overflow
 
 typedef struct search {
   const nw_program *p;
@@ -52,7 +52,7 @@ static bool inside(const nw_expr *e, const nw_expr *whole) {
   return false;
 }
 
-// Removes products that are part of another product. Returns the number of the others.
+// Removes products that are part of another product. Returns the number of products that remain.
 static int whole_ones(nw_vec *found) {
   int n = 0;
   for (int i = 0; i < found->n; i++) {

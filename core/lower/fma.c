@@ -1,5 +1,5 @@
-// Pass: turns products that are only added into fma (ir/fma.c). The fma are in the program, so that every way to run it
-// rounds in the same way.
+// Pass: turns products that are only added into fma (ir/fma.c). The fma operations are in the program, so that every
+// way to run it rounds in the same way.
 #include "ir/expr/fma.h"
 #include "ir/program/tags.h"
 #include "lower/pass.h"

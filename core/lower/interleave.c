@@ -13,7 +13,7 @@ typedef struct spread {
   nw_stmt *loop;
   bool all; // the loop is moved as far in as possible; otherwise only past barriers
   bool used; // the loop itself is already in its place, so copies of it are used from now on
-  nw_vec *copies; // these copies; they get names of their own when the tree is complete
+  nw_vec *copies; // the copies of the loop; they get unique names when the tree is complete
   bool failed;
 } spread;
 

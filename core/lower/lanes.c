@@ -8,8 +8,9 @@
 // * the loop's variable has a value in its range, and facts from outside the vector loop hold;
 // * the conditions of the mask may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
-// So a load keeps its mask, with one exception: it reads an input, the first of these facts alone proves that its index is
-// inside, and the index contains nothing that is replaced in a lane that is off.
+// So a load keeps its mask, with one exception. The mask is removed if the load reads an input, the first of these
+// facts alone proves that its index is inside the input, and the index contains nothing that is replaced in a lane that
+// is off.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
@@ -153,7 +154,8 @@ static bool no_hazard(void *env, const nw_expr *e) {
   return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
 }
 
-// True if lanes that are off may read the element: inputs have values everywhere, and the index is inside.
+// True if lanes that are off may read the element: it is in an input, whose elements all have values, and the index is
+// inside.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;

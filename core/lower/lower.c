@@ -116,8 +116,8 @@ static nw_exec *lower_all(const nw_program *p) {
 
 static void free_lowered(void *e) { nw_exec_release(e); }
 
-// Keeps the result with the program, which is lowered only once. The result stays there even if the current call is
-// abandoned.
+// Keeps the result with the program, so that the program is lowered only once. The result stays there even if the
+// current call is abandoned.
 static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   nw_program *own = (nw_program *)p;
   if (!e || !p->frozen) return e;
@@ -184,7 +184,7 @@ char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   return nw_str_take(&out);
 }
 
-// Returns, for each line of that text after the last pass, the id of its statement, or 0. Heap.
+// Returns, for each line of nw_lower_text(c, p, NULL), the id of its statement, or 0. Heap.
 int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
   (void)c;
   nw_exec *e = shown_after(p, NULL);

@@ -5,7 +5,7 @@
 
 typedef enum nw_storage_kind {
   NW_STORE_PARAM, // an argument of the kernel
-  NW_STORE_WORKSPACE, // one block, allocated before the call from a pool
+  NW_STORE_WORKSPACE, // one block, allocated from a pool before the call
   NW_STORE_PER_THREAD, // one block per thread, allocated before the call
   NW_STORE_STACK, // constant size, on the stack
   NW_STORE_GRID, // one for each block or thread of a launch; its allocation stays in the tree
@@ -43,13 +43,15 @@ typedef struct nw_storage {
 //   array with indices from 0: on the stack with constant extent or, in a launch, one for each block or thread.
 typedef struct nw_exec {
   int refs;
-  nw_program *p; // counted; its first buffers are the parameters, in order
-  // counted; the same program for display, with workspaces allocated where they are used. NULL: not all passes have run
+  nw_program *p; // holds a reference; its first buffers are the parameters, in order
+  // The same program for display, with workspaces allocated where they are used; holds a reference. NULL if not all
+  // passes have run.
   nw_program *shown;
   int nstorage; // one for each buffer of p, in the same order
   nw_storage *storage;
   // Products of sizes that the program uses. Index arithmetic is assumed not to overflow. So the caller must check that
-  // each of these products does not; the rest follows from the limit of sizes and the bounds of the accesses.
+  // none of these products overflows. All other index arithmetic then does not overflow, because of the limit of sizes
+  // and the bounds of the accesses.
   int nfits;
   const nw_expr **fits;
   bool parallel;
@@ -71,7 +73,7 @@ typedef struct nw_pass {
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);
-// Lowers p, and stops after the pass named `until`. With NULL, it runs all passes, and keeps the result with the
+// Lowers p, and stops after the pass named `until`. If `until` is NULL, all passes run, and the result is kept with the
 // program.
 nw_exec *nw_lower(const nw_program *p, const char *until);
 // Lowers p for readable text: vector and unrolled loops stay loops, and allocations of workspaces keep their positions.

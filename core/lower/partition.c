@@ -4,15 +4,15 @@
 // The condition must be affine in the loop's variable. Its least value over the inner lanes and unrolled iterations
 // determines the iterations in which it always holds. They become a loop without the condition, and the remaining
 // iterations become a copy with it. The innermost serial loop whose variable is in a condition is cut, so that its body
-// no longer tests the condition. Parallel, unrolled and vectorized loops are never cut. A loop that was split evenly
-// has no condition and stays whole.
+// no longer tests the condition. Parallel, unrolled and vectorized loops are never cut. A split by a factor that
+// divides the extent leaves no condition, so the loop stays whole.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 
 enum {
-  ONE_LIMIT = 4000, // most estimated instructions of a loop that is copied
-  ALL_LIMIT = 16000, // most estimated instructions of all copies together
-  CUTS = 3, // most cuts of a loop
+  ONE_LIMIT = 4000, // limit on the estimated instructions of a loop that is copied
+  ALL_LIMIT = 16000, // limit on the estimated instructions of all copies together
+  CUTS = 3, // limit on the cuts of a loop
 };
 
 typedef struct cutter {
@@ -188,9 +188,9 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   return left;
 }
 
-// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns the others; NULL if nothing
-// executes in these. Both parts are simplified while they still have the whole range, so that the condition is
-// recognized.
+// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns a loop over the others; NULL
+// if nothing executes in these. Both parts are simplified while they still have the whole range, so that the condition
+// is recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
@@ -256,8 +256,8 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
-// Copies must not make a program exceed the limit. Since sizes before vectorizing are estimates, only half of it is
-// used.
+// Copies must not make the program exceed NW_CODE_LIMIT. Since sizes before vectorizing are estimates, copies may use
+// only half of what remains of the limit.
 nw_program *nw_pass_partition(nw_program *p) {
   int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
   cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};

@@ -37,7 +37,7 @@ nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // if there is only one
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
-void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and those of its kids
+void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, for s and all statements below it
 
 // ---- calls.c: computes the tiles of a call from the layouts `place` of the buffers of p. *where is set to a condition
 // that must guard the call, or to NULL.
@@ -84,8 +84,8 @@ typedef struct nw_lanes {
 } nw_lanes;
 // Converts e. The result has v->n lanes, or is a scalar if it is the same in all lanes.
 const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e);
-const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e); // the same, broadcast if scalar
-bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // true if it may differ between lanes
+const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e); // like nw_lanes_expr, but a scalar result is broadcast
+bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // true if e may differ between lanes
 const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index);
 const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 

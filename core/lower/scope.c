@@ -1,5 +1,5 @@
-// Functions that the passes share: ranges during a walk, conjunctions, new statements, and rewriting of expressions in
-// place.
+// Functions that the passes share: ranges at the current position in the tree, conjunctions, new statements, and
+// rewriting of expressions in place.
 #include "lower/pass.h"
 
 void nw_scope_open(nw_ranges *r, const nw_program *p) {
@@ -53,7 +53,7 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds) {
   return all;
 }
 
-// Removes conjuncts that hold; the others are facts for the conjuncts after them.
+// Removes conjuncts that hold. Each of the remaining conjuncts is a fact for the conjuncts after it.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond) {
   nw_vec conds = {0};
   const nw_expr *left = NULL;

@@ -1,8 +1,9 @@
 // Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Inner loops stay loops, with vector bodies. If their bounds differ between lanes, they run as often as the longest
-// lane needs, with a mask. Guards that differ between lanes become the mask of loads and stores. An allocation inside
-// gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened is an error.
+// Inner loops stay loops, with vector bodies. If their bounds differ between lanes, such a loop runs for the largest
+// number of iterations of any lane, under a mask. Guards that differ between lanes become the mask of loads and stores.
+// An allocation inside gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened is an
+// error.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);

@@ -11,17 +11,17 @@ typedef enum nwt_helper {
   NWT_MIN,
   NWT_MAX,
   NWT_ABS,
-  NWT_TO_INT, // from a float, saturating
-  NWT_SIZE_ADD, // this and the following: 64-bit arithmetic of sizes that reports overflow
+  NWT_TO_INT, // converts a float to an integer, and saturates
+  NWT_SIZE_ADD, // NWT_SIZE_*: 64-bit arithmetic of sizes that reports overflow
   NWT_SIZE_SUB,
   NWT_SIZE_MUL,
   NWT_SIZE_MIN,
   NWT_SIZE_MAX,
   NWT_SIZE_DIV,
   NWT_SIZE_MOD,
-  NWT_WIDEN, // of f16 and bf16 to f32
-  NWT_NARROW, // of f32
-  NWT_NARROW_F64,
+  NWT_WIDEN, // converts f16 and bf16 to f32
+  NWT_NARROW, // converts f32 to f16 and bf16
+  NWT_NARROW_F64, // converts f64 to f16 and bf16
   NWT_HELPERS
 } nwt_helper;
 
@@ -31,11 +31,11 @@ typedef struct nwt {
   const char *kernel; // name of the function
   nw_str out;
   bool used[NWT_HELPERS][NW_DTYPE_COUNT];
-  nw_ranges ranges; // of the sizes and the enclosing loops
+  nw_ranges ranges; // ranges of the sizes and of the enclosing loops
   nw_vec ir, c; // names in the program, and the corresponding names in C
   int depth;
-  bool counts; // the variable nw_big is declared
-  bool exported; // the code is machine code: its streaming stores need aligned tensors
+  bool counts; // true if the variable nw_big is declared
+  bool exported; // true if the text calls exported machine code, whose streaming stores need aligned tensors
   bool failed;
 } nwt;
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
@@ -54,11 +54,11 @@ void nwt_prototype(nwt *g, nw_str *out);
 
 // c_versions.c: a function that calls one of several versions. g is that function; the versions are already built.
 void nwt_name_versions(nwt *g, int n, nwt *version);
-void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // its body
+void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // writes the body of g
 void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of all versions
 
-void nwt_expr(nwt *g, const nw_expr *e); // for positions without an adjacent operator: in parentheses or between commas
-void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // as an operand of an operation
+void nwt_expr(nwt *g, const nw_expr *e); // writes e where no operator is adjacent: in parentheses, or between commas
+void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // writes e as an operand of the operation `of`
 // c_size.c: sizes that may be too large
 void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; the C code sets its variable nw_big if it overflows
 void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact

@@ -6,7 +6,8 @@ static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
 
 static void allocated(nwt *g, const nw_stmt *s);
 
-// Writes the body of a loop or guard. If it is only an array with its statements, these need no braces of their own.
+// Writes the body of a loop or guard. If the body is only an array and the statements that use it, the statements need
+// no braces of their own.
 static void inside(nwt *g, const nw_stmt *s) {
   if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
     allocated(g, s->kid[0]);
@@ -88,7 +89,7 @@ static void loop(nwt *g, const nw_stmt *s) {
   nw_ranges_pop(&g->ranges);
 }
 
-// ---- the rest
+// ---- other statements
 
 static void guard(nwt *g, const nw_stmt *s) {
   line_start(g);

@@ -13,7 +13,7 @@ typedef struct nwc_memo {
     int scope;
     bool loads; // depends on memory
   } * at;
-  nw_vec alive; // by scope number: non-NULL while the scope is open
+  nw_vec alive; // for each scope, by number: non-NULL while the scope is open
 } nwc_memo;
 int nwc_memo_open(nwc_memo *m);
 void nwc_memo_close(nwc_memo *m, int scope);
@@ -29,14 +29,15 @@ typedef struct nwc_var {
 // An LLVM function under construction: the kernel, or the body of a parallel loop.
 typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
-  LLVMBasicBlockRef entry; // allocas are added at its end
+  LLVMBasicBlockRef entry; // allocas are added at the end of this block
   LLVMValueRef *buffer; // by buffer number; NULL: the buffer does not exist here
   // By buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet.
   LLVMValueRef *array;
   int nvars, capvars;
   nwc_var *var; // loop variables in scope, innermost last; sizes first
   nwc_memo memo;
-  // The scopes for new values without loads, which stay valid to the end of the loop body, and with loads.
+  // pure: the scope for new values without loads, which stay valid to the end of the loop body. loads: the scope for
+  // new values with loads.
   int pure, loads;
 } nwc_function;
 
@@ -46,9 +47,9 @@ typedef struct nwc {
   LLVMBuilderRef b;
   const nw_exec *exec;
   const nw_program *p;
-  const char *name; // of the public entry
+  const char *name; // name of the public entry
   nwc_function *f;
-  int nloads; // number of values so far that depend on memory; it tells whether an expression uses such a value
+  int nloads; // number of values so far that depend on memory; if it grows, an expression uses such a value
   const char *cpu, *features;
   char *error;
   size_t error_size;
@@ -71,13 +72,13 @@ typedef struct nwc_isa {
 
 const nwc_isa *nwc_isa_of(const nw_target *t);
 char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
-int nwc_register_bytes(const nwc *g); // of the widest vector of floats
+int nwc_register_bytes(const nwc *g); // bytes of the widest vector register
 bool nwc_masks_by_sign(const nwc *g); // true if vector masks are sign bits, which LLVM must not simplify
 LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // hides a value from LLVM's optimizer where needed
 
 // ---- types and small helpers
-LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 is an i16 with its bits
-LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // in memory: bool is i8, f16 and bf16 are i16
+LLVMTypeRef nwc_type(nwc *g, nw_type t); // type of a value: bool is i1, bf16 is an i16 with the same bits
+LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // type in memory: bool is i8, f16 and bf16 are i16
 LLVMTypeRef nwc_int_type(nwc *g, int bits, int lanes);
 LLVMTypeRef nwc_ptr(nwc *g);
 LLVMValueRef nwc_i64(nwc *g, int64_t v);
@@ -111,9 +112,10 @@ typedef struct nwc_piece {
 bool nwc_in_pieces(const nw_stmt *s);
 int nwc_pieces_of(const nwc *g, const nw_stmt *s,
                   nwc_piece *piece); // the number of pieces, at most the number of lanes
-const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece); // these lanes of e; e itself if it is a scalar
-// ----
-LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // of an element
+const nw_expr *nwc_lanes_of(const nw_expr *e,
+                            nwc_piece piece); // the lanes of e that are in the piece; e itself if it is a scalar
+// ---- memory, calls and atomic updates
+LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // address of an element
 void nwc_call(nwc *g, const nw_stmt *s);
 void nwc_atomic(nwc *g, const nw_stmt *s);
 LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);

@@ -83,7 +83,8 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The column of ops.def, as code; NULL for operations that have separate code, or no code.
+// The code for each entry of the LLVM column of ops.def. It returns NULL for operations that have separate code, or
+// none.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL
@@ -139,8 +140,8 @@ static bool not_f16(void *env, const nw_expr *e) {
   return e->type.dtype != NW_F16;
 }
 
-// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 turns the maximum of two widened f16 values into an f16 maximum,
-// whose vector code on x86 is wrong: it loses NaN. A fence hides the origin of the operands.
+// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 turns the maximum of two widened f16 values into an
+// f16 maximum, whose vector code on x86 is wrong: it loses NaN. A fence hides the origin of the operands.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
   LLVMValueRef args[3];
   nw_type t = e->arg[0]->type;

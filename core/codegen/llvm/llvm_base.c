@@ -63,7 +63,7 @@ LLVMValueRef nwc_const_real(LLVMTypeRef t, double v) {
 LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride) {
   LLVMValueRef all[NW_LANES_ROOM];
   if (lanes > NW_LANES_ROOM)
-    return nwc_fail(g, "a vector of %d lanes", lanes), LLVMGetUndef(LLVMVectorType(elem, (unsigned)lanes));
+    return nwc_fail(g, "a vector of %d lanes is too long", lanes), LLVMGetUndef(LLVMVectorType(elem, (unsigned)lanes));
   for (int i = 0; i < lanes; i++) all[i] = LLVMConstInt(elem, (unsigned long long)(i * stride), true);
   return LLVMConstVector(all, (unsigned)lanes);
 }

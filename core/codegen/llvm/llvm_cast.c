@@ -1,4 +1,5 @@
-// Conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush denormals.
+// Conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush
+// denormals.
 #include "codegen/llvm/llvm.h"
 
 static nw_type with(nw_type t, nw_dtype d) { return (nw_type){.dtype = (uint8_t)d, .lanes = t.lanes}; }
@@ -26,7 +27,7 @@ static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   return LLVMBuildTrunc(b, LLVMBuildSelect(b, nan, quiet, rounded, ""), nwc_int_type(g, 16, lanes), "");
 }
 
-// Rounds a double to a float, whose last bit is odd if the result is inexact. Then a second rounding gives the result
+// Rounds a double to a float. If the result is inexact, its last bit is odd, so that a second rounding gives the result
 // of a single rounding.
 static LLVMValueRef round_to_odd(nwc *g, LLVMValueRef d, int lanes) {
   LLVMBuilderRef b = g->b;

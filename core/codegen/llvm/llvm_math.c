@@ -1,4 +1,4 @@
-// Calls of the math rows, with the same pieces of vectors as in the interpreter.
+// Calls of the functions in the table of math functions. Vectors are cut into the same pieces as in the interpreter.
 #include "codegen/llvm/llvm.h"
 
 static void set_nobuiltin(nwc *g, LLVMValueRef call) {
@@ -8,8 +8,8 @@ static void set_nobuiltin(nwc *g, LLVMValueRef call) {
                            LLVMCreateEnumAttribute(g->lc, kind, 0));
 }
 
-// Emits a call of a row. LLVM must not recognize the function: it would fold or replace the call, which changes bits of
-// the result.
+// Emits a call of the function in a row of the table. LLVM must not recognize the function: it would fold or replace
+// the call, which changes bits of the result.
 static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args, int n) {
   LLVMTypeRef t = LLVMTypeOf(args[0]), params[] = {t, t};
   LLVMTypeRef fn_type = LLVMFunctionType(t, params, (unsigned)n, false);
@@ -30,7 +30,8 @@ static LLVMValueRef pieces(nwc *g, const nw_expr *e, nw_type t, LLVMValueRef *ar
     LLVMValueRef v = call_row(g, rows[i], part, e->n);
     all = all ? nwc_join(g, all, done, v, rows[i]->lanes) : v;
   }
-  if (!all) return nwc_fail(g, "no row for %s", nw_op_name((nw_op)e->op)), LLVMGetUndef(nwc_type(g, e->type));
+  if (!all)
+    return nwc_fail(g, "no math function computes %s", nw_op_name((nw_op)e->op)), LLVMGetUndef(nwc_type(g, e->type));
   return all;
 }
 

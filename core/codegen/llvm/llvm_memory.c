@@ -165,8 +165,9 @@ static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int alig
   return phi;
 }
 
-// Loads one element for all active lanes. (LLVM 19 may turn a gather from one address with lanes of zeros, or a gather whose width
-// is not a power of two, into an instruction whose index and result are the same register, which is invalid.)
+// Loads one element for all active lanes. (LLVM 19 may turn a gather from one address with lanes of zeros, or a gather
+// whose width is not a power of two, into an instruction whose index and result are the same register, which is
+// invalid.)
 static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
   if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
   LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
@@ -277,9 +278,9 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// Returns a piece of the vector, of one register, as 32-bit words, for any element type. Otherwise, if LLVM sees that a
-// value was narrowed, it narrows and stores it in one instruction. That instruction has no streaming form, so LLVM
-// silently emits a plain store.
+// Returns one register's piece of the vector as 32-bit words, whatever the element type is. If LLVM saw that the value
+// was narrowed, it would narrow and store it in one instruction. That instruction has no streaming form, so LLVM would
+// silently emit a plain store.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);

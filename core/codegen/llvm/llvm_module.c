@@ -41,8 +41,8 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
-  bool *captured; // by buffer: it is in the last group
-  bool inner; // the function is a parallel body
+  bool *captured; // for each buffer: true if its pointer comes from the enclosing function
+  bool inner; // true if the function is the body of a parallel loop
 } signature;
 
 static bool from_frame(const signature *s, const nw_storage *storage) {
