@@ -8,7 +8,7 @@
 #include "hw/hw.h"
 #include <stdlib.h>
 
-#define SAMPLE_SECONDS 1e-2 // long compared with starting threads on a busy machine
+#define SAMPLE_SECONDS 1e-2 // long compared with the time to start threads on a busy machine
 #define ENOUGH_SECONDS 0.4 // total time of samples, if there are at least three
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array per iteration: eight of the widest vectors
@@ -34,7 +34,8 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
                      : "r"(s->a), "r"(s->b), "r"(s->c), "r"(s->bytes)                                                  \
                      : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");       \
   }
-// Four loops: read a; a = b; a = x*c + b; a = 0. add: multiplies register r by register 15, which is 0, and adds b.
+// Four loops: read a; a = b; a = x*c + b; a = 0. The parameter `add` multiplies register r by register 15, which is 0,
+// and adds b.
 #define LOOPS(cpu, features, width, step, move, reg, begin, add, end)                                                  \
   LOOP(read_##cpu, features, begin, EACH(move " \\r*" width "(%1,%0), %%" reg "\\r"), step, end)                       \
   LOOP(copy_##cpu, features, begin,                                                                                    \
@@ -75,7 +76,7 @@ typedef struct job {
   stream_loop loop;
   stretch of[NW_MAX_TEAM];
   int64_t passes;
-  bool touch; // only writes everything once
+  bool touch; // true if the job only writes all of the memory once
 } job;
 
 static void touch(const stretch *s) {

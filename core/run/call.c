@@ -123,8 +123,8 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
   return a;
 }
 
-// Makes the outputs of a call. inputs: the parameters before the first output. `outputs` must have room for the other
-// parameters; the caller must release each.
+// Makes the outputs of a call. inputs: the parameters before the first output. `outputs` must have an entry for each of
+// the other parameters; the caller must release each output.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;

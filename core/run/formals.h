@@ -21,7 +21,7 @@ typedef struct nw_formals {
 nw_formals nw_formals_of_program(const nw_program *p);
 void nw_formals_free(nw_formals *f);
 bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n); // fails unless n is the number of parameters
-// Checks the first n arrays, infers every size, and checks the facts. `sizes` must have room for all sizes. If n ==
+// Checks the first n arrays, infers every size, and checks the facts. `sizes` must have an entry for each size. If n ==
 // f->n, it also checks that no output overlaps another array.
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes);
 nw_view nw_view_of(const nw_array *a);

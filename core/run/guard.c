@@ -27,7 +27,7 @@ typedef struct seat {
   volatile sig_atomic_t inside;
 } seat;
 
-// With this TLS model a handler can read it without allocation, even if the library was opened late.
+// With this TLS model, a handler can read the variable without allocating memory, even if the library was opened late.
 static __thread seat here __attribute__((tls_model("initial-exec")));
 static nw_call calls[MAX_CALLS];
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -210,8 +210,8 @@ static void end_call(nw_call *call, int threads) {
   atomic_store(&call->used, false);
 }
 
-// Called on the main thread from its SIGINT handler. The jump must happen only after that handler has returned. It
-// does, because the signal that causes it is blocked until then.
+// Called on the main thread from its SIGINT handler. The jump must not happen before that handler has returned;
+// therefore the signal that causes the jump is blocked until then.
 bool nw_guard_interrupt(void) {
   int saved = errno;
   bool any = false;

@@ -19,7 +19,7 @@ typedef struct nw_call {
 // Prepares the calling thread for native code. With `worker`, it also blocks the user's signals.
 void nw_guard_seat(bool worker);
 void nw_guard_block_user(sigset_t *old);
-// Runs fn(arg) as native code of this call, as its member number m. False if it was made to jump out.
+// Runs fn(arg) as native code of this call, on its thread number m. False if the thread was made to jump out of fn.
 bool nw_guard_run(nw_call *call, int m, void (*fn)(void *arg), void *arg);
 // Between nw_guard_out and nw_guard_back, a thread is in the runtime and does not jump. If a stop was requested,
 // nw_guard_back jumps.

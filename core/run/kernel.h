@@ -7,36 +7,37 @@
 struct nw_kernel {
   int refs;
   nw_ctx *ctx;
-  nw_exec *exec; // counted
+  nw_exec *exec; // holds a reference
   const nw_backend *backend; // NULL for a kernel of several versions, which have their own
   int opt;
   nw_str notes; // notes to the user about the code
-  nw_program *source; // counted, for the C view; NULL for a kernel of several versions
+  nw_program *source; // holds a reference, for the C view; NULL for a kernel of several versions
   nw_formals formals;
   nw_machine_code *code;
   nw_entry entry;
   int threads;
   double compile_ms;
   bool cached;
-  int64_t *sizes; // this and the rest: for the call in progress
+  int64_t *sizes; // this field and the following ones are for the call in progress
   nw_frame frame;
-  void **params, **work; // by buffer of the lowered program
+  void **params, **work; // for each buffer of the lowered program
   int64_t *stride;
-  // For a kernel of several versions (dispatch.c): frame and entry are those of the version that the sizes of the call select.
+  // For a kernel of several versions (dispatch.c): frame and entry are those of the version that the sizes of the call
+  // select.
   int ncases;
-  nw_kernel **one; // counted
+  nw_kernel **one; // holds references
   nw_kernel *running;
   nw_choices choices; // the tree that selects a version
 };
 
-nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
+nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes ownership of e; makes no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
 // The number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
 
 // Returns the JIT of the session, which is opened at the first compile. NULL and a diagnostic if it cannot be opened,
-// or has no room for code of this many instructions.
+// or if there is not enough memory to compile this many instructions.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
 // Between nw_kernel_begin and nw_kernel_end, k->frame can be run. nw_kernel_begin checks the arrays and makes the
 // workspaces.

@@ -12,7 +12,7 @@ typedef struct lane { // the log of a thread
 struct nw_log {
   int threads;
   lane *lane;
-  int64_t room; // spans per thread
+  int64_t room; // largest number of spans per thread
   int64_t nregions, lost;
   nw_region region[MOST_REGIONS];
   int nloops;

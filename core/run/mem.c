@@ -10,7 +10,7 @@
 #define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
 
-// The header of a block, in the 64 bytes (or the colour) before the data.
+// The header of a block. It is in the 64 bytes before the data or, if the block is mapped, in the larger gap before it.
 struct nw_block_list {
   struct nw_block_list *next;
   void *base;

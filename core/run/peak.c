@@ -5,7 +5,7 @@
 
 #define ROUNDS 20000
 #define SAMPLE_SECONDS 2e-3 // of one thread
-#define TEAM_SECONDS 1e-2 // of several threads: long compared with starting threads on a busy machine
+#define TEAM_SECONDS 1e-2 // of several threads: long compared with the time to start threads on a busy machine
 #define ADDS (64 * 125000)
 #define CHAINS 24 // independent accumulators: two units with a latency of four need eight at least
 
@@ -86,7 +86,7 @@ static int faster_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-// Returns how often the loop runs in a sample, computed from the fastest of three runs.
+// Returns the number of runs of the loop in a sample, computed from the fastest of three runs.
 static int fits(fma_loop loop, double sample) {
   double best = sample;
   for (int i = 0; i < 3; i++) {
@@ -133,7 +133,7 @@ double nw_core_hz(void) {
 }
 
 // Returns the ratio of the measured peak of one thread to the peak of two full-width units. It detects a peak loop that
-// spills: such a loop would make everything that is compared with it look better.
+// spills registers: its result would be too low, and everything would look better when compared with it.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);

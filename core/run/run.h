@@ -29,7 +29,7 @@ typedef struct nw_jit_api {
   char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
   // Returns an object file for a linker, with `entry` as the name of its public function; heap.
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-  size_t (*bytes)(const nw_machine_code *m); // of instructions
+  size_t (*bytes)(const nw_machine_code *m); // size of the instructions
   void (*free)(nw_machine_code *m);
   const char *(*cpu)(const nw_jit *j);
 } nw_jit_api;
@@ -40,7 +40,8 @@ typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
 bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT if it takes longer
 void nw_guard_install(nw_ctx *c); // installs signal handlers; every call checks that they are still installed
-// The handler of SIGINT should call this first. If native code is running, requests it to stop and returns true.
+// The handler of SIGINT should call this first. If native code is running, it requests that the code stop, and returns
+// true.
 NW_API bool nw_guard_interrupt(void);
 
 // Generated code calls these before and after a function that must not be left by a jump.

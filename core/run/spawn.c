@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 25, TRIES = 4, PAUSE_NS = 2000000 };
 
-static const double WAITED = 5e-4; // seconds: a run this long waited for a core
+static const double WAITED = 5e-4; // seconds; a run that takes longer has waited for a core
 
 static void nothing(void *arg, int t) {
   (void)arg;

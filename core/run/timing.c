@@ -1,8 +1,9 @@
 // Measures the run time of kernels.
 //
-// A sample is the average time of one call over enough calls in a row to last a millisecond. For kernels of one thread, the time is
-// the CPU time of the thread, which stops while other processes have the core. For kernels of several threads, it is wall-clock
-// time, since the last thread counts. The calls of a sample run in one guarded call, whose cost is not counted.
+// A sample is the average time of one call, over as many consecutive calls as take a millisecond. For kernels of one
+// thread, the time is the CPU time of the thread, which stops while other processes have the core. For kernels of
+// several threads, it is wall-clock time, since a call ends when its last thread ends. The calls of a sample run in one
+// guarded call, whose cost is not counted.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>

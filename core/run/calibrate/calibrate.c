@@ -101,7 +101,7 @@ static bool measure(nw_calibration *k) {
 bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env) {
   nw_calibration k = {.ctx = c, .found = found, .env = env, .hz = nw_core_hz(), .width = widest()};
   k.data = aligned_alloc(4096, NW_BENCH_BYTES);
-  if (!k.data) return nw_fail(c, NW_ELIMIT, NULL, "not enough memory to measure"), false;
+  if (!k.data) return nw_fail(c, NW_ELIMIT, NULL, "there is not enough memory to measure this machine"), false;
   memset(k.data, 0, NW_BENCH_BYTES);
   bool good = measure(&k);
   free(k.data);

@@ -27,9 +27,9 @@ typedef struct nw_calibration {
   nw_calibrated_fn found;
   void *env;
   int step, steps;
-  double hz; // of this core
+  double hz; // clock frequency of this core
   int width; // index of the widest vectors that can be measured; -1: none
-  char *data; // page-aligned, NW_BENCH_BYTES of it
+  char *data; // NW_BENCH_BYTES bytes, page-aligned
 } nw_calibration;
 
 #define NW_BENCH_BYTES (64 << 10)

@@ -1,4 +1,5 @@
-// Measures delays of a core: loops, calls, mispredicted branches, accesses that cross lines and pages, aliases, gathers.
+// Measures delays of a core: loops, calls, mispredicted branches, accesses that cross lines and pages, aliases,
+// gathers.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 
@@ -7,7 +8,8 @@
 #define PAGE 4096
 
 NW_BENCH_LOOP(empty, "", "", "")
-// The calls write below the stack pointer, where the enclosing function may keep data.
+// The calls write below the stack pointer, where the enclosing function may keep data, so the stack pointer is moved
+// first.
 NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
 NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 
@@ -19,8 +21,8 @@ NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 NW_BENCH_LOOP(branch_random, "movabs $88172645463325252, %%r8\n\t", BRANCH("1"), "")
 NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"), "")
 
-// Eight accesses, a line or a page apart. Depending on `at`, each crosses into the next line or page. With pages, their
-// lines share a cache set.
+// Eight accesses, a line or a page apart. Depending on `at`, each crosses into the next line or page. The lines of
+// accesses a page apart share a cache set.
 #define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define PAGES(text) ".irp r,0,1,2,3,0,1,2,3\n\t" text "\n\t.endr\n\t"
 #define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")

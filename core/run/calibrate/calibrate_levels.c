@@ -2,7 +2,7 @@
 //
 // A latency is measured with loads at random addresses, each of which depends on the previous load. The cost of the
 // arithmetic in between is measured with loads that hit in the first level, and subtracted. Memory is measured after
-// its lines were flushed from every cache, so that no buffer must be larger than the largest cache.
+// its lines were flushed from every cache, so that the buffer need not be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "hw/machine.h"
@@ -12,13 +12,13 @@
 
 #define LINE 64
 #define MEMORY ((int64_t)32 << 20) // bytes measured in memory
-#define MOST ((int64_t)128 << 20) // most bytes measured in a cache
+#define MOST ((int64_t)128 << 20) // limit on the bytes measured in a cache
 #define SAMPLES 3
 #define ZEROS (32 << 10) // offset of data that is never written
 #define PAGE 4096
 
 typedef struct chase {
-  char *base; // of zeros
+  char *base; // memory that contains only zeros
   uint64_t mask, random;
 } chase;
 
@@ -140,8 +140,8 @@ typedef struct columns { // an array that is accessed by columns of lines
                        : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
     }                                                                                                                  \
   }
-// For each fetched line, nine loads that cross into a second line, like those of a window of three rows and three
-// columns.
+// Nine loads for each fetched line, all of which cross into a second line. They are like the loads of a window of three
+// rows and three columns.
 #define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
 #define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
 #define WINDOW_LOADS 9
@@ -156,11 +156,11 @@ static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t 
   return nw_cycles_of(loop, &c) / (double)(bytes / step);
 }
 
-// Measures accesses by columns. With rows of an odd multiple of four lines they use many sets, with rows of whole pages
-// only few.
+// Measures accesses by columns. Rows whose length is an odd multiple of four lines use many sets; rows of whole pages
+// use only a few.
 static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
   nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
@@ -228,7 +228,7 @@ bool nw_calibrate_levels(nw_calibration *k) {
   int64_t room = power_of_two(nw_memory_left() / 4);
   if (room > MOST) room = MOST;
   char *base = room >= MEMORY ? nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)room, true) : NULL;
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it: 128 MiB"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "measuring memory needs 128 MiB of free memory"), false;
   memset(base, 0, (size_t)room);
   bool good = measure_latencies(k, base, room) && measure_memory(k, base);
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);

@@ -22,11 +22,11 @@ static void calls(int64_t rounds, void *data) {
   for (int64_t i = 0; i < rounds; i++) c->row->apply(c->out, c->in, c->in);
 }
 
-// ---- latency of the scalar function: the argument of each call is the previous result
+// ---- latency of the scalar function (the argument of each call is the previous result)
 
 typedef struct chain {
   void (*function)(void);
-  double x, y; // of f32, the first half
+  double x, y; // for f32, only the first four bytes of each are used
 } chain;
 
 __attribute__((naked)) static void same(void) { __asm__("ret"); }

@@ -12,7 +12,7 @@
 // Fills all registers with numbers near 1, so that no number is denormal or special.
 #define FILL(reg) ".irp r," REGISTERS ",14,15\n\tvmovups (%1), %%" reg "\\r\n\t.endr\n\t"
 
-// RATE: independent instructions. LATE: instructions that each need the previous result. The number is that of
+// RATE: independent instructions. LATE: instructions that each need the previous result. The digit is the number of
 // operands.
 #define RATE3(ins, reg) EACH(ins " %%" reg "14, %%" reg "15, %%" reg "\\r")
 #define LATE3(ins, reg) CHAIN(ins " %%" reg "15, %%" reg "0, %%" reg "0")

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define ROUNDS 100
-#define WAITED 5e-4 // seconds: a run this long waited for a core, and is discarded
+#define WAITED 5e-4 // seconds; a run that takes longer has waited for a core, and is discarded
 
 typedef struct clocks {
   double at[NW_MAX_TEAM];
@@ -33,7 +33,7 @@ static void measure_team(nw_calibration *k, int number, int threads) {
   nw_found(k, barrier * 1e6, "teams[%d].barrier", number);
 }
 
-// Measures teams of 2, 4, 8, ... threads, and of all.
+// Measures teams of 2, 4, 8, ... threads, and a team with a thread for each core.
 bool nw_calibrate_teams(nw_calibration *k) {
   int cores = nw_host()->cores < NW_MAX_TEAM ? nw_host()->cores : NW_MAX_TEAM;
   for (int number = 1, threads = 2; threads <= cores; number++) {

@@ -9,7 +9,7 @@
 #define MEMORY ((int64_t)32 << 20)
 
 typedef struct misses {
-  char *base; // of zeros
+  char *base; // memory that contains only zeros
   uint64_t mask, random;
 } misses;
 
@@ -76,7 +76,7 @@ bool nw_calibrate_window(nw_calibration *k) {
   if (k->width >= 2) measure_forwarding(k);
   nw_found(k, 12 / nw_cycles_of(store_lines, k->data), "store_lines");
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)MEMORY, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it: 32 MiB"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "measuring the reorder buffer needs 32 MiB of free memory"), false;
   memset(base, 0, (size_t)MEMORY);
   misses m = {base, (uint64_t)(MEMORY - 1) & ~UINT64_C(63), 5};
   nw_flush(base, MEMORY);

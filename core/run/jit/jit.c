@@ -128,7 +128,7 @@ static bool define_runtime(nw_jit *j, char *error, size_t size) {
   return define(j, n, s, error, size);
 }
 
-// ---- other allowed calls: the intrinsics of the program, which passed their trial
+// ---- other allowed calls (the intrinsics of the program, which were tested when they were registered)
 
 typedef struct defining {
   nw_jit *j;

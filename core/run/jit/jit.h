@@ -11,8 +11,8 @@ typedef struct nwo_key {
   uint64_t a, b;
 } nwo_key;
 
-// Object code in the cache, under a hash of its program. In memory, the newest is first. It is also on disk if
-// NESTWRIGHT_CACHE names a directory.
+// Object code in the cache, under a hash of its program. In memory, the newest object is first. Objects are also on
+// disk if NESTWRIGHT_CACHE names a directory.
 typedef struct nwo_object {
   struct nwo_object *next;
   nwo_key key;
@@ -41,7 +41,7 @@ nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
 typedef struct nwo_maker { // LLVM's code generators for a target
   struct nwo_maker *next;
   char *triple, *cpu, *features;
-  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made at first use
+  LLVMTargetMachineRef machine[NWO_LEVELS]; // for each level; made at its first use
 } nwo_maker;
 
 struct nw_jit {
@@ -59,10 +59,10 @@ struct nw_machine_code {
   nw_machine_code *next;
   int refs, opt;
   nwo_key key;
-  nw_exec *exec; // counted, to print the code again
+  nw_exec *exec; // holds a reference, to print the code again
   LLVMOrcResourceTrackerRef tracker;
   nw_entry entry;
-  size_t bytes; // of instructions
+  size_t bytes; // size of the instructions
 };
 
 nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t);

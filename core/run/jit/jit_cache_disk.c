@@ -95,7 +95,7 @@ nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key) {
   return o;
 }
 
-// ---- room
+// ---- room for new objects
 
 typedef struct entry {
   char name[NAME];
@@ -130,9 +130,9 @@ static entry *list_objects(DIR *at, int *n) {
   return all;
 }
 
-// If the new object would exceed the limit, removes the oldest objects until the others, with the new one, fill three
-// quarters of it. The total is read once and then updated. Objects that other processes add count from the next reading
-// on.
+// If the new object would exceed the limit, removes the oldest objects until the remaining ones and the new one fill
+// three quarters of the limit. The total is read from the directory once and then updated, so objects that other
+// processes add are not counted before the next reading.
 static void make_room(nwo_disk *d, int dir, size_t more) {
   if (d->counted && d->bytes + more <= DISK_MOST) return;
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;

@@ -1,4 +1,5 @@
-// The session's side of the worker: it spawns the worker at first use, sends it jobs, and kills it if it does not answer.
+// The session's side of the worker: it spawns the worker at first use, sends it jobs, and kills it if it does not
+// answer.
 #include "run/worker/worker.h"
 #include "run/kernel.h"
 #include <errno.h>
@@ -47,7 +48,7 @@ void nw_shared_free(nw_shared *m) {
   free(m);
 }
 
-// ---- life
+// ---- the process
 
 // Starts the worker in its own process group, so that signals from the terminal to the session's group do not reach it.
 static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
@@ -288,7 +289,7 @@ bool nw_worker_run(nw_ctx *c, const nw_job *j) {
   nw_worker *w = worker_of(c);
   nw_wire_reply r = {0};
   if (!w) return false;
-  if (!send_job(w->socket, j)) { // it may have died in the meantime: try again with a new worker
+  if (!send_job(w->socket, j)) { // the worker may have died in the meantime: try again with a new one
     end_worker(c);
     w = worker_of(c);
     if (!w || !send_job(w->socket, j)) return nw_fail(c, NW_EIO, NULL, "the worker does not accept a job");

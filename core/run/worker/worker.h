@@ -54,9 +54,10 @@ void nw_worker_close(nw_ctx *c); // ends it and waits for it
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// ---- the protocol between worker.c and worker/main.c: a message is its length, and that many bytes. The worker first
-// sends NW_WIRE_READY.
-// Followed by the names, the segments and the words; the memory is sent as a file descriptor.
+// ---- the protocol between worker.c and worker/main.c
+
+// A message is its length, followed by that many bytes. The worker first sends NW_WIRE_READY. A job is an nw_wire_job,
+// followed by the names, the segments and the words; the memory is sent as a file descriptor.
 typedef struct nw_wire_job {
   uint32_t nlibrary, nsymbol; // bytes of the names, with their NUL
   uint32_t nsegments, nwords;
@@ -77,7 +78,7 @@ typedef enum nw_wire_outcome {
 } nw_wire_outcome;
 typedef struct nw_wire_reply {
   int32_t outcome; // nw_wire_outcome
-  int32_t signal; // if CRASHED
+  int32_t signal; // the signal, if the outcome is a crash
   int32_t segment; // the segment nearest to the bad address, or -1
   int32_t reserved;
   int64_t at; // bytes from the start of that segment

@@ -45,7 +45,7 @@ static int usual(const int64_t *w) {
       loops_##suffix(A, B, C, w);                                                                                      \
   }                                                                                                                    \
                                                                                                                        \
-  /* The strides and constants as the function above is given them: ldb, lda, ldc, m, n, k, accumulate. */             \
+  /* words: the strides and constants in the order of the function above: ldb, lda, ldc, m, n, k, accumulate. */       \
   void *nw_xsmm_make_##suffix(const int64_t *words);                                                                   \
   void *nw_xsmm_make_##suffix(const int64_t *words) {                                                                  \
     const int64_t w[] = {words[1], words[0], words[2], words[3], words[4], words[5], words[6]};                        \
