@@ -9,13 +9,13 @@ enum { MOST_THREADS = 64 };
 
 struct nw_cost {
   nw_core *core;
-  nw_traffic *traffic; // of the first thread
+  nw_traffic *traffic; // misses of the first thread
   nw_machine machine; // the machine as one thread can use it
   nw_core_cost whole;
-  nw_core_ops all; // of all threads
+  nw_core_ops all; // operations of all threads
   nw_moved_bytes moved;
   nw_energy energy;
-  int threads, nregions; // one thread where no loop is parallel
+  int threads, nregions; // threads: 1 if no loop is parallel
   double share[MOST_THREADS]; // cycles inside of parallel loops, by thread
   double outside, cycles, seconds, team_seconds;
   int nloops;
@@ -76,8 +76,8 @@ static int count_bodies(const nw_core_node *at) {
   return n;
 }
 
-// Computes the cost of a thread. If it runs every body as often as the previous thread, its misses are assumed to be
-// the same.
+// Computes the cost of a thread. If the thread runs every body as many times as the previous thread, its misses are
+// assumed to be the same.
 static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
                        nw_traffic **traffic) {
   int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;

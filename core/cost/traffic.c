@@ -11,7 +11,7 @@
 enum {
   MOST_SIMULATED = 20000000,
   MOST_SAMPLED = 100000000
-}; // limits of the number of accesses to simulate, in all sets or in an eighth of them; both take some seconds
+}; // limits on the number of accesses to simulate: in all sets, or in an eighth of them; both take some seconds
 
 // The part of a level that one thread can use: its effective ways, divided by the threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
@@ -51,12 +51,12 @@ static bool by_model(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches, nw_aff
 // ---- by the simulator
 
 typedef struct feeding {
-  nw_sim *all; // NULL: too many accesses for it
+  nw_sim *all; // NULL: there are too many accesses to simulate all sets
   nw_sampled *some; // NULL: sampling is not possible
   int64_t n;
 } feeding;
 
-// True if the walk must continue.
+// Returns true if more accesses must be simulated.
 static bool feed(void *env, const nw_ref *ref, int n) {
   feeding *f = env;
   f->n += n;
@@ -141,8 +141,8 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
 // The cycles to load a line into `level` from the next level or memory, and the cycles to load and write back a line
 // that the program stores to.
 typedef struct behind {
-  double in, back; // of adjacent lines
-  double strided, strided_store, crowded_store; // of other lines
+  double in, back; // for adjacent lines
+  double strided, strided_store, crowded_store; // for lines that are not adjacent
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {

@@ -5,7 +5,7 @@
 #include "access/walker.h"
 
 typedef struct nw_traffic_row { // the counts of one load or store in one level
-  int level; // from 0
+  int level; // counted from 0
   const nw_ref_site *site;
   nw_sim_counts count;
 } nw_traffic_row;
@@ -14,7 +14,7 @@ typedef struct nw_traffic {
   nw_walker *walker; // owns the sites
   int n;
   nw_traffic_row *row; // ordered by level, then by site
-  bool exact[NW_MAX_LEVELS]; // by level
+  bool exact[NW_MAX_LEVELS]; // by level: true if the counts are exact
   double error[NW_MAX_LEVELS]; // by level: error of an estimate, as a fraction of the misses
 } nw_traffic;
 

@@ -81,7 +81,7 @@ static nw_text *marked_text(nw_ctx *c, const nw_text *t) {
 
 typedef struct statements {
   const nw_text *t;
-  const nw_cached *times; // by statement
+  const nw_cached *times; // number of executions of each statement
   int n;
   nw_nest_work *w;
 } statements;

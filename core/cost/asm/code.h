@@ -22,7 +22,7 @@ typedef enum nw_code_op {
   NW_CODE_NOTHING,
   // integers
   NW_CODE_MOVE,
-  NW_CODE_MOVE_ZERO, // with zero extension
+  NW_CODE_MOVE_ZERO, // moves with zero extension
   NW_CODE_MOVE_SIGN,
   NW_CODE_LEA,
   NW_CODE_ADD,
@@ -54,7 +54,7 @@ typedef enum nw_code_op {
   NW_CODE_CMOV,
   NW_CODE_SET,
   NW_CODE_WIDEN, // sign-extends the low half of rax
-  NW_CODE_SIGN, // the sign of rax into rdx
+  NW_CODE_SIGN, // fills rdx with the sign of rax
   NW_CODE_PUSH,
   NW_CODE_POP,
   NW_CODE_BRANCH,
@@ -64,17 +64,17 @@ typedef enum nw_code_op {
   NW_CODE_PREFETCH,
   // vectors whose lanes are computed
   NW_CODE_V_MOVE,
-  NW_CODE_V_FROM, // one element into or out of a vector
+  NW_CODE_V_FROM, // moves one element into or out of a vector
   NW_CODE_V_BROADCAST,
   NW_CODE_V_LANES, // an operation on each lane: see nw_code_lane
   NW_CODE_V_SHIFT,
   NW_CODE_V_COMPARE,
-  NW_CODE_V_SIGNS, // into a mask
+  NW_CODE_V_SIGNS, // moves the sign bits of the lanes into a mask
   NW_CODE_V_EXTRACT,
   NW_CODE_V_INSERT,
   NW_CODE_V_WIDEN,
   NW_CODE_V_TERNARY,
-  NW_CODE_V_PICK, // one element into an integer register
+  NW_CODE_V_PICK, // moves one element into an integer register
   NW_CODE_GATHER,
   NW_CODE_SCATTER,
   // masks
@@ -83,14 +83,14 @@ typedef enum nw_code_op {
   NW_CODE_K_UNPACK,
   NW_CODE_K_SHIFT,
   NW_CODE_K_TEST,
-  NW_CODE_OTHER, // its result is unknown
+  NW_CODE_OTHER, // the result is unknown
 } nw_code_op;
 
 typedef enum nw_code_lane {
   NW_LANE_ADD,
   NW_LANE_SUB,
   NW_LANE_MUL,
-  NW_LANE_MUL_LOW, // of the lower halves
+  NW_LANE_MUL_LOW, // multiplies the lower halves
   NW_LANE_AND,
   NW_LANE_ANDN,
   NW_LANE_OR,
@@ -107,7 +107,7 @@ typedef enum nw_code_lane {
 typedef enum nw_code_kind { NW_OPERAND_NONE, NW_OPERAND_REGISTER, NW_OPERAND_NUMBER, NW_OPERAND_MEMORY } nw_code_kind;
 
 typedef struct nw_code_operand {
-  uint8_t kind, reg, size; // bytes of a register
+  uint8_t kind, reg, size; // size: bytes of a register
   bool high; // ah
   uint8_t base, index, scale;
   int64_t value; // an immediate, or the offset of an address
@@ -124,18 +124,18 @@ typedef struct nw_code_ins {
   uint8_t condition;
   uint8_t mask; // {%k}: the number of the mask register
   bool zeroing, broadcast; // {z} {1to16}
-  uint8_t width; // bytes of its widest vector
-  int target; // of a jump: the number of an instruction
-  // the resources that it needs in a core: code_needs.c
+  uint8_t width; // bytes of the instruction's widest vector
+  int target; // for a jump: the number of the target instruction
+  // the resources that the instruction needs in a core: code_needs.c
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
   uint8_t parts; // micro-operations that are dispatched
-  uint8_t more; // parts after the first that need a port
-  uint8_t busy; // number of cycles for which it occupies its port
+  uint8_t more; // number of parts after the first that need a port
+  uint8_t busy; // number of cycles for which the instruction occupies its port
   uint16_t ports, more_ports;
   double latency;
   bool load, store, fused; // fused: fused with the preceding comparison
-  uint8_t lanes; // of a gather or scatter
-  uint16_t bytes; // of an access
+  uint8_t lanes; // lanes of a gather or scatter
+  uint16_t bytes; // bytes of an access
   uint32_t at; // offset in the code
   uint8_t aligned; // log2 of the alignment
 } nw_code_ins;
@@ -152,10 +152,10 @@ typedef struct nw_compiled {
 // Reads assembly. NULL if it has no entry, or is for another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // sets the fields that follow from its name; false: unknown instruction
+bool nw_code_name(nw_code_ins *x); // sets the fields that follow from x->name; false: unknown instruction
 void nw_code_needs(nw_compiled *k, const nw_machine *m);
 
-// ---- running it
+// ---- execution
 
 // Base addresses, far apart.
 #define NW_CODE_TEXT INT64_C(0x100000000000) // plus the instruction's number
@@ -186,14 +186,14 @@ typedef struct nw_code_state {
     uint64_t bits;
   } mask[8];
   uint8_t *stack;
-  bool *known; // for each 4 bytes of the stack
+  bool *known; // for each 4 bytes of the stack: true if their value is known
   uint8_t frame[NW_CODE_FRAME_BYTES];
   int back[NW_CODE_CALLS], ncalls;
   // the last step
   uint64_t address[NW_CODE_LANES]; // addresses of its accesses
   int naddress;
   bool taken;
-  bool partial; // it was a masked access with lanes that are off or unknown
+  bool partial; // the last step was a masked access with lanes that are off or unknown
 } nw_code_state;
 
 nw_code_state *nw_code_begin(const nw_compiled *k);

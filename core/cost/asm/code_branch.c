@@ -1,5 +1,5 @@
-// A branch predictor like those of CPUs, with tables for ever longer histories (TAGE: Seznec and Michaud, JILP 8, 2006). The
-// history holds up to 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
+// A branch predictor like those of CPUs, with tables for histories of increasing length (TAGE: Seznec and Michaud, JILP
+// 8, 2006). The history holds up to 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
 #include "cost/asm/code_core.h"
 #include <stdlib.h>
 
@@ -38,8 +38,8 @@ void nw_code_guesses_free(nw_code_guesses *g) {
   free(g);
 }
 
-// Adds a taken branch to the history. Its hash is a polynomial, because a sum of rotated bits would cancel out for a
-// repeating history, such as that of a loop.
+// Adds a taken branch to the history. The hash of the history is a polynomial, because a sum of rotated bits would
+// cancel out for a repeating history, such as that of a loop.
 void nw_code_path(nw_code_guesses *g, int from, int to) {
   uint64_t v = ((uint64_t)from << 32 | (uint32_t)to) * UINT64_C(0x9e3779b97f4a7c15);
   for (int t = 0; t < TABLES; t++)

@@ -9,17 +9,17 @@
 #include <string.h>
 
 enum {
-  CYCLES = 1 << 13, // most cycles between dispatch and the latest issue
+  CYCLES = 1 << 13, // limit on the cycles between dispatch and the latest issue
   INSTRUCTIONS = 1 << 10,
   STORES = 1 << 7,
   STORE_BUFFER = 112,
   FETCHED = 8, // instructions that are fetched per cycle, from one window
   WINDOW_BYTES = 64,
-  AHEAD = 24, // most cycles between the fetch of an instruction and its dispatch
-  RETIRED = 8, // per cycle
+  AHEAD = 24, // limit on the cycles between the fetch of an instruction and its dispatch
+  RETIRED = 8, // instructions that are retired per cycle
   CODE_SETS = 64,
-  CODE_WAYS = 8, // ways of the cache of decoded instructions, by windows, and of the instruction cache
-  DECODED = 16, // bytes decoded per cycle, of code that is not in the cache
+  CODE_WAYS = 8, // ways of the cache of decoded windows, and of the instruction cache
+  DECODED = 16, // bytes of code that are decoded per cycle if they are not in the cache
   CODE_MISS = 6, // cycles to fetch a window from the second level of cache
 };
 static const double vector_load = 2; // extra cycles of a vector load
@@ -28,8 +28,8 @@ static const double masked_forward = 1.8; // extra forwarding cycles after a mas
 static const double lanes_joined = 8; // cycles from the last load of a gather to its result
 
 typedef struct stored {
-  uint64_t from, to; // bytes
-  double data, commit; // the cycles in which the data is ready, and is in the cache
+  uint64_t from, to; // the range of addresses
+  double data, commit; // the cycle in which the data is ready, and the cycle in which it is in the cache
   bool partial, masked;
 } stored;
 
@@ -39,9 +39,9 @@ struct nw_code_core {
   nw_code_guesses *guesses;
   nw_code_events events;
   // dispatch
-  int64_t now; // per cycle
-  double width; // instructions per cycle
-  double taken; // used in this cycle
+  int64_t now; // the current cycle
+  double width; // micro-operations dispatched per cycle
+  double taken; // micro-operations dispatched in this cycle
   double fetched_at, fetch_from;
   int fetched;
   uint64_t window; // the last window that was fetched
@@ -89,7 +89,7 @@ static void pass(nw_code_core *c, int64_t to) {
   }
 }
 
-// Prefers ports that vectors cannot use; of equal ports, the first.
+// Chooses one of the free ports: preferably a port that vectors cannot use, otherwise the first one.
 static int chosen(int free_ports, int wanted) {
   static const int order[] = {NW_PORT_10, NW_PORT_6, NW_PORT_1, NW_PORT_0};
   bool whole = wanted & NW_PORT_10;
@@ -121,7 +121,8 @@ static bool touch_code(uint64_t sets[CODE_SETS][CODE_WAYS], uint64_t window) {
   return there;
 }
 
-// Fetches up to eight instructions per cycle from one window, up to a taken branch. Code that is not decoded takes longer.
+// Fetches up to eight instructions per cycle from one window, up to a taken branch. Code that is not decoded takes
+// longer.
 static void fetch(nw_code_core *c, const nw_code_ins *x) {
   uint64_t window = x->at / WINDOW_BYTES;
   c->fetched_at = fmax(c->fetched_at, (double)c->now - AHEAD);
@@ -143,7 +144,7 @@ static void end_fetch(nw_code_core *c) {
   c->window = UINT64_MAX;
 }
 
-// ---- dispatch: in order, while there is room in all buffers
+// ---- dispatch (in order, while there is room in all buffers)
 
 static void dispatch(nw_code_core *c, const nw_code_ins *x) {
   const nw_machine *m = c->machine;

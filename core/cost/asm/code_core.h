@@ -12,7 +12,7 @@ enum {
   NW_PORT_10 = 1 << 4,
   NW_PORT_LOAD = 7 << 5,
   NW_PORT_LOAD_WIDE = 3 << 5,
-  NW_PORT_ADDRESS = 3 << 8, // of stores
+  NW_PORT_ADDRESS = 3 << 8, // addresses of stores
   NW_PORT_DATA = 3 << 10,
   NW_PORT_DATA_WIDE = 1 << 10,
 };
@@ -27,7 +27,7 @@ void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
 double nw_code_core_now(const nw_code_core *c); // the cycle in which the last instruction was retired
 
-typedef struct nw_code_events { // of the instructions that were simulated
+typedef struct nw_code_events { // events of the instructions that were simulated
   double missed; // mispredicted branches
   double waits; // loads that waited until their data was in the cache
 } nw_code_events;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A name, and how many of its last letters are the size.
+// An instruction name or the first letters of one, and its operation. elem: bytes of a lane.
 typedef struct row {
   const char *name;
   uint8_t op, lane, elem;
@@ -153,7 +153,7 @@ static void mask(nw_code_ins *x) {
       take(x, r);
       break;
     }
-  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // kunpckbw: of a half
+  char last = x->name[strlen(x->name) - (x->op == NW_CODE_K_UNPACK ? 2 : 1)]; // for kunpckbw, the size of a half
   x->size = (uint8_t)letter_bytes(last);
 }
 

@@ -1,9 +1,10 @@
 // Finds the resources that an instruction needs: registers, ports and cycles.
 //
-// Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual, Golden Cove):
-// five for integers, three of them also for vectors, two for vectors of 64 bytes; three for loads, two of them for 64 bytes; two
-// for store addresses and two for store data. The ports of an instruction, and latencies that are not in the machine's record, are
-// from uops.info (Abel and Reineke, ASPLOS 2019). For other cores this is an estimate.
+// Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual,
+// Golden Cove): five for integers, three of them also for vectors, two for vectors of 64 bytes; three for loads, two of
+// them for 64 bytes; two for store addresses and two for store data. The ports of an instruction, and latencies that
+// are not in the machine's record, are from uops.info (Abel and Reineke, ASPLOS 2019). For other cores this is an
+// estimate.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
 // machine's record.
 typedef struct need {
   const char *name;
-  uint16_t ports, wide; // of vectors of 64 bytes
+  uint16_t ports, wide; // wide: the ports for vectors of 64 bytes
   double latency;
   uint16_t more; // a port of a second part
   int class;
@@ -154,7 +155,7 @@ static bool only_looks(const nw_code_ins *x) {
          begins(x->name, "vucomi") || begins(x->name, "vcomi") || !strcmp(x->name, "vptest");
 }
 
-// True if it writes its destination without reading it.
+// True if the instruction writes its destination without reading it.
 static bool overwrites(const nw_code_ins *x) {
   if (x->name[0] == 'v')
     return !(begins(x->name, "vfm") || begins(x->name, "vfn") || x->op == NW_CODE_V_TERNARY ||
@@ -205,7 +206,7 @@ static bool reads_flags(const nw_code_ins *x) {
 }
 
 static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) {
-  if (x->op == NW_CODE_MULX && o == &x->arg[1]) return writes(x, o->reg); // it has two results
+  if (x->op == NW_CODE_MULX && o == &x->arg[1]) return writes(x, o->reg); // mulx has two results
   if (!is_last || only_looks(x)) return reads(x, o->reg);
   writes(x, o->reg);
   if (!overwrites(x) || (x->mask != NW_CODE_NONE && !x->zeroing)) reads(x, o->reg);
@@ -235,7 +236,7 @@ static void registers(nw_code_ins *x) {
   if (reads_flags(x)) reads(x, NW_CODE_FLAGS);
   bool borrow =
       x->op == NW_CODE_SBB && x->nargs == 2 && x->arg[0].kind == NW_OPERAND_REGISTER && x->arg[0].reg == x->arg[1].reg;
-  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // of a register less itself
+  if (borrow) x->nsrc = 1, x->src[0] = NW_CODE_FLAGS; // a register minus itself: only the carry flag matters
 }
 
 // ---- ports and cycles
@@ -250,7 +251,7 @@ static void by_class(nw_code_ins *x, const need *n, const nw_machine *m) {
   if (division && rate > 0) x->busy = (uint8_t)(1 / rate < 200 ? 1 / rate + 0.5 : 200);
 }
 
-// True for a move without an operation of its own: between registers it is only renaming, and otherwise it is only a
+// True for a move that needs no execution unit: a move between registers is only renaming, and any other move is only a
 // memory access.
 static bool moves_alone(const nw_code_ins *x) {
   bool memory = x->load || x->store,

@@ -12,7 +12,7 @@ typedef struct nw_code_symbol {
   int64_t value;
 } nw_code_symbol;
 
-typedef struct span { // of text
+typedef struct span { // a range of text
   const char *from, *to;
 } span;
 

@@ -9,7 +9,7 @@
 enum { SAMPLES = 60, MOST_SAMPLES = 300, LEARNT = 20000, WARM = 1500, TIMED = 2500, LOOK = 1 << 16 };
 
 typedef enum pace { FOLLOW, LEARN, TIME } pace;
-static const int64_t most_followed = 400000000; // instructions; the rest is assumed to be similar
+static const int64_t most_followed = 400000000; // limit on executed instructions; the rest is assumed to be similar
 
 typedef struct simulation {
   nw_ctx *ctx;
@@ -17,7 +17,7 @@ typedef struct simulation {
   nw_code_core *core;
   int64_t followed, timed;
   double cycles;
-  bool more; // instructions
+  bool more; // true if there are more instructions
   bool stopped;
 } simulation;
 
@@ -79,7 +79,7 @@ bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, doub
   *out = (nw_code_time){0};
   if (!(expected >= 0 && expected < 1e18)) expected = 0;
   nw_compiled *code = nw_code_read(assembly);
-  if (!code) return true; // for another CPU
+  if (!code) return true; // the code is for another CPU
   nw_code_needs(code, m);
   simulation k = {.ctx = c, .state = nw_code_begin(code), .core = nw_code_core_new(code, m), .more = true};
   run(&k, expected);

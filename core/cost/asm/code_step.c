@@ -6,7 +6,7 @@
 // ---- memory
 
 static bool lies_in(uint64_t address, int bytes, int64_t from, int64_t size) {
-  uint64_t at = address - (uint64_t)from; // wraps around below it
+  uint64_t at = address - (uint64_t)from; // wraps around if the address is below `from`
   return bytes >= 0 && size >= bytes && at <= (uint64_t)(size - bytes);
 }
 
@@ -82,7 +82,7 @@ uint64_t nw_code_get(nw_code_state *s, const nw_code_operand *o, int bytes) {
 
 static void put_register(uint64_t *r, const nw_code_operand *o, int bytes, uint64_t v) {
   int by = o->high ? 8 : 0;
-  uint64_t kept = bytes >= 4 ? 0 : ~(((UINT64_C(1) << (8 * bytes)) - 1) << by); // four bytes clear the rest
+  uint64_t kept = bytes >= 4 ? 0 : ~(((UINT64_C(1) << (8 * bytes)) - 1) << by); // writing 4 bytes clears the upper half
   *r = (*r & kept) | cut(v, bytes) << by;
 }
 
@@ -193,7 +193,7 @@ static void divide(nw_code_state *s, const nw_code_ins *x) {
   int n = x->size;
   int64_t by = extended(nw_code_get(s, &x->arg[0], n), n), of = extended(s->reg[0], n);
   uint64_t uby = cut((uint64_t)by, n), uof = cut((uint64_t)of, n);
-  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // it would trap, or only changes the sign
+  if (by == 0 || by == -1) by = 1, uby = uby ? uby : 1; // 0 would trap, and -1 only changes the sign
   bool is_signed = x->op == NW_CODE_IDIV;
   s->reg[0] = cut(is_signed ? (uint64_t)(of / by) : uof / uby, n);
   s->reg[2] = cut(is_signed ? (uint64_t)(of % by) : uof % uby, n);
@@ -234,11 +234,11 @@ static int target_of(nw_code_state *s, const nw_code_ins *x) {
 // iterations.
 static int parallel_body(nw_code_state *s) {
   int body = place_of(s, s->reg[6]);
-  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx has the number of iterations, the end
+  s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx is the number of iterations, which is the end of the range
   return body;
 }
 
-// True if the call is of the parallel loop, whose address is in a table, at the symbol.
+// True if the call is to the function for parallel loops, whose address is in the table entry of its symbol.
 static bool calls_parallel(const nw_code_state *s, const nw_code_ins *x) {
   return x->nargs && x->arg[0].kind == NW_OPERAND_MEMORY &&
          nw_code_address(s, &x->arg[0]) == (uint64_t)NW_CODE_PARALLEL;

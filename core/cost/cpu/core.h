@@ -1,9 +1,9 @@
 // The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes
 // on a core if all data is in the first level of cache.
 //
-// The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the schedule.
-// LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant indices by
-// registers, and folds a load into the instruction that uses it.
+// The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the
+// schedule. LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant
+// indices by registers, and folds a load into the instruction that uses it.
 #pragma once
 #include "access/lowered.h"
 #include "access/place.h"
@@ -13,7 +13,7 @@
 typedef enum nw_core_unit {
   NW_CORE_LOAD_CROSSING, // loads that reach into a second line
   NW_CORE_STORE_CROSSING,
-  NW_CORE_STORE_LINE, // stores that go to another line than the store before
+  NW_CORE_STORE_LINE, // stores that go to a different line than the preceding store
   NW_CORE_GATHER, // lanes that are loaded one by one
   NW_CORE_SCATTER, // lanes that are stored one by one
   NW_CORE_BRANCH, // taken branches of loops, guards and selects
@@ -22,7 +22,7 @@ typedef enum nw_core_unit {
   NW_CORE_UNITS
 } nw_core_unit;
 
-typedef struct nw_core_ops { // averages for one execution of a body
+typedef struct nw_core_ops { // averages per execution of a body
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions, by width
   double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements that they operate on, by size
   double unit[NW_CORE_UNITS];
@@ -30,8 +30,8 @@ typedef struct nw_core_ops { // averages for one execution of a body
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
-  const nw_stmt *stmt; // the store it belongs to
-  const nw_expr *load; // NULL: it is the store itself
+  const nw_stmt *stmt; // the store that the access belongs to
+  const nw_expr *load; // NULL if the access is the store itself
   int buffer; // number in the program
   const nw_expr *index;
   bool affine;
@@ -40,15 +40,15 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
   int64_t span; // adjacent bytes that similar accesses of its body touch: line_walk.c
-  struct nw_core_access *lead; // the first of these similar accesses, including distant ones
-  bool issued; // a load that is executed in its body, as an instruction of its own or folded into another
+  struct nw_core_access *lead; // the first of the similar accesses of its body, including distant ones
+  bool issued; // a load that is executed in its body, as a separate instruction or folded into another one
   // For a lead: number of loads of similar accesses that cross into a second line, per run of the body.
   double crossings;
-  double came[NW_MACHINE_LEVELS]; // for a lead: total number of lines fetched for these from the second level, ...
-  int held; // depth of the outermost loop during which its element stays in a register; 0: none
+  double came[NW_MACHINE_LEVELS]; // for a lead: total lines that these loads fetch from L2, L3, ..., memory
+  int held; // depth of the outermost loop during which the element stays in a register; 0: none
 } nw_core_access;
 
-typedef struct nw_core_chain { // a store whose value depends on what it overwrites
+typedef struct nw_core_chain { // a store whose value depends on the value that it overwrites
   const nw_core_access *store;
   double latency; // cycles from the load to the store
   bool through_memory; // the element is reloaded, not kept in a register
@@ -58,33 +58,33 @@ typedef struct nw_core_node nw_core_node;
 struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the root
   const nw_stmt *stmt;
   nw_core_node *up;
-  int depth; // enclosing loops, including itself
+  int depth; // number of enclosing loops, including the node itself
   int nkids;
   nw_core_node **kid;
   int slot; // LOOP
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
   bool depends; // bounds or conditions inside depend on the loop's variable
-  int64_t entered, times; // how often control reaches it, and how often its body runs
+  int64_t entered, times; // how many times control reaches the node, and its body runs
   nw_core_ops ops; // for one run of the body without kids
   int blocked; // number of times per run that loads wait until preceding stores are in the cache: core_blocked.c
   double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c
   int strides; // number of different address steps, each of which needs an induction register
-  int live, held; // numbers of floating-point and vector registers: for live-in values, and for elements that it keeps
-  const nw_core_access *first_store, *last_store; // to memory
+  int live, held; // numbers of floating-point and vector registers: for live-in values, and for held elements
+  const nw_core_access *first_store, *last_store; // the first and last store to memory
   nw_vec chain; // nw_core_chain *: the chains of its own stores
-  double transfer[NW_MACHINE_LEVELS]; // total cycles of lines from and to the second level, the third, ..., memory
-  // Total cycles of lines that are not prefetched: for loads, for stores, and for loads across two lines. These
-  // overlap.
+  double transfer[NW_MACHINE_LEVELS]; // total cycles of line transfers to and from L2, L3, ..., memory
+  // Total cycles of outstanding misses of lines that are not prefetched: for loads, for stores, and for loads across
+  // two lines. The three overlap.
   double under_way[3];
   // total time: core_time.c
-  double cycles; // including everything inside
+  double cycles; // of the node and everything inside
   int bound; // nw_core_bound
 };
 
 typedef struct nw_core {
   nw_ctx *ctx;
-  nw_exec *exec; // counted
+  nw_exec *exec; // holds a reference
   nw_lowered *lowered;
   nw_arena *arena;
   const nw_machine *machine;
@@ -94,7 +94,7 @@ typedef struct nw_core {
   nw_places places;
   nw_core_node *root;
   nw_vec access; // nw_core_access *
-  bool *apart; // by buffer: it is a local array that is kept in registers
+  bool *apart; // by buffer: true for a local array that is kept in registers
   int *widest; // by buffer: number of lanes of its widest access
   bool exact; // all counts of executions are exact
 } nw_core;
@@ -102,7 +102,8 @@ typedef struct nw_core {
 // Fails (NULL) if control flow depends on data.
 nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m);
 void nw_core_free(nw_core *k);
-// Counts how often each body runs for the share of thread t of `threads` (0 threads: the whole program). False when interrupted.
+// Counts how many times thread `thread` of `threads` runs each body (0 threads: the whole program). False when
+// interrupted.
 bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape

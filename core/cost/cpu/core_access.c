@@ -82,8 +82,8 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
       to->unit[unit] += fmax(piece, m->gather_least);
     else
       to->op[a->write ? NW_CLASS_STORE : NW_CLASS_LOAD][0]++;
-    if (a->lanes > most) to->op[NW_CLASS_SHUFFLE][1]++; // into or out of a wider vector
-    if (piece > 1) to->op[NW_CLASS_INT][NW_WIDTHS - 1] += 2; // its addresses
+    if (a->lanes > most) to->op[NW_CLASS_SHUFFLE][1]++; // moves the piece into or out of a wider vector
+    if (piece > 1) to->op[NW_CLASS_INT][NW_WIDTHS - 1] += 2; // computes the addresses of the piece
   }
 }
 

@@ -9,12 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BACK = 256 }; // accesses before a load that are considered: older stores are in the cache
+enum { BACK = 256 }; // number of accesses before a load that are considered: older stores are already in the cache
 
 typedef struct reach { // the bytes that an access touches in one run of a body
   int64_t from, to;
   int64_t grid; // positions differ by multiples of this; 0: one position
-  int64_t width; // of an instruction
+  int64_t width; // bytes of one instruction's access
 } reach;
 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
@@ -37,7 +37,7 @@ static const nw_core_node *around_both(const nw_core_access *a, const nw_core_ac
   return at;
 }
 
-// True if both have the same steps in the enclosing loops.
+// True if both accesses move by the same steps in the enclosing loops.
 static bool together(const nw_core_access *a, const nw_core_access *b, const nw_core_node *in) {
   for (; in; in = in->up)
     if (in->stmt->kind == NW_LOOP && nw_form_coef(&a->at, in->slot) != nw_form_coef(&b->at, in->slot)) return false;

@@ -18,7 +18,7 @@ static nw_class class_of_division(const nw_expr *e) {
   return by > 0 && (by & (by - 1)) == 0 ? NW_CLASS_INT : NW_CLASS_INTMUL;
 }
 
-static bool folds_into_load(const nw_expr *e) { // of a broadcast
+static bool folds_into_load(const nw_expr *e) { // e is a broadcast
   return e->arg[0]->op == NW_OP_LOAD || e->arg[0]->op == NW_OP_INT || e->arg[0]->op == NW_OP_FLOAT;
 }
 
@@ -38,7 +38,7 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// As in codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
+// The pieces are those of codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));

@@ -1,4 +1,4 @@
-// Finds the elements that stay in registers, and the loops during which they do.
+// Finds the elements that stay in registers, and the loops during which they stay there.
 //
 // A local array with only constant indices is kept in registers (LLVM's SROA). An element that a loop reads and writes
 // at an invariant address is kept in a register (promotion by LICM) if no other address in the loop may be the same:
@@ -26,7 +26,7 @@ static bool same_place(const nw_core_access *a, const nw_core_access *b) {
 
 static int64_t width(const nw_core_access *a) { return a->scattered ? 0 : a->lanes; }
 
-// True if both have the same steps and never touch the same element in one iteration.
+// True if both accesses move by the same steps, and never touch the same element in one iteration.
 static bool surely_apart(const nw_core_access *a, const nw_core_access *b) {
   if (!a->affine || !b->affine || a->scattered || b->scattered) return false;
   for (int i = 0; i < a->at.n; i++)
@@ -63,7 +63,7 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
 
 enum {
   MOST_PROMOTED = 250
-}; // LLVM's limit of loads and stores in a loop for this promotion (licm-mssa-max-acc-promotion)
+}; // LLVM's limit on the loads and stores in a loop for this promotion (licm-mssa-max-acc-promotion)
 
 // True if the loop exceeds this limit. If an element is loaded several times, each load counts, since LLVM cannot
 // merge loads that have stores between them.
@@ -88,7 +88,8 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// Returns the same for a load: its element is in a register if a store to this element is held by an enclosing loop.
+// Returns the corresponding depth for a load: its element is in a register if a store to the same element is held by an
+// enclosing loop.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

@@ -11,11 +11,11 @@
 
 typedef struct seen { // a value that was computed
   const nw_expr *e;
-  const nw_core_node *loop, *guard; // in this loop's body, under this guard (NULL: none)
+  const nw_core_node *loop, *guard; // the loop in whose body, and the guard under which, it was computed (NULL: none)
   int home, generation;
   bool loads, folded;
   bool stored; // a value that was just stored in the same run of the same body
-  nw_core_node *body; // where it was counted
+  nw_core_node *body; // the body in which the value was counted
   const nw_core_node *used; // the last body that counts it as a live-in value
 } seen;
 
@@ -24,7 +24,7 @@ typedef struct shaping {
   nw_core_node *at; // the current body
   nw_core_node *loop[NW_MAX_DEPTH + 1]; // enclosing loops, by depth; 0: the root
   const nw_stmt *stmt;
-  int first; // of its accesses
+  int first; // index of the statement's first access
   int generation; // incremented at every store to memory
   bool loaded; // the statement loads what it stores
   int cap, n;
@@ -172,7 +172,7 @@ static void fold_load(shaping *s, const nw_expr *e, int home) {
 static void unfold(shaping *s, seen *x) {
   if (!x->folded || x->e->op != NW_OP_LOAD) return;
   x->folded = false;
-  x->used = s->at; // and stays that way
+  x->used = s->at; // prevents folding it again
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
@@ -264,8 +264,8 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
-// Held elements are loaded before the loops that hold them and stored after them, once, for any number of statements. The load is
-// not needed if the enclosing body has just stored the element.
+// A held element is loaded once before the loop that holds it, and stored once after that loop, for any number of
+// statements. The load is not needed if the enclosing body has just stored the element.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;

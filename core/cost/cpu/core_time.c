@@ -9,7 +9,7 @@
 #include "cost/cpu/core_access.h"
 #include <math.h>
 
-// The level after the last is memory.
+// The level after the last cache level is memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
   static const char *const names[] = {"dispatch",
                                       "loads",
@@ -159,7 +159,7 @@ static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_n
   return cycles;
 }
 
-typedef struct chained { // by element
+typedef struct chained { // the chain through one element
   const nw_core_access *a;
   double cycles;
 } chained;
@@ -169,7 +169,7 @@ enum { MOST_CHAINS = 1024 };
 typedef struct chaining {
   const nw_core *k;
   const nw_core_node *loop;
-  bool carried; // only chains that continue in the next iteration
+  bool carried; // true if only chains that continue in the next iteration count
   int n;
   double most;
   chained list[MOST_CHAINS];
@@ -213,9 +213,9 @@ static double longest_chain(const nw_core *k, const nw_core_node *loop, bool car
 
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
-// Returns the cycles from the end of a chain to the end of the next chain, which does not depend on it. Chains that
-// begin within the window overlap. If bodies fit in the window, it contains several. If not, the next body begins when
-// the rest of this body fits.
+// Returns the cycles from the end of a chain to the end of the next, independent chain. Chains that begin within the
+// instruction window overlap. If bodies fit in the window, it contains several of them. Otherwise, the next body begins
+// when the rest of this body fits.
 static double beside(const nw_machine *m, const nw_core_cost *c) {
   double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));

@@ -2,11 +2,11 @@
 #pragma once
 #include "cost/cpu/core.h"
 
-typedef struct nw_core_cost { // of one execution of a loop, guard or program, with everything inside
+typedef struct nw_core_cost { // cost of one execution of a loop, guard or program, with everything inside
   double busy[NW_CORE_BOUNDS]; // cycles that each resource is busy
   double instructions; // dispatched instructions
   double waiting; // instructions that wait in a dependence chain
-  double cycles; // if only resources limit the time
+  double cycles; // time, if only resources limit it
   double wait; // cycles of the longest chain, in which each result needs the previous one
 } nw_core_cost;
 

@@ -5,7 +5,7 @@
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
-enum { TICKS = 1 << 22, MOST = 1 << 26 }; // iterations between checks for an interrupt; limit of iterations
+enum { TICKS = 1 << 22, MOST = 1 << 26 }; // TICKS: iterations between checks for interrupts; MOST: limit on iterations
 
 // ---- making
 
@@ -123,7 +123,7 @@ void nw_core_free(nw_core *k) {
 typedef struct counting {
   nw_core *k;
   int thread, threads;
-  bool inside; // of a parallel loop
+  bool inside; // true inside a parallel loop
   int64_t ticks;
   bool stop;
 } counting;

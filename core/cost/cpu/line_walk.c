@@ -43,7 +43,7 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// Finds the lead of each access: the first of the similar accesses, where their common data is kept.
+// Finds the lead of each access: the first of the similar accesses, in which the data common to all of them is stored.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -93,12 +93,12 @@ void nw_line_spans(nw_core *k) {
 }
 
 typedef struct spread { // the distribution of runs over sets
-  int64_t apart; // least distance in bytes between two of them, within a way
+  int64_t apart; // least distance in bytes between two runs, modulo the size of a way
   double lines;
 } spread;
 
-// Returns how few sets the lines use, once they exceed the ways of these sets: 0 for a quarter of all sets or more, 1
-// for one set. -1: not known yet.
+// Returns how few sets the lines use: 0 if they use at least a quarter of all sets, 1 if they use one set. Returns -1
+// as long as the lines fit in the ways of these sets.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);
