@@ -1,6 +1,6 @@
---- Figures of two commits side by side: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json]
---- The runs alternate, so that both commits see the same machine. A figure is the median of its runs. Two lists of runs are
---- told apart where they do not overlap at all: for five runs each that happens by chance once in 126.
+--- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json]
+--- The runs of the two commits alternate, so that both see the same machine. A figure is the median of its runs. Two lists of
+--- runs are distinguishable if they do not overlap at all. For two lists of five runs, chance alone causes this once in 126.
 package.path = "tests/bench/?.lua;" .. package.path
 local json = require "nestwright.show.json"
 local bench = require "_bench"
@@ -21,7 +21,7 @@ local function runs(list)
 end
 
 local here, there = runs(arg[3]), runs(arg[4])
-local directions = arg[5] and read(arg[5]) or {} -- of figures with a bar: ">=" where more is better, "<=" where less is
+local directions = arg[5] and read(arg[5]) or {} -- by the names of figures with a bar: ">=" if more is better, "<=" if less is
 
 local function values(of, figure)
   local out = {}

@@ -1,4 +1,4 @@
---- Shared by the benches: figures with their bars, printed and written as one flat JSON object.
+--- Functions that all benches use. Figures and their bars are printed, and written as one flat JSON object.
 local bench = {}
 
 function bench.median(list)
@@ -9,7 +9,7 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
---- The value that a share of the list, 0.99 say, does not exceed.
+--- Returns the least value that is greater than or equal to the given share of the list, such as 0.99.
 function bench.quantile(list, share)
   local sorted = {table.unpack(list)}
   table.sort(sorted)
@@ -22,7 +22,7 @@ function bench.geometric_mean(list)
   return math.exp(sum / #list)
 end
 
---- Minima over rounds in which each of these, functions that return seconds, runs in turn.
+--- Runs each of these functions in turn, in several rounds. Each function returns seconds. Returns the minimum for each.
 function bench.race(list, rounds)
   local best = {}
   for _ = 1, rounds do
@@ -31,7 +31,7 @@ function bench.race(list, rounds)
   return best
 end
 
---- A function that returns the seconds of a call of a kernel.
+--- Returns a function that calls a kernel and returns the seconds of the call.
 function bench.timed(f, ...)
   local args = {...}
   args[#args + 1] = {reps = 2, warmup = 1, min_seconds = 0}
@@ -41,13 +41,13 @@ end
 local out = {}
 out.__index = out
 
---- A new set of figures, to be written to `path`.
+--- Returns a new set of figures, which will be written to `path`.
 function bench.open(path) return setmetatable({path = path, figures = {}, directions = {}, missed = 0}, out) end
 
 --- Records a figure without printing it.
 function out:record(name, value) self.figures[#self.figures + 1] = {name, value} end
 
---- Records a figure; with a comparison (">=" or "<=") and a bar it also says whether the bar is met.
+--- Records a figure. If a comparison (">=" or "<=") and a bar are given, it also prints whether the figure meets the bar.
 function out:bar(name, value, comparison, bar)
   self:record(name, value)
   local verdict = ""
@@ -60,7 +60,7 @@ function out:bar(name, value, comparison, bar)
   print(("%-32s %10.3f%s"):format(name, value, verdict))
 end
 
--- A flat JSON object, a line for each pair.
+-- Writes a flat JSON object, one line for each pair.
 local function write(path, pairs_of, format)
   local file = assert(io.open(path, "w"))
   file:write "{\n"
@@ -71,7 +71,7 @@ local function write(path, pairs_of, format)
   file:close()
 end
 
---- Writes the figures. Where NW_BENCH_DIRECTIONS names a file, it gets the comparison of each figure that has a bar.
+--- Writes the figures. If NW_BENCH_DIRECTIONS names a file, the comparison of each figure that has a bar is written to it.
 function out:close()
   write(self.path, self.figures, "%.6g")
   local directions = os.getenv "NW_BENCH_DIRECTIONS"

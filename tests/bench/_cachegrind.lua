@@ -1,11 +1,11 @@
---- The simulator beside valgrind's cachegrind, on the same loops: the C view of a schedule, every access of which is made
---- (volatile), its arrays placed as the simulator places them.
+--- Compares the simulator with valgrind's cachegrind, on the same loops. The C text of a schedule is compiled with volatile
+--- arrays, so that every access is made, and with the arrays at the addresses that the simulator assumes.
 local nw = require "nestwright"
 
 local cachegrind = {}
 
 local LEVELS = {{bytes = 32768, ways = 8}, {bytes = 1048576, ways = 16}}
-local PAGE, ALLOWED = 4096, 100 -- lines that the rest of the process may move
+local PAGE, ALLOWED = 4096, 100 -- lines that the rest of the process may account for
 
 local function run(command)
   local pipe = assert(io.popen(command .. " 2>&1"))
@@ -20,7 +20,7 @@ local function write(path, text)
   file:close()
 end
 
--- ---- kernels: plain loops, moved about; no vectors, which the C view writes as loops
+-- ---- kernels: scalar loops in several orders, without vectors, because the C text would write these as loops
 
 local function gemm(n, order)
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
@@ -76,7 +76,7 @@ cachegrind.kernels = {
 
 -- ---- one kernel
 
--- A program that runs it when it is given an argument.
+-- Returns a C program that runs the kernel if it is given an argument.
 local function main_of(s)
   local code = tostring(s:show "c")
   local name = code:match "int ([%w_]+)%("
@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
 ]]):format(code, at + (1 << 21), name, table.concat(args, ", "))
 end
 
--- Misses of data in both levels.
+-- Returns the misses of data in both levels.
 local function count(program, argument)
   local text = run(("valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=%d,%d,64 --LL=%d,%d,64 "
     .. "--cachegrind-out-file=/dev/null %s %s"):format(LEVELS[1].bytes, LEVELS[1].ways, LEVELS[2].bytes, LEVELS[2].ways,
@@ -112,15 +112,15 @@ end
 
 local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
 
---- The same counts by the cache model. The second level is asked what the first has not, for which the model has no short cut; the
---- first is counted as if alone.
+--- Returns the same counts, computed by the cache model. The second level receives only the misses of the first, for which the
+--- model has no fast method. The first level is counted as if it were the only one.
 function cachegrind.modelled(s)
   local nest = nw.nest.of(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
---- The two counts of each level, ours and cachegrind's, and the worst relative difference beyond the allowance. ours_of(s): how
---- ours come about, simulated unless said.
+--- Returns the worst relative difference beyond the allowance, and the two counts of each level: ours and cachegrind's.
+--- ours_of(s) returns our counts; by default they are simulated.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))

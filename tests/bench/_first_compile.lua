@@ -1,4 +1,4 @@
---- The first compile in a process, the loading of LLVM included: CPU time.
+--- Measures the CPU time of the first compilation in a process, including the time to load LLVM.
 package.path = "tests/bench/?.lua;" .. package.path
 package.cpath = "build/bench/?.so;" .. package.cpath
 local peers = require "peers"

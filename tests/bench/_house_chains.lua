@@ -1,4 +1,4 @@
---- Long chains of stages: how many of them can be stepped, and how soon one that is too long is refused.
+--- Measures how many stages of a long chain can be scheduled, and how soon a chain that is too long is refused.
 local nw = require "nestwright"
 
 local function chain(n)
@@ -10,7 +10,7 @@ local function chain(n)
   return t
 end
 
--- How many stages of a chain of n take a split each; the result is built and run.
+-- Returns how many stages of a chain of n accept a split each. The result is built and run.
 local function steps_of(n)
   local s = nw.schedule(chain(n))
   local done = 0

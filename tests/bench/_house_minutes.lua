@@ -1,4 +1,4 @@
---- How long all suites take, building excluded.
+--- Measures how long all suites take, without the build.
 local core = require "nestwright.core"
 
 return function(out)

@@ -1,7 +1,8 @@
---- The order of the rooms: calls and includes against it, sources in one folder, names that the library exports undeclared.
+--- Counts violations of the order of the rooms (folders of the code) by calls and includes, the sources in one folder, and the
+--- names that the library exports but does not declare.
 local BUILD = "build/release"
 
--- The output of a command, and whether it succeeded.
+-- Returns the output of a command, and whether it succeeded.
 local function output_of(command)
   local pipe = assert(io.popen(command))
   local text = pipe:read "a"
@@ -29,7 +30,7 @@ local function files_per_folder_most()
   return most
 end
 
--- What stands before a parenthesis in a public header: functions, and the names of module.h in X(...).
+-- Returns the names before a parenthesis in the public headers: functions, and the names of module.h in X(...).
 local function declared()
   local names = {}
   for name in output_of "cat core/include/nestwright/*.h":gmatch "(nw_[%l%d_]+)%f[()]" do names[name] = true end

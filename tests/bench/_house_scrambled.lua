@@ -1,5 +1,6 @@
---- Texts for people are read by nobody: in a test build printers reverse every word, and nothing else may change.
---- NW_HOUSE: a build with NW_MUTANTS, build/dev unless said; NW_SPECS: specs to look at, tests/spec unless said
+--- Checks that no code reads a text for people. In a test build, the printers reverse every word, and nothing else may change.
+--- NW_HOUSE is a build with NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the specs that are run (default:
+--- tests/spec).
 local left_out = require "_left_out"
 
 local TESTED = os.getenv "NW_HOUSE" or "build/dev"
@@ -20,7 +21,7 @@ end
 local program = TESTED .. "/bin/nestwright"
 local FIGURES = program .. " tests/bench/_scrambled.lua"
 
--- Figures that are not the same when texts are scrambled.
+-- Returns the number of figures that change when texts are scrambled.
 local function changed()
   local plain, scrambled, n = lines_of(run(FIGURES)), lines_of(run("NW_SCRAMBLE=1 " .. FIGURES)), 0
   for i = 1, math.max(#plain, #scrambled) do
@@ -33,7 +34,7 @@ local function changed()
   return n, #plain
 end
 
--- What TAP says of a file: how many tests, and of those that fail the name and the message.
+-- Reads the TAP output of a file: the number of tests, and the name and the message of each test that fails.
 local function tests_of(text)
   local list, all = {}, 0
   for line in (text .. "\n"):gmatch "(.-)\n" do
@@ -46,7 +47,7 @@ local function tests_of(text)
   return list, all
 end
 
--- Tests that fail then, those of text left out. A file that ends without a last line has failed.
+-- Returns the tests that fail with scrambled texts, except tests of text. A file without a last line in its output has failed.
 local function failing()
   local failed, tests, texts = 0, 0, 0
   local files = run(("find %s -name '*_spec.lua' | LC_ALL=C sort"):format(os.getenv "NW_SPECS" or "tests/spec"))

@@ -1,4 +1,4 @@
---- What is computed once for each version: lowering, cost, features.
+--- Measures work that is done once for each version: lowering, cost, features.
 local core = require "nestwright.core"
 local bench = require "_bench"
 local cost = require "nestwright.cost.cost"
@@ -22,14 +22,14 @@ local function full()
   return features.of(s, c, nil, CODE)
 end
 
--- Of versions that nobody asked anything of: they are lowered for it.
+-- Times a version that nothing has been computed for. It must therefore be lowered first.
 local function quick()
   local new = schedules.gemm(1024, 1)
   return ms(function() features.of(new, cost.of("house", new, {machine = MACHINE, in_cache = true}), nil, BOTH) end)
 end
 
 return function(out)
-  cost.of("house", s, {machine = MACHINE}) -- lowered and counted once
+  cost.of("house", s, {machine = MACHINE}) -- lowers the version and counts its accesses once
   local times = bench.race({function() return ms(again) end, function() return ms(full) end, quick}, ROUNDS)
   out:bar("house.quick_row_ms", times[3], "<=", 2)
   out:bar("house.full_row_over_cost_ms", times[2] - times[1], "<=", 2)

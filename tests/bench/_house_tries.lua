@@ -1,5 +1,6 @@
---- How many random steps a second a search can have judged, on the packed GEMM, in one thread. Steps that the primitive itself
---- refuses, before anything is judged, are not counted. The full path, as a user takes a step, is measured on the same steps.
+--- Measures how many random steps a second a search can have judged, on the packed GEMM, in one thread. Steps that the
+--- primitive itself refuses, before anything is judged, are not counted. The time of the same steps with pictures and advice,
+--- as for a user, is measured too.
 local schedules = require "_schedules"
 
 local function packed_gemm() return schedules.gemm(1024, 1) end
@@ -10,14 +11,15 @@ local function loops_of(s)
   return names
 end
 
--- What a step as a user takes it comes to: "legal", "refused" by the judge, or nil where it never got so far.
+-- Returns the outcome of a step that a user makes: "legal", "refused" by the judge, or nil if the judge was not called.
 local function verdict_of(s, step)
   local ok, err = pcall(s.apply, s, step.primitive, step.arguments)
   if ok then s:undo() return "legal" end
   return err.refusal and err.refusal.kind ~= "structure" and "refused" or nil
 end
 
--- Steps that are judged: `count` random legal ones, and as many that are refused, from those that take one loop, or two.
+-- Returns steps that are judged: `count` random legal steps, and as many refused steps, of primitives that take one or two
+-- loops.
 local function judged_steps(s, count)
   local list, names = {}, loops_of(s)
   for seed = 1, count do list[seed] = s:random_step(seed) end
@@ -44,7 +46,7 @@ local function seconds_of(f, list)
   return os.clock() - before
 end
 
--- Each run is on a schedule of its own, which remembers nothing of the runs before.
+-- Each run has a schedule of its own, which has no results from earlier runs.
 return function(out)
   local list = judged_steps(packed_gemm(), 150)
   local rates, full, found, draws = {}, {}, {}, 0

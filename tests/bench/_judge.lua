@@ -1,15 +1,15 @@
---- What the judge must accept and what it must refuse, as rows; the bench counts them and the spec runs them.
+--- Runs rows that say what the judge must accept and what it must refuse. The bench counts the rows, and the spec runs them.
 ---
 --- A file of rows, tests/bench/judge/NAME.lua, returns {legal = {...}, illegal = {...}}.
----   legal:   {what it shows, make, function(s, ...) steps end}: every step must be accepted
+---   legal:   {what the row shows, make, function(s, ...) steps end}: every step must be accepted
 ---   illegal: {what, make, function(s, ...) legal steps return function() the one illegal step end end, kind}
---- where make() returns a schedule and whatever the steps need, and kind is the one a refusal carries.
+--- make() returns a schedule and the values that the steps need. kind is the kind that the refusal must have.
 local core = require "nestwright.core"
 local nw = require "nestwright"
 
 local judge = {}
 
---- The rows of every file in a directory, each with the name of its file as `area`.
+--- Returns the rows of every file in a directory. The field `area` of a row is the name of its file.
 function judge.rows(directory)
   local out = {legal = {}, illegal = {}}
   local list = assert(io.popen(("ls %s/*.lua"):format(directory)))
@@ -28,7 +28,8 @@ end
 local is_primitive = {}
 for _, p in ipairs(core.primitives()) do is_primitive[p.name] = true end
 
--- CPU time of one step in milliseconds, whatever comes of it, filed under the question the judge had to answer.
+-- Measures the CPU time of one step in milliseconds, whether it is accepted or not, and files it under the question that the
+-- judge had to answer.
 local function timed(times, f, s, ...)
   local start = os.clock()
   local result = table.pack(pcall(f, s, ...))
@@ -40,10 +41,11 @@ local function timed(times, f, s, ...)
   return table.unpack(result, 2, result.n)
 end
 
---- Times by question ("o", "v", "m": marks only) of accepted steps, `all` of all, and `moves` of finding what is legal.
+--- Returns empty lists of times. "o", "v" and "m" (marks only) hold the times of accepted steps by question, `all` the times of
+--- all steps, and `moves` the times of finding legal steps.
 function judge.times() return {o = {}, v = {}, m = {}, all = {}, moves = {}} end
 
--- Stands for a schedule in a row's steps, so that each step is timed.
+-- Returns an object that replaces the schedule in the steps of a row and times each step.
 local function watched(s, times)
   return setmetatable({}, {
     __index = function(_, name)
@@ -59,7 +61,7 @@ end
 
 local SMALL = 1 << 16
 
--- Elements of all inputs and outputs; nil when a size is symbolic.
+-- Returns the number of elements of all inputs and outputs, or nil if a size is symbolic.
 local function volume(s)
   local total = 0
   for _, list in ipairs {s:inputs(), s:outputs()} do
@@ -75,7 +77,7 @@ local function volume(s)
   return total
 end
 
--- Whole numbers so small that every sum is exact.
+-- Returns whole numbers that are so small that every sum is exact.
 local function data_for(s)
   local data = {}
   for n, t in ipairs(s:inputs()) do
@@ -94,7 +96,8 @@ local function unequal(expected, got)
   end
 end
 
--- What the naive program of a small schedule makes of its data; nil for one that s:check() has to look at.
+-- Returns the data of a small schedule and the result of its naive program, or nil if the schedule must be checked by
+-- s:check().
 local function meaning(s)
   local n = volume(s)
   if not n or n > SMALL then return nil end
@@ -102,7 +105,7 @@ local function meaning(s)
   return {data = data, result = nw.interpret(s, data)}
 end
 
--- A message, or nil when the schedule still computes what it should, as it stands and lowered.
+-- Returns a message if the scheduled or the lowered program computes something else than the naive program, and otherwise nil.
 local function differs(s, meant)
   if not meant then
     local ok, err = pcall(s.check, s)
@@ -112,9 +115,9 @@ local function differs(s, meant)
     or unequal(meant.result, nw.interpret(s, meant.data, {lowered = true}))
 end
 
--- ---- what is legal now
+-- ---- legal steps
 
--- The outermost and the innermost loop of what came out.
+-- Measures how long s:moves takes for the outermost and the innermost loop of the scheduled program.
 local function time_moves(s, times)
   local loops = s:loops()
   for _, loop in ipairs {loops[1], #loops > 1 and loops[#loops] or nil} do
@@ -126,7 +129,7 @@ end
 
 -- ---- rows
 
---- Runs a legal row: nil, or what is wrong and whether a step was refused.
+--- Runs a legal row. Returns nil or what is wrong, and whether a step was refused.
 function judge.legal(row, times)
   local made = table.pack(row.make())
   local s = made[1]
@@ -139,7 +142,7 @@ function judge.legal(row, times)
   return wrong and "wrong result: " .. wrong, false
 end
 
--- A conflict names the element and the executions it is between, or the one that finds no value.
+-- A conflict of these kinds must name the element and the executions, or the one execution that finds no value.
 local NEEDS_WITNESS = {raw = true, war = true, waw = true, reduction = true, bounds = true}
 
 local function witness_fault(r)
@@ -148,16 +151,16 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Replays the step that was just refused in the interpreter: does what the refusal says happen there? Nil or what is wrong,
--- and whether it was seen.
+-- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns nil or what is
+-- wrong, and whether the conflict was seen.
 local function replay_fault(s, kind)
   local told = s:explain()
   if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil, told.seen end
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message; and whether there was a
---- conflict that could be replayed, and was seen.
+--- Runs an illegal row. Returns the findings {accepted=, kind=, witness=, prepared=}, each nil or a message, and whether a
+--- conflict was run in the interpreter and seen.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]

@@ -1,6 +1,6 @@
---- Tests of text: what they look at is a text for people, so they fail where every word of it is reversed, and house.lua leaves
---- them out. A test is one if the line that failed is a check of its own, in the spec, and looks at a text in one of these ways;
---- a test that fails for any other reason, and every error raised elsewhere, counts.
+--- Recognises tests of text. They look at a text for people, so they fail if all its words are reversed, and house.lua does not
+--- count them. A failed test is a test of text if the failed line is a check in the spec itself and looks at a text in one of
+--- the ways below. If a test fails for any other reason, or an error is raised elsewhere, the failure counts.
 local left_out = {}
 
 -- Whole files, with the reason.
@@ -41,7 +41,7 @@ local SUPPORT = "tests/spec/support.lua"
 local of_text = {fails = "expects the sentence of an error", fails_saying = "expects the sentence of an error",
   refuses = "expects the sentence of a refusal", golden = "compares a text with a file"}
 
--- The function of support.lua that a line is in.
+-- Returns the function of support.lua that contains a line.
 local function function_at(number)
   for n = number, 1, -1 do
     local name = line_of(SUPPORT, n):match "^function support%.([%w_]+)"
@@ -49,7 +49,7 @@ local function function_at(number)
   end
 end
 
--- Is it a function of that file that looks for words in what a view or a schedule prints?
+-- True if a function of that file looks for words in the text of a view or a schedule.
 local function looks_for_words(file, name)
   line_of(file, 1)
   for n, line in ipairs(sources[file]) do
@@ -64,7 +64,7 @@ local function looks_for_words(file, name)
   return false
 end
 
---- Is this failure, with the message that busted gives, one of a test of text?
+--- True if this failure, with the message that busted gives, belongs to a test of text.
 function left_out.is(file, message)
   local at, number = message:match "^(tests/[^:]+):(%d+): "
   if not at then return false end

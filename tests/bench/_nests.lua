@@ -3,7 +3,7 @@ local nw = require "nestwright"
 
 local nests = {}
 
---- C = A B of shape m x n x depth; a dtype and a combiner ("sum" unless said) may be given.
+--- C = A B of shape m x n x depth. A dtype and a combiner may be given; the default combiner is "sum".
 function nests.gemm(m, n, depth, dtype)
   m = m or 12
   n, depth = n or m, depth or m
@@ -33,7 +33,7 @@ function nests.map(...)
   return nw.schedule(Z), Z, A
 end
 
---- Y(i) = X(i) + X(i + reach), X = 2A: a stage and a reader that looks ahead.
+--- Y(i) = X(i) + X(i + reach), X = 2A: each element of Y also reads an element of X that lies ahead.
 function nests.ahead(n, reach)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
@@ -68,7 +68,7 @@ function nests.fold(kind, m, n, dtype)
   return nw.schedule(S), S, A
 end
 
---- Value and place of the least or the greatest of each row.
+--- The value and the position of the least or the greatest element of each row.
 function nests.arg(kind, m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k = nw.reduce_axis(n, "k")
@@ -76,7 +76,7 @@ function nests.arg(kind, m, n)
   return nw.schedule {V, I}, V, I, A
 end
 
---- The greatest of each row taken away from it, and the sum of what is left: three stages, two of them reductions.
+--- Subtracts the greatest element of each row from the row, and sums the result: three stages, two of them reductions.
 function nests.centred(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
@@ -95,14 +95,15 @@ function nests.fork(n)
   return nw.schedule {Y, Z}, Y, Z, X, A
 end
 
---- A computation of one body with two outputs.
+--- A computation with two outputs from one body.
 function nests.twins(n)
   local A = nw.placeholder({n}, "f32", "A")
   local U, V = nw.compute({n}, function(i) return A(i) + 1, A(i) * 2 end, "U")
   return nw.schedule {U, V}, U, V, A
 end
 
---- A recurrence over `steps` rows of n elements: row t from earlier ones by step(S, A, t, x, n); `rows` rows come from A.
+--- A recurrence over `steps` rows of n elements. step(S, A, t, x, n) computes row t from earlier rows; the first `rows` rows
+--- are copied from A.
 function nests.recurrence(steps, n, step, rows)
   rows = rows or 1
   local A = nw.placeholder({steps, n}, "f32", "A")
@@ -113,7 +114,7 @@ function nests.recurrence(steps, n, step, rows)
   return nw.schedule(out), out, A
 end
 
---- Steps for it, by the distances (time, space) of what they read.
+--- Step functions for nests.recurrence, with the distances (time, space) of their reads.
 nests.step = {
   column = function(S, A, t, x) return S(t - 1, x) + A(t, x) end, -- (1, 0)
   two_back = function(S, A, t, x) return S(t - 2, x) + A(t, x) end, -- (2, 0)
@@ -122,7 +123,7 @@ nests.step = {
   against = function(S, A, t, x, n) return S(t - 1, nw.min(x + 1, n - 1)) + A(t, x) end, -- (1, -1)
   heat = function(S, _, t, x, n) return S(t - 1, nw.max(x - 1, 0)) + S(t - 1, x) - S(t - 1, nw.min(x + 1, n - 1)) end,
   mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- every distance in space
-  sweep = function(S, _, t, x, n) -- the new value on the left, the old one on the right
+  sweep = function(S, _, t, x, n) -- reads the new value on the left and the old one on the right
     return nw.select(nw.gt(x, 0), S(t, nw.max(x - 1, 0)), 0) - S(t - 1, nw.min(x + 1, n - 1))
   end,
   along = function(S, A, t, x) -- a running sum within each row and over rows: (0, 1) (1, 0)
@@ -130,23 +131,23 @@ nests.step = {
   end,
 }
 
---- What makes the computation of that name and shape, for a row.
+--- Returns a function that makes the computation with this name and shape, for use in a row.
 function nests.with(name, ...)
   local shape = {...}
   return function() return nests[name](table.unpack(shape)) end
 end
 
---- What makes the recurrence of that step, for a row: 7 steps of 9 elements unless said.
+--- Returns a function that makes the recurrence with this step, for use in a row. The default is 7 rows of 9 elements.
 function nests.scan(step, steps, n, rows)
   return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
 end
 
---- The same of any size.
+--- Returns a function that makes the same recurrence with symbolic sizes.
 function nests.symbolic_scan(step)
   return function() return nests.recurrence(nw.size("T", {min = 2}), nw.size("N", {min = 2}), nests.step[step]) end
 end
 
---- The loops of a stage by position.
+--- Returns the loops of a stage, from the outermost to the innermost.
 function nests.loops(s, stage) return table.unpack(s:loops(stage)) end
 
 return nests

@@ -1,3 +1,3 @@
---- What OpenBLAS takes this processor for.
+--- Prints the CPU type for which OpenBLAS chose its kernels.
 package.cpath = "build/bench/?.so;" .. package.cpath
 print(require "peers".corename())

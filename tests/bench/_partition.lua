@@ -1,16 +1,16 @@
---- The computations of the partition bench, and the tiles of their awkward loops, written with public primitives alone.
+--- The computations of the partition bench, and the tiles of those loops that no tile divides. Only public primitives are used.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 
 local partition = {}
 
-local LANES = 16 -- of f32 in the widest vectors of this program; narrower machines take each apart
+local LANES = 16 -- of f32 in the widest vectors of this bench; machines with narrower vectors split them
 
 -- ---- GEMM with weights that are packed in advance: B[j // 16, k, j % 16]
 
 partition.N, partition.K = 768, 768
 
---- N and K: those above unless said.
+--- N and K have the values above by default.
 function partition.gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
@@ -18,8 +18,8 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
---- The same with C as TVM has it unless it is told that buffers are compact: a tensor with a symbolic size has symbolic strides.
---- Its elements lie S apart, and S, which is 1 at the call, is known then only. _e is the loop along it.
+--- The same product with the strides that TVM gives C unless it is told that buffers are compact: if a size is symbolic, so are
+--- the strides. The elements of C are S apart; S is 1, but this is known only at the call. _e is the loop along the elements.
 function partition.strided_gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local S = nw.size("S", {min = 1})
@@ -31,10 +31,11 @@ function partition.strided_gemm(M, N, K)
   return s
 end
 
--- Vectors beside each other in a tile of so many rows, so that 16 to 28 sums are under way.
+-- Indexed by the number of rows of a tile: the number of adjacent vectors in the tile, chosen so that 16 to 28 sums are
+-- computed at once.
 local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
 
--- Sums in registers: the loop over k outside of the tile.
+-- Moves the loop over k outside the tile, so that the sums stay in registers.
 local function tile(s, p, j)
   local k, v = p:loop "k", p:loop "v"
   s:reorder(k, p.inner, j, v)
@@ -43,7 +44,7 @@ local function tile(s, p, j)
   s:unroll(p.inner)
 end
 
---- A tile of so many rows and vectors.
+--- Returns a kernel whose tile has this number of rows and of vectors.
 function partition.gemm_kernel(rows, width)
   local function alone(s, p)
     local j_o, j_i = s:split(p:loop "j", width)
@@ -61,20 +62,22 @@ end
 
 function partition.gemm_kernels() return kernels_of(WIDTH) end
 
---- The products of libxsmm for as many rows, of one vector of columns; none where this build is without it.
+--- Returns the kernels of libxsmm for the same numbers of rows and one vector of columns. The list is empty if this build has
+--- no libxsmm.
 function partition.xsmm_kernels()
   local list = {}
   for rows = 1, nw.xsmm.available() and #WIDTH or 0 do list[rows] = nw.xsmm.kernel {rows = rows, columns = "v"} end
   return list
 end
 
---- Two vectors of columns at a time, so that what is read of B for one tile of rows is near for the next.
+--- Computes two vectors of columns at a time. The rows of B that a tile of rows reads are then in a cache for the next tile.
 function partition.gemm_around(s)
   s:split("j", 2)
   s:reorder("j_o", "i", "j_i")
 end
 
---- One kernel for any number of rows M and of vectors P, of versions for four boxes of them, each with the tiles of its sizes.
+--- Returns one kernel for any number of rows M and of vectors P. It has versions for four ranges of M and P, each with the
+--- tiles that suit its sizes.
 function partition.any_gemm()
   local M, P, K = nw.size("M", {min = 0}), nw.size("P", {min = 0}), partition.K
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({P, K, LANES}, "f32", "B")
@@ -98,7 +101,7 @@ function partition.any_gemm()
   return s:build {threads = 1, versions = versions}
 end
 
---- B as the schedules above read it, from an array of K rows.
+--- Returns B in the packed layout that the schedules above read, made from an array of K rows.
 function partition.packed(b)
   local N, K = partition.N, partition.K
   local B = nw.placeholder({K, N}, "f32", "B")
@@ -108,7 +111,7 @@ function partition.packed(b)
   return out
 end
 
--- ---- GEMM that reads B as it lies, B[k, j]
+-- ---- GEMM that reads B unpacked, B[k, j]
 
 function partition.cold_gemm(M)
   local N, K = partition.N, partition.K
@@ -119,18 +122,20 @@ function partition.cold_gemm(M)
   end, "C"))
 end
 
--- Tiles are lower and wider than those of a packed B: whole cache lines beside each other of each row are read.
+-- These tiles have fewer rows and more vectors than those for a packed B, so that they read adjacent whole cache lines of each
+-- row.
 local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
 
 function partition.cold_kernels() return kernels_of(COLD_WIDTH) end
 
---- Four vectors of columns at a time: their rows of B stay in the second cache while the tiles of all rows go by.
+--- Computes four vectors of columns at a time. Their rows of B stay in the second cache while the tiles of all rows are
+--- computed.
 function partition.cold_around(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")
 end
 
---- The same, and those columns are packed first, beside their use.
+--- As cold_around, but these columns of B are packed first, next to the tiles that use them.
 function partition.cold_packed_around(s)
   local columns = 4 * LANES
   local copy = s:cache_read("B", "global", {"C"}, {layout = function(k, j) return j // columns, k, j % columns end})

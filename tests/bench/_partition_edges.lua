@@ -1,5 +1,5 @@
---- Convolutions whose edges are cut off by partition: no padded input, and one kernel for all sizes from a few tiles on. Written
---- with public primitives alone.
+--- Convolutions whose edges are cut off by partition. The input is not padded, and one kernel serves all sizes from a few tiles
+--- on. Only public primitives are used.
 local nw = require "nestwright"
 
 local edges = {}
@@ -11,7 +11,8 @@ local function stands_in(loops, loop)
   return false
 end
 
--- The loop that was called so before pieces were made, in the nest around or inside of `loop`; nil where that piece is empty.
+-- Returns the loop that had this name before pieces were made, in the nest that contains `loop`. Returns nil if that piece is
+-- empty.
 local function beside(s, loop, name)
   for _, stage in ipairs(s:stages()) do
     local loops = stage:loops()
@@ -23,7 +24,7 @@ end
 
 -- ---- full convolution: out[i] = sum over taps of a[i - t] * w[t]
 
-local TILE = 8 * LANES -- outputs, whose sums are in registers
+local TILE = 8 * LANES -- outputs whose sums are in registers
 
 edges.conv1d_tile = TILE
 
@@ -35,7 +36,8 @@ local function direct(n, taps)
   end, "C"))
 end
 
--- The last tile begins earlier. Taps t and t + 16 read the same vector for neighbouring outputs: a load serves both.
+-- The last tile begins earlier. For neighbouring vectors of outputs, taps t and t + 16 read the same vector, so one load serves
+-- both.
 local function tile_outputs(s, loop)
   local outer, inner = s:split(loop, {factor = TILE, tail = "shift"})
   local block, lane = s:split(inner, LANES)
@@ -46,14 +48,14 @@ local function tile_outputs(s, loop)
   s:unroll(far)
 end
 
--- A few outputs, of which each has other taps.
+-- Computes a few outputs, each of which has its own range of taps, under masks.
 local function mask_outputs(s, loop)
   local outer, lane = s:split(loop, {factor = LANES, tail = "predicate"})
   s:reorder(beside(s, outer, "t"), outer, lane)
   s:unroll(outer)
 end
 
--- The outputs that all taps contribute to, and those at both ends.
+-- Makes one piece of the outputs to which all taps contribute, and one at each end.
 local function conv1d_pieces(s)
   local pre, main, post = s:partition "i"
   mask_outputs(s, pre)
@@ -67,14 +69,15 @@ function edges.conv1d(n, taps)
   return s
 end
 
--- A kernel of what the schedule is now, where that was assumed, and of what it was otherwise; and one of what it was.
+-- Returns two kernels. The first has the present version, for sizes that satisfy its assumption, and the version `before` for
+-- all other sizes. The second has the version `before` only.
 local function kernels(s, before)
   local f = s:build {threads = 1, versions = {s:version(), before}}
   s:checkout(before)
   return f, s:build {threads = 1}
 end
 
---- One kernel for every length, and the definition as it stands.
+--- Returns one kernel for every length, and a kernel of the naive program.
 function edges.conv1d_any(taps)
   local s = direct(nw.size("N", {min = 0}), taps)
   local plain = s:version()
@@ -83,7 +86,7 @@ function edges.conv1d_any(taps)
   return kernels(s, plain)
 end
 
---- The same tiles of a padded copy of the input.
+--- The same tiles, which read a padded copy of the input.
 function edges.conv1d_padded(n, taps)
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
   local edge = taps - 1
@@ -101,8 +104,8 @@ end
 
 -- ---- depthwise convolution, 3 x 3, with same padding
 
--- A tile of outputs of one channel. What comes from beyond the second cache is quickest in half vectors: fewer of those lie
--- across two cache lines.
+-- The tile of outputs of one channel. Data from beyond the second cache is loaded fastest in half vectors, since fewer of these
+-- cross into a second cache line.
 edges.depthwise_rows, edges.depthwise_columns = 3, 8
 
 local function plane(channels, height, width)
@@ -114,7 +117,7 @@ local function plane(channels, height, width)
   end, "D"))
 end
 
--- Sums of a tile in registers, and its store.
+-- Keeps the sums of a tile in registers, and stores them at the end.
 local function tile_plane(s)
   local y_o, y_i = s:split("y", {factor = edges.depthwise_rows, tail = "shift"})
   local x_o, x_i = s:split("x", {factor = edges.depthwise_columns, tail = "shift"})
@@ -128,7 +131,7 @@ local function tile_plane(s)
   s:unroll(y_i)
 end
 
--- The tiles that touch an edge of the plane become pieces of their own.
+-- Makes pieces of the tiles that touch an edge of the plane.
 local function cut_edges(s)
   for _, rows in ipairs {s:partition "y_o"} do
     local columns = beside(s, rows, "x_o")
@@ -143,7 +146,7 @@ function edges.depthwise(channels, height, width)
   return s
 end
 
---- One kernel for any number of channels and every height and width, and the definition as it stands.
+--- Returns one kernel for any number of channels, height and width, and a kernel of the naive program.
 function edges.depthwise_any()
   local s = plane(nw.size("C", {min = 0}), nw.size("H", {min = 0}), nw.size("W", {min = 0}))
   local plain = s:version()

@@ -1,12 +1,13 @@
---- Two more bottlenecks of the existing approach, on the pass rebuilt: loops of constant extent, which it leaves alone by default,
---- and the symbolic strides of tensors with symbolic sizes, which make gathers and scatters of vectors. Figures, no bars; what
---- TVM itself was measured to do stands beside them.
+--- Measures two more weaknesses of TVM's approach, using our version of its pass LoopPartition. By default, the pass does not
+--- partition loops of constant extent. If a tensor has symbolic sizes, its strides are symbolic too, so vectors are gathered
+--- and scattered. The figures have no bars. The ratios that were measured with TVM itself are printed beside them.
 local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"
 
--- TVM's own ratios: its default for a constant over its kernel for every number of rows, C computed beside; and its symbolic
--- strides over compact buffers (schedules "cache" and "plain" of an EPYC 9005).
+-- Ratios measured with TVM itself. THEIR_CONSTANT is its time for a constant M by default, divided by the time of its kernel
+-- for every number of rows, with C computed in the loop. THEIR_STRIDES is its time with symbolic strides, divided by its time
+-- with compact buffers (schedules "cache" and "plain" on an EPYC 9005).
 local ROWS, THEIR_CONSTANT, THEIR_STRIDES = {33, 100}, {2.7, 2.75}, {42, 49}
 
 local function rebuilt(make, m, options)

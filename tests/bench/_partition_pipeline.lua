@@ -1,12 +1,15 @@
---- How many rounds ahead nw.partition.pipelined fetches, against other numbers of rounds and none. Figures, no bars.
+--- Compares the number of iterations that nw.partition.pipelined fetches ahead with other numbers, and with no prefetch. The
+--- figures have no bars.
 local nw = require "nestwright"
 local bench = require "_bench"
 
 local ROWS, LANES = 4, 16
 local AHEAD = {1, 2, 4, 8, 16, 32, 64, 128}
-local SHAPES = {{"L2", 768, 256}, {"L3", 4096, 1024}, {"memory", 4096, 4096}} -- where B is, its columns and its rows
+-- where B is, its number of columns, its number of rows
+local SHAPES = {{"L2", 768, 256}, {"L3", 4096, 1024}, {"memory", 4096, 4096}}
 
--- A tile of a few rows: each round of k reads four lines of B, of a row of its own, which lies some pages behind the last one.
+-- Computes a tile of a few rows. Each iteration of k reads four lines of one row of B; this row is some pages after the row
+-- before.
 local function product(N, K)
   local A, B = nw.placeholder({ROWS, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
   local k = nw.reduce_axis(K, "k")

@@ -1,11 +1,12 @@
---- Pieces in two threads: each piece by itself, all of them in one loop, and inside of loops that they share. Figures, no bars.
+--- Runs pieces in two threads: each piece in a parallel loop of its own, all pieces in one loop, and inside loops that they
+--- share. The figures have no bars.
 local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"
 local strategies = require "nestwright.partition.strategies"
 
 local ROWS, THREADS = {9, 15, 33, 63, 100, 127, 257}, 2
-local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- vectors of a tile of so many rows
+local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- by the number of rows of a tile: its number of vectors
 
 -- {name, how, shared, threads}
 local WAYS = {
@@ -16,7 +17,7 @@ local WAYS = {
   {"shared", "fused", true, THREADS},
 }
 
--- A tile whose loop over the rows is outermost: of a short piece there are few rounds for threads to share.
+-- A tile whose loop over the rows is outermost. A short piece then has few iterations to distribute among threads.
 local function rows_outside(rows)
   local tile = partition.gemm_kernel(rows, WIDTH[rows])
   return {rows = rows, inside = tile.inside, schedule = function(s, p)
@@ -48,7 +49,7 @@ local function times_of(kernels, m, N, K, packed)
   return bench.race(racers, 25)
 end
 
--- Of the geometric mean over the rows, how many times as quick the second way is as the first.
+-- Returns the speedup of the second way over the first: the geometric mean over all numbers of rows.
 local function ratio(times, first, second)
   local list = {}
   for n, t in ipairs(times) do list[n] = t[first] / t[second] end

@@ -1,13 +1,13 @@
---- Random loop nests as text, told by a seed: plain, tiled, guarded, packed, triangular and imperfect ones.
+--- Draws random loop nests as text, determined by a seed: plain, tiled, guarded, packed, triangular and imperfect nests.
 local rng = require "nestwright.measure.rng"
 
 local random = {}
 
---- The kinds, and whether their loops are those of boxes: bounds and conditions of one loop each, tails of tiles among them.
+--- The kinds, and whether each is rectangular: every bound and condition then uses one loop only, as in the tail of a tile.
 random.kinds = {"plain", "tiled", "guarded", "packed", "triangular", "imperfect"}
 random.rectangular = {plain = true, tiled = true, packed = true, imperfect = true, guarded = true}
 
--- ---- a nest in the making: lines of text, arrays that grow with what is asked of them, loops around
+-- ---- a nest under construction: its lines of text, its arrays (which grow with their indices), and the loops around
 
 local nest = {}
 nest.__index = nest
@@ -21,7 +21,7 @@ function nest:name()
   return "i" .. self.names
 end
 
---- A loop around what body() adds; most: the greatest value that it ever has.
+--- Adds a loop around the lines of body(). most is the greatest value of the loop variable.
 function nest:loop(from, to, most, body, suffix)
   local loop = {name = self:name(), most = most}
   self:add("for %s in %s..%s%s:", loop.name, from, to, suffix or "")
@@ -39,7 +39,7 @@ function nest:array(dims)
   return a
 end
 
---- An index: {text, most}.
+--- Returns an index: {text, most}.
 local function index_of(terms, offset)
   local texts, most = {}, offset
   for _, t in ipairs(terms) do
@@ -59,7 +59,7 @@ local function ref(a, index)
   return ("%s[%s]"):format(a.name, table.concat(texts, ", "))
 end
 
--- A variable for a dimension that no other dimension has, if there is one; inner ones rather.
+-- Returns a variable that no other dimension uses, if there is one. Inner loops are preferred.
 local function fresh_var(r, taken, vars)
   local free = {}
   for v = 1, #vars do
@@ -69,7 +69,7 @@ local function fresh_var(r, taken, vars)
   return free[math.max(r:int(1, #free), r:int(1, #free))]
 end
 
--- An array is read at the same variables in all of its references but a few, which are of another order.
+-- Returns a reference. Nearly all references to an array use the same variables; a few use them in another order.
 function nest:access(a, vars)
   local r, index, taken = self.r, {}, {}
   a.at = a.at or {}
@@ -86,7 +86,7 @@ function nest:access(a, vars)
   return ref(a, index)
 end
 
--- A statement of a few references.
+-- Adds a statement of a few references.
 function nest:statement(arrays, vars)
   local r = self.r
   local target, reads = self:access(r:pick(arrays), vars), {}
@@ -104,7 +104,7 @@ function nest:text()
   return table.concat(out, "\n") .. "\n" .. table.concat(self.lines, "\n") .. "\n"
 end
 
--- ---- kinds: each makes lines for `extents`
+-- ---- kinds: each function adds lines whose loops have the given extents
 
 local function plain_var(loop) return {{name = loop.name, by = 1, most = loop.most}} end
 
@@ -117,7 +117,7 @@ local function some_arrays(x)
   return arrays
 end
 
--- body(vars) inside of a loop for each extent.
+-- Makes a loop for each extent, and calls body(vars) inside all of them.
 local function boxes(x, extents, body, vars)
   vars = vars or {}
   if #vars == #extents then return body(vars) end
@@ -139,7 +139,7 @@ function kinds.plain(x, extents)
   end)
 end
 
--- Loops over tiles, then loops inside of them, which end where the whole does.
+-- Makes loops over tiles, and inside them the loops of a tile, which end where the whole loop ends.
 local function tiles(x, extents, body)
   local outer, sizes = {}, {}
   local function inside(n, vars)
@@ -191,7 +191,7 @@ function kinds.guarded(x, extents)
   end)
 end
 
--- A tile of an array is copied into a buffer, which is then used in place of it.
+-- Copies a tile of an array into a buffer, and uses the buffer in place of the array.
 function kinds.packed(x, extents)
   local r, arrays = x.r, some_arrays(x)
   local from, buffer = x:array(2), x:array(2)
@@ -221,7 +221,7 @@ function kinds.packed(x, extents)
   end)
 end
 
--- Loops that begin or end where an outer one is.
+-- Makes loops that begin or end at the value of an outer loop.
 function kinds.triangular(x, extents)
   local r, arrays = x.r, some_arrays(x)
   local function down(n, vars)
@@ -246,7 +246,7 @@ function kinds.triangular(x, extents)
   down(1, {})
 end
 
--- Statements between the loops, and nests one after the other.
+-- Puts statements between the loops, and makes several nests one after the other.
 function kinds.imperfect(x, extents)
   local r, arrays = x.r, some_arrays(x)
   local function down(n, vars)
@@ -266,7 +266,7 @@ end
 
 -- ---- sizes
 
--- Extents whose product is about `rounds`.
+-- Returns extents whose product is about `rounds`.
 local function extents_of(r, n, rounds)
   local weights, sum, out = {}, 0, {}
   for d = 1, n do
@@ -282,7 +282,7 @@ local function extents_of(r, n, rounds)
   return out
 end
 
---- The text of a nest of a kind, in which innermost statements run about `rounds` times.
+--- Returns the text of a nest of this kind whose innermost statements run about `rounds` times.
 function random.text(seed, kind, rounds)
   local r = rng.new(seed)
   local x = new(r)

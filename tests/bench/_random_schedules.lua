@@ -1,4 +1,4 @@
---- Real kernels with random tiles and orders, as nests; and some of them by name.
+--- Returns real kernels with random tiles and loop orders as nests, and also some kernels by name.
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 
@@ -17,7 +17,7 @@ local function conv1d(n)
   return nw.schedule(nw.compute({n}, function(i) return nw.sum(A(i + t) * W(t), t) end, "C")), "C", {"i", "t"}
 end
 
--- Same padding: what is outside is zero, and not read.
+-- The padding keeps the shape: positions outside the input are zero and are not read.
 local function conv2d(n)
   local channels = 16
   local X = nw.placeholder({channels, n, n}, "f32", "X")
@@ -46,13 +46,13 @@ local function blur(n)
   return nw.schedule(nw.compute({n, n}, function(y, x) return H(y, x) + H(y + 1, x) + H(y + 2, x) end, "Y")), "Y", {"y", "x"}
 end
 
--- Sizes of which each makes 1e7 accesses and more.
+-- The kernels, with sizes that make at least 1e7 accesses.
 local KERNELS = {
   {"gemm", gemm, {160, 192, 200, 256, 384, 500}}, {"conv1d", conv1d, {50000, 100000, 200000}},
   {"conv2d", conv2d, {56, 64, 112}}, {"depthwise", depthwise, {100, 112, 200}}, {"blur", blur, {1200, 1536, 2000}},
 }
 
--- Steps that are refused leave the schedule as it was.
+-- A refused step leaves the schedule unchanged.
 local function try(s, name, ...) return pcall(s[name], s, ...) end
 
 local function scheduled(r, make, size)
@@ -71,7 +71,8 @@ local function scheduled(r, make, size)
   return s
 end
 
---- A nest with `least` accesses or more from a kernel, a size and steps drawn by the seed; nil where its steps make none.
+--- Returns a nest with at least `least` accesses. The kernel, its size and its steps are drawn by the seed. Returns nil if no
+--- nest results.
 function random.nest(seed, least)
   local r = rng.new(seed)
   local kernel = r:pick(KERNELS)
@@ -81,7 +82,7 @@ function random.nest(seed, least)
   return least and nest, kernel[1]
 end
 
---- The kernels as they are written, {name, schedule}.
+--- Returns the kernels without steps: {name, schedule}.
 function random.named()
   local out = {}
   for _, k in ipairs(KERNELS) do out[#out + 1] = {k[1] .. ", naive", (k[2](k[3][#k[3]]))} end

@@ -1,4 +1,4 @@
---- The schedules the benches measure, written with public primitives alone.
+--- The schedules that the benches measure. Only public primitives are used.
 local nw = require "nestwright"
 
 local schedules = {}
@@ -11,7 +11,7 @@ local function matmul(m, n, depth)
 end
 schedules.matmul = matmul
 
--- Rows of A that stay in the second cache while a panel of B goes by: without a tail if possible.
+-- Returns a number of rows of A that stay in the second cache while a panel of B is read, if possible one that leaves no tail.
 local function row_block(m, mr)
   for mb = 128, mr, -mr do
     if m % mb == 0 then return mb end
@@ -19,8 +19,9 @@ local function row_block(m, mr)
   return 128 // mr * mr
 end
 
---- GEMM of any shape: B packed into panels of `nr` columns, a register tile of mr x nr, rows in blocks of mb; a large B
---- is packed and used `jb` columns at a time, so that what was packed is still in the third cache.
+--- GEMM of any shape. B is packed into panels of `nr` columns, the register tile has mr rows and nr columns, and the rows are
+--- in blocks of mb. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the third
+--- cache.
 --- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}
@@ -56,7 +57,7 @@ function schedules.gemm(n, threads, o)
   s:unroll(bi)
   s:vectorize(j_i)
   s:unroll(i_i)
-  -- Packing: eight rows at a time, so that B is read in streams and written in whole kilobytes.
+  -- Packs eight rows at a time, so that B is read as streams and written in whole kilobytes.
   local around = s:loops(packed)
   local p_k, p_j = around[#around - 1], around[#around]
   local p_jo, p_ji = s:split(p_j, {factor = nr, tail = tail})
@@ -70,7 +71,7 @@ function schedules.gemm(n, threads, o)
   return s
 end
 
---- The steps of tutorials/gemm.lua, each through `apply(s, name, ...)`.
+--- Makes the steps of tutorials/gemm.lua, each through `apply(s, name, ...)`.
 function schedules.walk(n, apply)
   local C, _, B = matmul(n, n, n)
   local s = nw.schedule(C)
@@ -96,7 +97,8 @@ function schedules.walk(n, apply)
   return s
 end
 
---- Full convolution, out[i] = sum over taps of a[i - t] * w[t], zero outside: a padded copy, register tiles of outputs.
+--- Full convolution, out[i] = sum over taps of a[i - t] * w[t], with zeros outside a. The input is copied with padding, and
+--- outputs are computed in register tiles.
 function schedules.conv1d(n, taps, o)
   o = o or {}
   local lanes, tile = o.lanes or 16, o.tile or 8
@@ -113,7 +115,8 @@ function schedules.conv1d(n, taps, o)
   local c, k = table.unpack(s:loops(C))
   local c_o, c_i = s:split(c, {factor = lanes * tile, tail = "cut"})
   local b_o, b_i = s:split(c_i, lanes)
-  -- Taps t and t + 16 read the same vector of P for neighbouring blocks: with both at hand a load serves two products.
+  -- For neighbouring blocks, taps t and t + 16 read the same vector of P. If both are in one body, one load serves two
+  -- products.
   local k_o, k_i = s:split(k, lanes)
   s:reorder(c_o, k_i, k_o, b_o, b_i)
   s:vectorize(b_i)
@@ -123,7 +126,7 @@ function schedules.conv1d(n, taps, o)
   return s
 end
 
---- Z = (A + 1) * (B + 3), a size that differs each time so that nothing is found in a cache.
+--- Z = (A + 1) * (B + 3). The size differs each time, so that no compiled program is reused from a cache.
 function schedules.pointwise(n)
   local size = {1000003 + n}
   local A, B = nw.placeholder(size, "f32", "A"), nw.placeholder(size, "f32", "B")
@@ -134,7 +137,8 @@ function schedules.pointwise(n)
   return s
 end
 
---- Depthwise 3x3 convolution with same padding: a channel is padded, then vectors along x, a few rows of them at a time.
+--- Depthwise 3x3 convolution with padding that keeps the shape. One channel at a time is padded and then computed, in vectors
+--- along x, a few rows at a time.
 function schedules.depthwise(c, h, w, threads, o)
   o = o or {}
   local rows, lanes = o.rows or 4, o.lanes or 16
@@ -194,7 +198,7 @@ function schedules.blur(h, w, dtype, threads, o)
   return s
 end
 
---- Z = (A + 1) * (B + 3), stored past the caches.
+--- Z = (A + 1) * (B + 3), with streaming stores.
 function schedules.elementwise(n, threads, o)
   o = o or {}
   local A, B = nw.placeholder({n}, "f32", "A"), nw.placeholder({n}, "f32", "B")

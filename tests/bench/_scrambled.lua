@@ -1,5 +1,6 @@
---- Figures of cost, features, marks, partition and roofline of some schedules, one a line. tests/bench/house.lua runs it twice: as
---- it is, and with NW_SCRAMBLE set, where every word of a printed program or message is reversed; no figure may differ.
+--- Prints figures of some schedules, one on each line: costs, features, marks, partitions and rooflines. tests/bench/house.lua
+--- runs this file twice, the second time with NW_SCRAMBLE, which reverses every word of a printed program or message. No figure
+--- may differ.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local cost = require "nestwright.cost.cost"

@@ -1,6 +1,6 @@
---- Predictions held against measurements: 200 random legal schedules of each of four computations, one thread, none used to set
---- a constant of the model; then a model learned from the others and seven more, on each of the four. What was measured is kept
---- beside the figures, build/bench/audit_NAME.json: delete these to measure anew.
+--- Compares predictions with measurements: 200 random legal schedules of each of four computations, in one thread. No constant
+--- of the model was fitted to them. Then, for each of the four, a model learns from the other three and seven more
+--- computations. Measurements are kept beside the figures, in build/bench/audit_NAME.json; delete these files to measure again.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
@@ -35,21 +35,21 @@ for n, name in ipairs(KERNELS) do
 end
 out:bar("audit.median_error", bench.median(errors), "<=", 0.25)
 
--- ---- learned from others
+-- ---- models that learned from the other computations
 
 for _, name in ipairs(OTHERS) do
   audits[#audits + 1] = audit(name, FEWER)
   print(("%s: tau %.3f"):format(name, audits[#audits].analytic.tau))
 end
 
--- The least of the four: what holds for each.
+-- Returns the least of the four figures, which all computations reach.
 local function least(rows, field)
   local v = math.huge
   for n = 1, #KERNELS do v = math.min(v, rows[n][field]) end
   return v
 end
 
--- Rows are in the order of the audits.
+-- The rows are in the order of the audits.
 local function report(objective, suffix, transfer_bar, bar_64)
   audits.objective = objective
   local learned, model = pcall(nw.cost.train, audits)

@@ -1,4 +1,4 @@
---- The cache model: exact where it says so, and how little it looks at.
+--- Checks that the cache model is exact where it says so, and measures how many lookups it needs.
 ---
 --- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
@@ -14,9 +14,9 @@ local KIB = 1024
 local out = bench.open(arg[1] or "build/bench/cost.json")
 local only = arg[2]
 
--- ---- against brute force
+-- ---- comparison with the simulator
 
--- Fully associative, 8, 12 and 16 ways of one size, side by side: each is asked everything.
+-- Returns four independent levels of the same size: fully associative, and of 8, 12 and 16 ways. Each receives every access.
 local function levels_of(bytes)
   local list = {}
   for n, ways in ipairs {0, 8, 12, 16} do list[n] = {bytes = bytes, ways = ways} end
@@ -35,7 +35,7 @@ local function same(a, b)
   return #a == #b
 end
 
--- Levels are told apart by their exactness: what is estimated is not compared.
+-- Compares each level separately. A level that is only estimated is not compared.
 local function compare(nest, bytes)
   local options = {levels = levels_of(bytes), feed = "full"}
   local model = nest:misses(options)
@@ -84,7 +84,7 @@ function parts.exact()
   out:bar("cost.exact_share", exact_of / rectangular, ">=", 0.9)
 end
 
--- ---- how much it looks at
+-- ---- number of lookups
 
 local CACHES = {{bytes = 32 * KIB, ways = 0}, {bytes = 32 * KIB, ways = 8}, {bytes = 48 * KIB, ways = 12},
   {bytes = 1024 * KIB, ways = 16}}
@@ -96,8 +96,8 @@ local function bytes_of(nest)
   return last[#last].address + last[#last].bytes
 end
 
--- A nest of 1e7 accesses or more, from the kinds with loops of boxes in turn, or from a schedule; nil where its arrays are larger
--- than anyone's.
+-- Returns a nest of at least 1e7 accesses: a random nest of one of the rectangular kinds, in turn, or a schedule. Returns nil
+-- if its arrays are too large.
 local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
@@ -106,7 +106,8 @@ local function big_nest(number)
   return ok and bytes_of(nest) <= MOST_BYTES and nest or nil, kind
 end
 
--- What the model asked for, as a share of the accesses; all of it where it gives up. nil: the nest has too few.
+-- Returns the number of lookups of the model divided by the number of accesses, or 1 if the model gives up. Returns nil if the
+-- nest has too few accesses.
 local function share_of(nest, cache)
   local ok, m = pcall(nest.misses, nest, {levels = {cache}, feed = "full"})
   if not ok and m.code == "limit" then return 1, false end
@@ -172,7 +173,7 @@ end
 
 -- ---- times
 
--- Milliseconds of the processor, the least of a few runs.
+-- Returns CPU milliseconds, the least of a few runs.
 local function ms(nest, levels)
   local best, m = math.huge, nil
   for _ = 1, 5 do
@@ -203,7 +204,7 @@ local THREE = {{bytes = 48 * KIB, ways = 12}, {bytes = 1024 * KIB, ways = 16}, {
 local POLYBENCH = {"2mm", "3mm", "atax", "bicg", "cholesky", "doitgen", "fdtd-2d", "gemm", "gesummv", "heat-3d", "jacobi-2d", "lu",
   "mvt", "seidel-2d", "syrk", "trisolv"}
 
--- The schedules whose times the other benches hold against their peers.
+-- Returns the schedules that the other benches compare with other programs.
 local function benched()
   local out_of = {
     {"gemm 1024", schedules.gemm(1024, 1)}, {"gemm 2000", schedules.gemm(2000, 1)},

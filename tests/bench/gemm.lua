@@ -1,5 +1,6 @@
---- GEMM against this machine's measured FMA peak and against OpenBLAS, and conv1d against plain C.
---- Every figure is made from minima of rounds in which all variants run in turn; ratios are theirs / ours.
+--- Compares GEMM with this machine's measured peak of multiply-adds and with OpenBLAS, and conv1d with plain C.
+--- All variants run in turn, in several rounds, and a figure is computed from the minima. A ratio is their time divided by
+--- ours.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;tutorials/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -9,7 +10,7 @@ local schedules = require "_schedules"
 
 local out = bench.open(arg[1] or "build/bench/gemm.json")
 
--- One shape with one thread count: peak, OpenBLAS and ours, interleaved.
+-- Measures one shape with one number of threads. The peak, OpenBLAS and our kernel run in turn.
 local function gemm(n, threads, rounds)
   local a, b = nw.random({n, n}, "f32", {seed = 1}), nw.random({n, n}, "f32", {seed = 2})
   local c, d = nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32")
@@ -22,7 +23,7 @@ local function gemm(n, threads, rounds)
   for round = 1, rounds do
     local p = nw.peak_flops(threads)
     local t = f:time(a, b, c, {reps = threads, warmup = 0}).min
-    if threads > 1 then peers.rest(40) end -- OpenBLAS's threads and ours spin for a while after their work
+    if threads > 1 then peers.rest(40) end -- after their work, the threads of OpenBLAS and ours spin for a while
     local o = peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
     if threads > 1 then
       o = math.min(o, peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads))

@@ -1,4 +1,4 @@
---- The structure of the project as figures. NW_HOUSE_PARTS="rooms chains" measures some parts only.
+--- Measures the structure of the project. NW_HOUSE_PARTS="rooms chains" measures some parts only.
 package.path = "tests/bench/?.lua;" .. package.path
 require "nestwright"
 local bench = require "_bench"

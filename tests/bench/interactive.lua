@@ -1,4 +1,4 @@
---- How quick the workbench feels: start, steps, views, compiles, interrupts.
+--- Measures the response times of the workbench: start, steps, views, compilations, interrupts.
 package.path = "tests/bench/?.lua;" .. package.path
 package.cpath = "build/release/lib/lua/?.so;build/bench/?.so;" .. package.cpath
 local nw = require "nestwright"
@@ -10,7 +10,7 @@ local schedules = require "_schedules"
 local out = bench.open(arg[1] or "build/bench/interactive.json")
 local repl = "build/release/bin/nestwright"
 
--- CPU time from the start of the process to its prompt (and a clean end).
+-- Returns the CPU time from the start of the process to its prompt and a clean end.
 local function start_to_prompt()
   local cpu = {}
   for n = 1, 20 do
@@ -23,14 +23,14 @@ local function start_to_prompt()
   return bench.median(cpu)
 end
 
--- Wall time of `f`, in milliseconds.
+-- Returns the wall-clock time of `f`, in milliseconds.
 local function ms(f, ...)
   local t = peers.now_ms()
   f(...)
   return peers.now_ms() - t
 end
 
--- Every step of the GEMM walk, by the question the judge had to answer.
+-- Times every step of the GEMM tutorial, by the question that the judge had to answer.
 local function steps()
   local times, show = {o = {}, v = {}, m = {}}, {}
   for _ = 1, 5 do
@@ -58,7 +58,8 @@ local function compile_first()
   return bench.median(best)
 end
 
--- CPU time of lowering, LLVM and linking, in a process that has compiled before; preemption does not count.
+-- Returns the CPU time of lowering, LLVM and linking, in a process that has already compiled a program. Preemption does not
+-- count.
 local function compile_warm(make)
   make(0):build {threads = 1, cache = false}
   local t = {}
@@ -71,7 +72,7 @@ local function compile_warm(make)
   return bench.median(t)
 end
 
--- Ctrl-C at the prompt's terminal until the next prompt, with the session alive.
+-- Returns the time from Ctrl-C at the terminal to the next prompt, and checks that the session continues.
 local function interrupt(setup, command, rounds)
   local worst = 0
   for _ = 1, rounds do
@@ -96,7 +97,7 @@ local function interrupt(setup, command, rounds)
   return worst
 end
 
--- A proof that isl takes long over: a heat equation whose time and space are fused and split by primes, then reordered.
+-- isl takes long for this proof: the time and space of a heat equation are fused, split by primes, and then reordered.
 local proof = {
   "st, a0 = nw.placeholder({31, 37, 41}, 'f32', 'st'), nw.placeholder({1, 37, 41}, 'f32', 'a0')",
   "first = nw.compute({1, 37, 41}, function(t, i, j) return a0(t, i, j) end, 'first')",

@@ -1,4 +1,4 @@
---- How complete, how sound and how quick the judge is, over the rows in tests/bench/judge.
+--- Measures how complete, how sound and how fast the judge is, on the rows in tests/bench/judge.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 local judge = require "_judge"

@@ -1,4 +1,5 @@
-"""How quick the Jupyter kernel is, and ipykernel of the distribution in the same run, by the same client."""
+"""Measures the speed of the Jupyter kernel, and that of the distribution's ipykernel in the same run, with the same
+client."""
 import json
 import os
 import statistics
@@ -18,14 +19,15 @@ LINES = {OURS: "for i = 1, 100000 do print(i) end", THEIRS: "for i in range(1, 1
 
 
 def started(name):
-    """A kernel without any help of a manager, which polls: milliseconds to kernel_info_reply, the process and a socket."""
+    """Starts a kernel without a kernel manager, because a manager polls. Returns the milliseconds until the
+    kernel_info_reply, the process and a socket."""
     path = os.path.join(tempfile.mkdtemp(), "connection.json")
     write_connection_file(path, ip="127.0.0.1", key=b"key")
     spec = KernelSpecManager().get_kernel_spec(name)
     start = time.perf_counter()
     process = subprocess.Popen([a.format(connection_file=path) for a in spec.argv], env={**os.environ, **spec.env})
     socket = zmq.Context.instance().socket(zmq.DEALER)
-    socket.reconnect_ivl = 1  # else it looks again after 100 ms when nobody listened at first
+    socket.reconnect_ivl = 1  # otherwise it waits 100 ms before it tries a refused connection again
     with open(path) as f:
         socket.connect(f"tcp://127.0.0.1:{json.load(f)['shell_port']}")
     Session(key=b"key").send(socket, "kernel_info_request", {})
@@ -52,7 +54,8 @@ class Kernel:
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=30)
-        self.shell = zmq.Context.instance().socket(zmq.DEALER)  # one of our own: the client's waits in an event loop
+        # a socket of our own, because the client's socket waits in an event loop
+        self.shell = zmq.Context.instance().socket(zmq.DEALER)
         self.shell.connect(f"tcp://127.0.0.1:{self.manager.shell_port}")
         self.heartbeat = zmq.Context.instance().socket(zmq.REQ)
         self.heartbeat.connect(f"tcp://127.0.0.1:{self.manager.hb_port}")
@@ -74,7 +77,8 @@ class Kernel:
                 return out
 
     def heartbeat_ms(self):
-        """A message there and back with nothing done to it: what ZeroMQ and this machine take for the threads to wake up."""
+        """Milliseconds for a message that the kernel sends back unchanged: the time that ZeroMQ and this machine need
+        to wake the threads."""
         start = time.perf_counter()
         self.heartbeat.send(b"ping")
         self.heartbeat.recv()
@@ -88,14 +92,15 @@ class Kernel:
         start = time.perf_counter()
         socket.send_multipart(frames)
         asked = message["header"]["msg_id"].encode()
-        while not any(asked in frame for frame in socket.recv_multipart()):  # answers to earlier questions may be waiting
+        # replies to earlier requests may come first
+        while not any(asked in frame for frame in socket.recv_multipart()):
             pass
         ms = (time.perf_counter() - start) * 1000
         self.published(message["header"]["msg_id"])
         return ms
 
     def lines(self):
-        """Seconds, lines lost, and messages of a hundred thousand printed lines."""
+        """Prints a hundred thousand lines. Returns the seconds, the number of lost lines, and the number of messages."""
         start = time.perf_counter()
         message_id = self.client.execute(LINES[self.name])
         out = self.published(message_id)
@@ -169,8 +174,8 @@ def percentile(values, share):
 
 
 def in_turn(*measures):
-    """200 of each, in turns of 20: one at a time, what ipykernel does after a reply would run beside the next. The first turn does
-    not count."""
+    """Takes 200 measurements of each function, 20 at a time in turn. If they alternated one by one, the work that
+    ipykernel does after a reply would overlap the next measurement. The first turn is not counted."""
     out = [[] for _ in measures]
     for turn in range(11):
         for values, f in zip(out, measures):
@@ -191,7 +196,7 @@ def measure():
     out["kernel.vs_ipykernel_roundtrip"] = statistics.median(others) / statistics.median(mine)
     runs = []
     for _ in range(40):
-        time.sleep(1.3)  # a front end takes a megabyte a second, and the kernel keeps to it
+        time.sleep(1.3)  # front ends accept a megabyte a second, so the kernel does not send faster
         runs.append(ours.lines())
     out["kernel.lines_1e5_s"] = statistics.median(r[0] for r in runs)
     out["kernel.lines_lost"], out["kernel.stream_messages"] = sum(r[1] for r in runs), max(r[2] for r in runs)

@@ -1,6 +1,7 @@
---- Memory-bound kernels and stencils, scheduled through primitives alone, against plain C on this machine: theirs / ours.
---- Variants run in turn, one thread by the CPU clock of the process; a figure is made of the minima, and what the medians
---- would have said is printed beside it. A schedule is timed only once its result is right.
+--- Compares memory-bound kernels and stencils, scheduled by primitives alone, with plain C on this machine. A ratio is their
+--- time divided by ours.
+--- The variants run in turn. Times of one thread are CPU times of the process. A figure is computed from the minima, and the
+--- ratio of the medians is printed beside it. A schedule is timed only after its result was checked.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -12,14 +13,15 @@ local out = bench.open(arg[1] or "build/bench/kernels.json")
 local only = arg[2]
 local ROUNDS = 41
 
--- theirs(n): seconds of one of n calls in a row; ours(threads): a kernel ready to be timed with these arrays.
+-- theirs(n) makes n calls in a row and returns the seconds of one; ours(threads) returns a kernel that can be timed with these
+-- arrays.
 local function race(name, theirs, ours, arrays, comparison, bar)
   local one, two = ours(1), ours(2)
   local t, o, w = {}, {}, {}
   local call = {table.unpack(arrays)}
   call[#call + 1] = {reps = 1, warmup = 0}
   for round = 1, ROUNDS do
-    theirs(1) -- ours begins with a call that is not counted, too
+    theirs(1) -- our timing also begins with a call that is not counted
     t[round] = theirs(3)
     o[round] = one:time(table.unpack(call)).min
   end
@@ -32,7 +34,8 @@ local function race(name, theirs, ours, arrays, comparison, bar)
   out:bar(name:gsub("%.", ".2t."), least / two_least)
 end
 
--- The result of every build is compared with C's, which is compared with the definition where that is quick enough.
+-- Compares the result of every build with that of the C program. If the definition is fast enough, it is used to check the C
+-- program.
 local function checked(make, arrays, result, want, tolerance)
   return function(threads)
     local f = make(threads):build {threads = threads}

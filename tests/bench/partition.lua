@@ -1,5 +1,6 @@
---- Loops whose rounds no tile divides: one kernel for every number of rows against kernels made for each, against OpenBLAS, and
---- against the pass of TVM rebuilt on this IR. Ratios are theirs / ours, of minima of rounds in which all run in turn; one thread.
+--- Measures loops that no tile divides. One kernel for every number of rows is compared with kernels for one number each, with
+--- OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is their time divided by ours. All variants run in turn,
+--- in one thread, and the minima are used.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -30,7 +31,8 @@ local function openblas(m, a, d)
   return function() return peers.sgemm({m, N, K}, a:pointer(), b:pointer(), d:pointer(), 1) end
 end
 
--- The time of a call, the mean of as many in a row as last a millisecond, behind one that brings everything near.
+-- Returns a function that measures OpenBLAS: it makes one call that loads the data into the caches, and then returns the mean
+-- of as many calls as take a millisecond.
 local function openblas_warm(m, a, d)
   local once = openblas(m, a, d)
   return function()
@@ -53,9 +55,10 @@ end
 
 local parts = {}
 
--- ---- tiles of libxsmm in the table of our own
+-- ---- tiles of libxsmm in the same table as ours
 
--- Seconds of another tile of libxsmm's over those of ours, for as many rows; the least and the geometric mean.
+-- Compares libxsmm's tiles with ours of the same number of rows: the time of each further tile of libxsmm divided by that of
+-- ours. The figures are the least ratio and the geometric mean.
 function parts.tiles()
   local tiles = partition.gemm_kernels()
   table.move(partition.xsmm_kernels(), 1, #tiles, #tiles + 1, tiles)
@@ -70,9 +73,9 @@ function parts.tiles()
   out:bar("partition.tiles_vs_libxsmm_least", least(ratios))
 end
 
--- ---- the picker
+-- ---- the choice of strategies
 
--- Seconds of each kernel for m rows, in turn.
+-- Returns the seconds of each kernel for m rows. The kernels run in turn.
 local function times_at(m, kernels)
   local a, c = arrays(m)
   local racers = {}
@@ -89,7 +92,7 @@ local function chosen_at(m, rows)
   return at
 end
 
--- One kernel for all M against the best of all strategies for each M alone, and against OpenBLAS.
+-- Compares one kernel for all M with the best strategy for each M alone, and with OpenBLAS.
 function parts.dynamic()
   local list = strategies_of(nw.size("M", {min = 0}), {"sizes"})
   local f = list:build(1, {threads = 1})
@@ -120,7 +123,8 @@ function parts.dynamic()
   out:bar("partition.dynamic_vs_openblas", geometric_mean(vs_openblas), ">=", 1.3)
 end
 
--- The strategy that the kernels' times choose, for each number of rows, against the best of all that were measured.
+-- For each number of rows, compares the strategy that is chosen by the times of the kernels with the best of all measured
+-- strategies.
 function parts.picker()
   local list = strategies_of(nw.size("M", {min = 0}))
   print(list)
@@ -147,8 +151,8 @@ function parts.picker()
   out:bar("partition.best_single_within_5pct", math.max(table.unpack(single)) / 512)
 end
 
--- TVM's pass, rebuilt, with tiles of 16 rows, against our kernel for every number of rows; and against the same tiles made for one
--- number of rows, which says whether it was rebuilt well.
+-- Compares our version of TVM's pass, with tiles of 16 rows, with our kernel for every number of rows. It is also compared with
+-- the same tiles made for one number of rows, to check that our version of the pass is good enough.
 function parts.tvm()
   local sixteen = partition.gemm_kernel(16, 1)
   local s = nw.partition.tvm_like(partition.gemm(nw.size("M", {min = 0})), "i", sixteen)
@@ -175,7 +179,7 @@ function parts.tvm()
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
 
--- The longest that it takes to find the version for a call, over these arguments.
+-- Returns the longest time that is needed to find the version for a call, over these arguments.
 local function dispatch_ns(f, list)
   local most = 0
   for _, arguments in ipairs(list) do
@@ -202,7 +206,8 @@ function parts.dispatch()
   out:bar("partition.dispatch_two_sizes_ns", dispatch_ns(g, shapes), "<=", 100)
 end
 
--- How a GEMM that is given B as it lies may read it: so, or packed. Each with the times of its tiles, and what they predict.
+-- Returns the two ways in which a GEMM can read an unpacked B: directly, or by packing it first. Each has the measured times of
+-- its tiles, and the times that these predict.
 local function ways_to_read(s)
   local ways = {}
   for n, around in ipairs {partition.cold_around, partition.cold_packed_around} do
@@ -215,9 +220,9 @@ local function ways_to_read(s)
   return table.unpack(ways)
 end
 
-local FEW = 64 -- rows, for which nothing is packed
+local FEW = 64 -- with fewer rows, B is not packed
 
--- The number of rows from which on packing is predicted to be quicker, if there is one.
+-- Returns the number of rows from which on packing is predicted to be faster, or nil if there is none.
 local function packed_from(plain, packing)
   local from
   for n = #ROWS, 1, -1 do
@@ -226,7 +231,7 @@ local function packed_from(plain, packing)
   end
 end
 
--- One kernel for all M: versions for few rows, which read B as it lies, before those that pack it.
+-- Returns one kernel for all M. The versions for few rows, which read B directly, come before those that pack it.
 local function cold_kernel()
   local s = partition.cold_gemm(nw.size("M", {min = 0}))
   local base, versions = s:version(), {}
@@ -244,7 +249,7 @@ local function cold_kernel()
   return s:build {threads = 1, versions = versions}
 end
 
--- What is packed is packed in the time of the call, as in OpenBLAS's.
+-- The time of a call includes packing, as in OpenBLAS.
 function parts.cold()
   local f, ratios = cold_kernel(), {}
   for n, m in ipairs(ROWS) do
@@ -259,15 +264,16 @@ end
 
 -- ---- sizes that no tile divides
 
--- A kernel against its definition, for arguments of which the last is the result.
+-- Compares the result of a kernel with that of the naive program. The last argument is the result.
 local function check(what, kernel, plain, arguments)
   local n = #arguments
   local c = kernel(table.unpack(arguments, 1, n - 1))
   assert(nw.allclose(c, plain(table.unpack(arguments, 1, n - 1)), {rtol = 1e-4, atol = 1e-4}), what .. " is wrong")
 end
 
--- The share that a kernel keeps, at a size that its tiles do not divide, of its rate at the next one that they do. Both have the
--- arguments of a call, and work, which is proportional to the multiply-adds.
+-- Measures a kernel at a size that its tiles do not divide, and at the next size that they divide. Returns the rate at the
+-- first size divided by the rate at the second. `odd` and `even` have the arguments of a call, and work, which is proportional
+-- to the number of multiply-adds.
 local function kept(what, kernel, plain, odd, even)
   check(what, kernel, plain, odd)
   check(what, kernel, plain, even)
@@ -279,7 +285,7 @@ end
 
 local function next_multiple(n, tile) return (n + tile - 1) // tile * tile end
 
--- Rows of the tile of which there are as many as it takes, where there are many rows.
+-- Returns the rows of the tile whose number of iterations depends on the size, for a large number of rows.
 local function main_rows(row)
   for _, p in ipairs(strategies.case_for(row.cases, {M = 5000}).pieces) do
     if not math.tointeger(p.rounds) then return p.kernel.rows end
@@ -310,14 +316,14 @@ function awkward.conv1d()
     local function at(length)
       return {nw.random({length}, "f32", {seed = 1}), w, nw.zeros({length + taps - 1}, "f32"), work = length}
     end
-    local even = next_multiple(n - taps + 1, tile) + taps - 1 -- what all taps contribute to is tiled
+    local even = next_multiple(n - taps + 1, tile) + taps - 1 -- only the outputs to which all taps contribute are tiled
     shares[#shares + 1] = kept(("conv1d, %d"):format(n), f, plain, at(n), at(even))
   end
   return shares
 end
 
--- Tiles begin earlier at the ends, so an odd size has as many as the next multiple: `tiles` is what would be kept if each took as
--- long as any other.
+-- The last tile in each direction begins earlier, so an odd size needs as many tiles as the next multiple. `tiles` is the share
+-- that would be kept if every tile took equally long.
 function awkward.depthwise()
   local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do
@@ -334,7 +340,7 @@ function awkward.depthwise()
   return shares
 end
 
--- One kernel of each kind for all sizes. The figure is the geometric mean of the kinds' geometric means.
+-- There is one kernel of each kind for all sizes. The figure is the geometric mean of the geometric means of the kinds.
 function parts.awkward()
   local means = {}
   for n, name in ipairs {"gemm", "conv1d", "depthwise"} do
@@ -346,7 +352,8 @@ function parts.awkward()
   out:bar("partition.awkward_vs_divisible", geometric_mean(means), ">=", 0.95)
 end
 
--- Edges cut off by partition against a padded copy: with the same tiles, and as the bench of kernels schedules it; the quicker.
+-- Compares edges that are cut off by partition with a padded copy. The copy uses either the same tiles or the schedule of the
+-- bench of kernels; the faster of the two counts.
 function parts.conv1d()
   local n, taps = 16384, 32
   local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({taps}, "f32", {seed = 2})
@@ -364,7 +371,7 @@ function parts.conv1d()
   out:bar("partition.conv1d_vs_padded", math.min(t[2], t[3]) / t[1], ">=", 0.97)
 end
 
--- What is left of conditions in the main pieces of the lab's kernels.
+-- Counts the conditions that are left in the main pieces of the kernels of the lab (tutorials/partition.lua).
 function parts.guards()
   package.path = "tutorials/?.lua;" .. package.path
   local lab, sum = require "partition", 0

@@ -1,4 +1,4 @@
---- How quick walking, simulating and drawing are.
+--- Measures the speed of listing accesses, of simulating them, and of drawing.
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
@@ -12,7 +12,7 @@ local function gemm(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Millions of accesses a second, walked and simulated together: one core, one level, every access alone.
+-- Returns how many million accesses a second are listed and simulated: one core, one level, each access separately.
 local function rate(s, accesses)
   local best = math.huge
   for _ = 1, ROUNDS do
@@ -31,7 +31,8 @@ local function now()
   return ns / 1e9
 end
 
--- Seconds from a schedule to its picture in a file, gnuplot's among them; and the file's kilobytes.
+-- Returns the seconds from a schedule to its picture in a file, including the time of gnuplot, and the size of the file in
+-- kilobytes.
 local function picture(n, path)
   local s, best = gemm(n), math.huge
   for _ = 1, 3 do

@@ -1,7 +1,8 @@
---- What is lost, used or run that must not be: requests for too much memory, files on full disks and files of others, calls with
---- wrong arguments, damaged texts under AddressSanitizer, malformed and replayed messages. The parts of tests/safe run in processes
---- of their own and write their figures as flat JSON objects; each draws from a new seed, which it prints. `./dev bench safe` makes
---- the asan build and the kernel, which some parts need.
+--- Counts sessions and files that were lost, and foreign files that were used or run, although they must not be. The parts are
+--- requests for too much memory, files on full disks, files of other users, calls with wrong arguments, damaged texts under
+--- AddressSanitizer, and malformed or repeated messages. The parts of tests/safe run in processes of their own and write their
+--- figures as flat JSON objects. Each draws from a new seed, which it prints. Some parts need the asan build and the kernel,
+--- which `./dev bench safe` builds.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 
@@ -9,7 +10,7 @@ local out = bench.open(arg[1] or "build/bench/safe.json")
 local RELEASE, ASAN = "build/release/bin/nestwright", "build/asan/bin/nestwright"
 local seed = os.time() % 1000003
 
--- What a command wrote as its figures; nothing of one that ended before it wrote.
+-- Returns the figures that a command wrote. A command that ended early has no figures.
 local function figures_of(command)
   local path, found = os.tmpname(), {}
   local process = assert(io.popen(("NW_FIGURES=%s %s"):format(path, command)))
@@ -22,7 +23,7 @@ local function figures_of(command)
   return found
 end
 
--- A figure that was not written is a failure of its bar, whichever way that goes.
+-- A figure that was not written misses its bar, whichever comparison the bar uses.
 local function bar(list, key, comparison, limit)
   out:bar("safe." .. key, list[key] or (comparison == ">=" and -1 or 1e9), comparison, limit)
 end

@@ -1,17 +1,18 @@
---- How much was accepted that is wrong: the cases of tests/sound, random schedules against an oracle in plain C (a new seed each
---- run), every rewrite rule, faults put in on purpose, and the slowest step. The parts run in processes of their own and write
---- their figures as flat JSON objects. Rules and faults need the dev build, which `./dev bench sound` makes.
+--- Counts wrong programs that were accepted. The parts are the cases of tests/sound, random schedules compared with an oracle
+--- in plain C (a new seed each run), every rewrite rule, deliberate faults (mutants), and the slowest step. The parts run in
+--- processes of their own and write their figures as flat JSON objects. Rules and mutants need the dev build, which `./dev
+--- bench sound` builds.
 package.path = "tests/bench/?.lua;tests/sound/?.lua;" .. package.path
 local bench = require "_bench"
 local judge = require "_judge"
 
 local out = bench.open(arg[1] or "build/bench/sound.json")
 local ME, DEV = "build/release/bin/nestwright", "build/dev"
-local SCHEDULES = 2200 -- a few computations are refused or have nothing to run
+local SCHEDULES = 2200 -- a few computations are refused or have no step to try
 local seed = os.time() % 1000003
 
--- Runs commands that write their figures, all at once, and returns what each has written by name; nothing of one that ended
--- before it wrote.
+-- Runs commands that write their figures, all at once, and returns the figures of each by name. A command that ended early has
+-- no figures.
 local function figures_of(commands, environment)
   local running, found = {}, {}
   for n, command in ipairs(commands) do
@@ -32,7 +33,7 @@ local function figures_of(commands, environment)
   return found
 end
 
--- A figure that its process did not write is a failure of its bar, whichever way that goes.
+-- A figure that its process did not write misses its bar, whichever comparison the bar uses.
 local function missing(comparison) return comparison == ">=" and -1 or 1e9 end
 local function bar(name, list, key, comparison, limit) out:bar(name, list[key] or missing(comparison), comparison, limit) end
 
@@ -55,7 +56,7 @@ bar("sound.option_rows_unseen", random, "option_rows_unseen", "<=", 0)
 bar("sound.c_texts", random, "c_texts", ">=", 500)
 bar("sound.sanitizer_reports", random, "sanitizer_reports", "<=", 0)
 
-local DRAWS = 1000000 -- of a rule on a wide type, beside the values at its ends
+local DRAWS = 1000000 -- random values for a rule on a wide type, besides the ends of its range
 local rules = {rules = 0, unchecked = 0, wrong = 0}
 local tests = {}
 for n, test in ipairs {"ir_test_rules_hold", "ir_test_rewrites_hold", "lower_test_rewrites_hold"} do
@@ -75,7 +76,7 @@ local mutants = figures_of {("tests/tools/mutants.sh %s all"):format(DEV)}[1]
 bar("sound.mutants", mutants, "mutants", ">=", 100)
 bar("sound.mutants_missed", mutants, "missed", "<=", 0)
 
--- The slowest step: of the random schedules, of deep nests, and of the rows of the judge's bench.
+-- The slowest step of the random schedules, of deep nests, and of the rows of the judge's bench.
 local worst, what = random.step_s or missing "<=", "a random schedule"
 local function step(f)
   local begun = os.clock()

@@ -1,4 +1,4 @@
---- GEMM with libxsmm's microkernels through tensorize, beside our own kernel for the same product, in turn.
+--- Measures GEMM that uses libxsmm's microkernels by tensorize, and our own kernel for the same product, in turn.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 local nw = require "nestwright"

@@ -1,5 +1,6 @@
---- Kernels of the golden files, exported for another processor, linked, run in an emulator, and held against the interpreter here:
---- nestwright tests/cross/kernels.lua FOLDER [EMULATOR]. A line each: "ok NAME" or "not ok NAME: why".
+--- Exports the kernels of the golden files for another processor, links them, runs them in an emulator, and compares the
+--- results with the interpreter on this machine: nestwright tests/cross/kernels.lua FOLDER [EMULATOR].
+--- Prints a line for each kernel: "ok NAME" or "not ok NAME: why".
 package.path = "tests/spec/?.lua;" .. package.path
 local nw = require "nestwright"
 local inside = require "nestwright.inside"
@@ -8,7 +9,7 @@ local programs = require "golden_programs"
 local TARGET = "aarch64"
 local folder, emulator = arg[1], arg[2] or "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 
--- Not code for this target: calls of a function of this host, grids, and sums whose order is that of the threads.
+-- These are left out: calls of a function of this host, grids, and sums whose order depends on the threads.
 local LEFT = {tensorized = true, gpu_gemm = true, gpu_vthread = true, atomic = true}
 local SIZES = {M = 37, N = 48, H = 23, W = 41}
 
@@ -53,7 +54,7 @@ local function read(path)
   return text
 end
 
--- The program that calls the kernel, by the prototype of its header, and compares every byte.
+-- Returns the program that calls the kernel by the prototype of its header, and compares every byte.
 local function main_of(path, name, tensors, ninputs)
   local callee, formals = read(path .. ".h"):match "int ([%w_]+)%(([^)]*)%);"
   local loads, calls, checks = {}, {}, {}

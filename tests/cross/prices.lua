@@ -1,10 +1,10 @@
---- What every record of a processor that comes along says of some kernels. The host's is left out: it is what it runs on.
---- What is printed must not depend on the processor that this runs on: ./dev test cpus compares.
+--- Prints the predicted costs of some kernels for every included processor record except that of the host, because its record
+--- depends on the processor. The output must not depend on the processor; ./dev test cpus checks this.
 local nw = require "nestwright"
 
 local M, N = 40, 96
 
--- A function of each number, and a sum, with vectors of a width that no function and every function has a form of.
+-- A math function of each element. With some of the widths below, every function has a vector form, with others none has.
 local function mapped(name, dtype, lanes)
   local A = nw.placeholder({M, N}, dtype, "A")
   local B = nw.compute({M, N}, function(i, j) return name == "pow" and nw.pow(A(i, j), 1.5) or nw[name](A(i, j)) end, "B")

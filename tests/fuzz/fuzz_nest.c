@@ -1,11 +1,11 @@
-// Any text is either refused with an error, or is a nest whose printed form reads back to it, and whose accesses, walked one by
-// one, stay inside their arrays and are those of the text that is made from it.
+// Any text is either refused with an error, or it is a nest. The printed form of a nest must read back to the same
+// nest. Its accesses must stay inside their arrays, and must be those of the text that is generated from it.
 #include "access/affine/affine_walk.h"
 #include "nest/nest_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 20000 }; // accesses that are looked at
+enum { MOST = 20000 }; // accesses that are checked
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +33,7 @@ static bool look(void *env, const nw_ref *ref, int n) {
   return x->n < MOST;
 }
 
-// Numbers of two digits and four loops at most: others may run for long without an access.
+// Allows numbers of at most two digits and at most four loops; other nests may run for long without an access.
 static bool is_short(const char *text) {
   int digits = 0, most = 0, loops = 0;
   for (const char *s = text; *s; s++) {
@@ -63,7 +63,7 @@ static char *printed(const nw_text *t) {
   return nw_str_take(&s);
 }
 
-// The text that is made from the nest itself may be refused: its bounds are harder to see through.
+// The text that is generated from the nest may be refused, because its bounds can be harder to prove.
 static void made_text(nw_ctx *c, nw_arena *a, const nw_affine_nest *n, const char *text) {
   nw_text *made = nw_text_of(c, n);
   char *written = printed(made);

@@ -1,4 +1,5 @@
-// Any text is either refused by the parser with an error, or is a program whose printed form parses back to it.
+// Any text is either refused by the parser with an error, or it is a program whose printed form parses back to the same
+// program.
 #include "ir/program/program.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Any frames are either no message, or one with the four objects. Without a key nothing stands between them and the parser.
-// A byte of the input says how long each frame is: 255 is the delimiter, 254 the rest.
+// Any frames are either dropped, or a message with its four objects. Without a key, no check comes before the parser.
+// One byte of the input gives the length of each frame: 255 is the delimiter, 254 the rest of the input.
 #include "jupyter/wire.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static void try_key(const char *key, const nwj_frame *frame, int n) {
   nwj_key k = nwj_key_of(key);
   nwj_message m;
   if (!nwj_parse(&k, frame, n, &m)) return;
-  if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort(); // nothing here is signed
+  // Without a key, no message counts as signed.
+  if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort();
   nwj_message_free(&m);
 }
 

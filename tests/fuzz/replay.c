@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files and folders given, for compilers without libFuzzer.
+// Runs a fuzz target on the given files and folders, for compilers without libFuzzer.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

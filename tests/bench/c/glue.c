@@ -1,5 +1,6 @@
-// Lua module "peers": runs one peer once on arrays given as light userdata and returns the seconds it took, by the
-// process CPU clock for one thread (preemption does not count) and by the wall clock for more.
+// The Lua module "peers" runs one of the other programs once, on arrays given as light userdata, and returns the
+// seconds that it took. For one thread these are CPU seconds of the process, in which preemption does not count. For
+// several threads they are wall-clock seconds.
 #include "peers.h"
 #include <cblas.h>
 #include <lauxlib.h>
@@ -44,7 +45,7 @@ static int l_conv1d(lua_State *L) { // conv1d(n, taps, a, w, out, times)
   return 1;
 }
 
-// Kernels of C alone: NAME(sizes..., arrays..., times), the seconds of one call on the process's CPU clock.
+// Kernels in C alone. NAME(sizes..., arrays..., times) returns the CPU seconds of one call.
 static int size_at(lua_State *L, int at) { return (int)luaL_checkinteger(L, at); }
 static void *array_at(lua_State *L, int at) {
   luaL_checktype(L, at, LUA_TLIGHTUSERDATA);
@@ -67,7 +68,7 @@ KERNEL(blur_f32, 6, peer_blur_f32(N(1), N(2), P(3), P(4), P(5)))
 KERNEL(triad, 5, peer_triad(N(1), P(2), P(3), P(4)))
 KERNEL(copy, 4, peer_copy(N(1), P(2), P(3)))
 
-static int l_cpu_ms(lua_State *L) { // CPU milliseconds of this process so far
+static int l_cpu_ms(lua_State *L) { // returns the CPU milliseconds of this process so far
   lua_pushnumber(L, 1e3 * seconds(CLOCK_PROCESS_CPUTIME_ID));
   return 1;
 }
@@ -77,7 +78,7 @@ static int l_now_ms(lua_State *L) {
   return 1;
 }
 
-// rest(ms): lets idle threads of a library stop spinning before the next variant is timed.
+// rest(ms) waits until the idle threads of a library have stopped spinning, before the next variant is timed.
 static int l_rest(lua_State *L) {
   double ms = luaL_checknumber(L, 1);
   struct timespec t = {(time_t)(ms / 1e3), (long)(ms * 1e6) % 1000000000};

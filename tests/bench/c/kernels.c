@@ -1,8 +1,9 @@
-// Kernels as a careful person writes them in C. Compiled with gcc -O3 -march=native, no fast-math.
+// Kernels as a careful programmer writes them in C. They are compiled with gcc -O3 -march=native, without fast-math.
 #include "peers.h"
 #include <string.h>
 
-// Depthwise 3x3 convolution, same padding, channels outermost, with the bounds checked where they matter.
+// Depthwise 3x3 convolution with padding that keeps the shape. Channels are outermost, and bounds are checked only
+// where necessary.
 void peer_depthwise(int channels, int h, int w, const float *restrict in, const float *restrict k,
                     float *restrict out) {
   for (int c = 0; c < channels; c++)
@@ -18,7 +19,7 @@ void peer_depthwise(int channels, int h, int w, const float *restrict in, const 
       }
 }
 
-// Separable 3x3 blur of an image with a border of one: two passes, the first into `tmp`.
+// Separable 3x3 blur of an image with a border of one pixel: two passes, of which the first writes to `tmp`.
 void peer_blur_u16(int h, int w, const uint16_t *restrict in, uint16_t *restrict tmp, uint16_t *restrict out) {
   int row = w + 2;
   for (int y = 0; y < h + 2; y++)
@@ -38,7 +39,7 @@ void peer_blur_f32(int h, int w, const float *restrict in, float *restrict tmp, 
     for (int x = 0; x < w; x++) out[y * w + x] = (tmp[y * w + x] + tmp[(y + 1) * w + x] + tmp[(y + 2) * w + x]) * third;
 }
 
-// STREAM's triad, ordinary stores.
+// STREAM's triad with ordinary stores.
 void peer_triad(long n, const float *restrict b, const float *restrict c, float *restrict a) {
   for (long i = 0; i < n; i++) a[i] = b[i] + 3.0f * c[i];
 }

@@ -1,4 +1,4 @@
-// What the benches compare with: plain C as a careful person writes it, and a vendor library.
+// The programs that the benches compare Nestwright with: plain C as a careful programmer writes it, and OpenBLAS.
 #pragma once
 #include <stdint.h>
 void peer_conv1d_scatter(int n, int taps, const float *restrict a, const float *restrict w, float *restrict out);

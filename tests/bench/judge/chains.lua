@@ -1,11 +1,11 @@
---- Whole schedules, step after step, as people write them for Halide and TVM; and where each goes wrong.
+--- Complete schedules, step by step, as people write them for Halide and TVM, and the steps at which each can go wrong.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 
--- A three-point stencil over rows of a plane, three times, each reading the one before.
+-- A three-point stencil over the rows of a plane, applied three times; each stage reads the one before.
 local function thrice(h, w)
   local A = nw.placeholder({h + 6, w}, "f32", "A")
   local X = nw.compute({h + 4, w}, function(y, x) return A(y, x) + A(y + 1, x) - A(y + 2, x) end, "X")
@@ -31,7 +31,7 @@ local function batch(b, n)
   return nw.schedule(C), C
 end
 
--- Pooling: the greatest of 2 x 2, with a stride.
+-- Pooling: the maximum of each 2 x 2 window, with a stride.
 local function pool(h, w)
   local A = nw.placeholder({2 * h, 2 * w}, "f32", "A")
   local r, q = nw.reduce_axis(2, "r"), nw.reduce_axis(2, "q")
@@ -39,7 +39,7 @@ local function pool(h, w)
   return nw.schedule(P), P, A
 end
 
--- What a matrix is in its other order, and a map of that.
+-- The transpose of a matrix, and a map of it.
 local function transposed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local T = nw.compute({n, m}, function(i, j) return A(j, i) end, "T")
@@ -47,7 +47,7 @@ local function transposed(m, n)
   return nw.schedule(Z), Z, T
 end
 
--- Sums of squares of each row, and the row divided by what comes of it.
+-- Sums of squares of each row, and the row minus its sum.
 local function normed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k = nw.reduce_axis(n, "k")

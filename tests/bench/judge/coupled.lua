@@ -1,4 +1,5 @@
---- Chains of steps across families, coupled and gathered recurrences, and what goes wrong at the end of a chain.
+--- Chains of steps of several families, recurrences that are coupled or read by data indices, and steps that go wrong at the
+--- end of a chain.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -12,7 +13,7 @@ local function three_back()
   return nests.recurrence(11, 6, function(S, A, t, x) return S(t - 3, x) + A(t, x) end, 3)
 end
 
--- A row gathered from the one before: S(t, x) = S(t - 1, I(x)) + A(t, x), the index read from data.
+-- A recurrence that reads the row before at data indices: S(t, x) = S(t - 1, I(x)) + A(t, x).
 local function gathered()
   local A, I = nw.placeholder({6, 8}, "f32", "A"), nw.placeholder({8}, "i32", "I")
   local S = nw.scan_state({6, 8}, "f32", "S_state")
@@ -24,7 +25,7 @@ local function gathered()
   return nw.schedule(out), out, A
 end
 
--- Two states, each from the other's row before.
+-- Two states, each computed from the previous row of the other.
 local function coupled()
   local A, B = nw.placeholder({1, 8}, "f32", "A"), nw.placeholder({1, 8}, "f32", "B")
   local p, q = nw.scan_state({6, 8}, "f32", "p_state"), nw.scan_state({6, 8}, "f32", "q_state")

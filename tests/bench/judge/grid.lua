@@ -6,13 +6,13 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function scan(step, steps, n, rows) return nests.scan(step, steps or 5, n or 8, rows) end
 
--- The last loops of a stage to the last tags.
+-- Binds the last loops of a stage to the last tags.
 local function threads(s, stage, ...)
   local loops, tags = s:loops(stage), {...}
   for n, tag in ipairs(tags) do s:bind(loops[#loops - #tags + n], tag) end
 end
 
--- C in tiles of t by t, block by block; the reduction in steps of d.
+-- Computes C in tiles of t by t, one for each block; the reduction is in steps of d.
 local function blocks(s, t, d)
   s:tile("i", "j", t, t)
   s:split("k", d)
@@ -30,7 +30,7 @@ local function tiled(s, C, A, B, t, d)
   s:bind("j_i", "threadIdx.x")
 end
 
--- Tiles of Y, each with what it needs of X in shared storage.
+-- Computes Y in tiles, each with the elements of X that it needs in shared storage.
 local function halo(s, Y, X, t)
   local loops = s:loops(Y)
   local o, i = s:split(loops[1], t)
@@ -65,7 +65,7 @@ local function symbolic_map()
 end
 local function symbolic_gemm() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end
 
--- A row of sums, and one of their differences from the row.
+-- Sums of rows, and the rows minus their sums.
 local function rows_less_sums()
   local A = nw.placeholder({6, 8}, "f32", "A")
   local k = nw.reduce_axis(8, "k")
@@ -303,7 +303,7 @@ local legal = {
   end},
 }
 
--- ---- illegal
+-- ---- illegal steps
 
 local function try(f, ...)
   local args = table.pack(...)
@@ -339,7 +339,7 @@ local illegal = {
   end, "raw"},
   {"a recurrence along blocks in place", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "blockIdx.x") end, "raw"},
   {"stages of one launch whose blocks meet", with("ahead", 20, 3), function(s, Y, X)
-    local o = s:split(s:loops(Y)[1], 20) -- one round: both nests are inside it
+    local o = s:split(s:loops(Y)[1], 20) -- one iteration, so both nests are inside it
     s:compute_at(X, o)
     s:bind(o, "blockIdx.y")
     return try(s.bind, s, s:loops(X)[2], "blockIdx.x")

@@ -1,11 +1,11 @@
---- Loops of every shape: lists of factors, tiles of many dimensions, skewed and shifted loops, and several nests at once.
+--- Loops of every form: lists of factors, tiles of many dimensions, skewed and shifted loops, and several nests at once.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with, scan = nests.with, nests.scan
 local function two(s) return nests.loops(s, "S") end
 
--- A heat equation of two dimensions of space.
+-- A heat equation in two dimensions of space.
 local function plane()
   local A = nw.placeholder({5, 6, 7}, "f32", "A")
   local S = nw.scan_state({5, 6, 7}, "f32", "S_state")
@@ -17,7 +17,7 @@ local function plane()
   return nw.schedule(nw.scan(first, update, S, "S"))
 end
 
--- A stencil that reads r to either side.
+-- A stencil that reads r elements on either side.
 local function wide(r)
   return function()
     return nests.recurrence(7, 12, function(S, _, t, x, n)
@@ -26,7 +26,7 @@ local function wide(r)
   end
 end
 
--- X = A + 1 of n rows beside Y = B + 3 of m rows; Z = X * Y.
+-- X = A + 1 with n rows and Y = B + 3 with m rows; Z = X * Y.
 local function pair(n, m)
   return function()
     local A, B = nw.placeholder({n, 5}, "f32", "A"), nw.placeholder({m or n, 5}, "f32", "B")
@@ -37,7 +37,7 @@ local function pair(n, m)
   end
 end
 
--- Two states of one scan, each from the other's past.
+-- Two states of one scan, each computed from earlier rows of the other.
 local function ping_pong()
   local A = nw.placeholder({1, 8}, "f32", "A")
   local P, Q = nw.scan_state({6, 8}, "f32", "P"), nw.scan_state({6, 8}, "f32", "Q")
@@ -48,7 +48,7 @@ local function ping_pong()
   return nw.schedule {nw.scan({p0, q0}, {p, q}, {P, Q}, "S")}
 end
 
--- Two sums over different depths.
+-- Two sums over axes of different extents.
 local function two_sums()
   local A = nw.placeholder({6, 9}, "f32", "A")
   local k, l = nw.reduce_axis(9, "k"), nw.reduce_axis(4, "l")

@@ -1,4 +1,5 @@
---- Where and for how long: positions, consumers moved to their producers, windows that slide, storage used in turn.
+--- Positions of stages and lifetimes of their storage: consumers moved to their producers, sliding windows, and storage that is
+--- reused in turn.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -6,7 +7,7 @@ local with = nests.with
 local blur, ahead, layer, gemm = with("blur", 10, 7), with("ahead", 20, 3), with("layer", 8, 8, 6), with("gemm", 16, 16, 16)
 local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
 
--- A window over the sums of rows.
+-- A sliding window over the sums of rows.
 local function window_of_sums()
   local A = nw.placeholder({14, 5}, "i32", "A")
   local k = nw.reduce_axis(5, "k")
@@ -15,7 +16,7 @@ local function window_of_sums()
   return nw.schedule(Y), Y, X
 end
 
--- Two windows, one after the other.
+-- Two sliding windows, one after the other.
 local function two_windows()
   local A = nw.placeholder({20}, "i32", "A")
   local P = nw.compute({20}, function(i) return A(i) + 1 end, "P")
@@ -24,7 +25,7 @@ local function two_windows()
   return nw.schedule(R), R, Q, P
 end
 
--- Rows that are read in steps of two, three at a time.
+-- Rows that are read three at a time, in steps of two.
 local function strided()
   local A = nw.placeholder({21, 4}, "i32", "A")
   local X = nw.compute({21, 4}, function(i, j) return A(i, j) * 3 end, "X")
@@ -32,7 +33,7 @@ local function strided()
   return nw.schedule(Y), Y, X
 end
 
--- Three stages, element by element, the last one transposed.
+-- Three elementwise stages, of which the last is transposed.
 local function chain()
   local A = nw.placeholder({6, 9}, "i32", "A")
   local P = nw.compute({6, 9}, function(i, j) return A(i, j) + 1 end, "P")
@@ -41,7 +42,7 @@ local function chain()
   return nw.schedule(R), R, Q, P
 end
 
--- X read by its row and, whole, by its mirror.
+-- Y reads X in reverse order.
 local function mirrored()
   local A = nw.placeholder({12}, "i32", "A")
   local X = nw.compute({12}, function(i) return A(i) + 1 end, "X")
@@ -51,7 +52,7 @@ end
 
 local function row(s, stage, n) return s:loops(stage)[n or 1] end
 
--- X computed at a row of Y.
+-- Computes X at a row of Y.
 local function at_row(s, Y, X) s:compute_at(X, row(s, Y)) end
 local function slid(s, Y, X)
   at_row(s, Y, X)

@@ -4,7 +4,7 @@ local nw = require "nestwright"
 
 local scan, symbolic = nests.scan, nests.symbolic_scan
 
--- A recurrence in two dimensions of space, by what a step reads.
+-- A recurrence in two dimensions of space, given by the reads of a step.
 local function plane(step)
   return function()
     local A = nw.placeholder({5, 6, 7}, "f32", "A")

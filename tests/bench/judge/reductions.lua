@@ -6,7 +6,7 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic() return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0})) end
 
--- Two sums over one tensor, the second reading the first.
+-- Two sums over one tensor; the second sum reads the first.
 local function softmax(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")

@@ -1,4 +1,4 @@
---- Placement, copies and their storage: stages moved, recomputed, inlined, cached.
+--- Placement of stages, and copies with their storage: stages moved, recomputed, inlined and cached.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -6,7 +6,7 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
 
--- Y reads row i of X and row i + 1; X is twice A.
+-- Y reads rows i and i + 1 of X; X = 2A.
 local function rows_ahead(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local X = nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "X")

@@ -1,11 +1,11 @@
---- Where results lie and how they get there: streaming stores, strides, orders and layouts of temporaries, prefetches, and
---- what is said of loops and stages.
+--- Where results are stored and how they get there: streaming stores, strides, orders and layouts of temporaries, prefetches,
+--- and settings attached to loops and stages.
 local nests = require "_nests"
 local nw = require "nestwright"
 
 local with = nests.with
 
--- Y = P + 1, P = 2A, m x n; sizes may be symbolic.
+-- Y = P + 1, P = 2A, of shape m x n; sizes may be symbolic.
 local function pair(m, n, dtype)
   return function()
     local rows, columns = m, n
@@ -37,7 +37,7 @@ local function recurrence(m, n)
   end
 end
 
--- The last loop of a stage, cut into vectors.
+-- Splits the last loop of a stage and vectorizes it.
 local function vectorize(s, stage, lanes)
   local loops = s:loops(stage)
   local outer, inner = s:split(loops[#loops], {factor = lanes, tail = "cut"})

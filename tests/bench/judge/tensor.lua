@@ -1,10 +1,10 @@
---- Nests that intrinsics do: windows of every kind, and everything that makes a nest another one.
+--- Nests that intrinsics replace: windows of every kind, and every difference that makes a nest not match the intrinsic.
 package.path = "tests/prop/?.lua;tests/tools/?.lua;" .. package.path
 local small, micro = require "kernels", require "microkernels"
 local nests = require "_nests"
 local nw = require "nestwright"
 
--- C[4, 8] += A[4, 2]*B[2, 8] of i32, registered when first asked for.
+-- C[4, 8] += A[4, 2]*B[2, 8] of i32, registered when it is first needed.
 local made = {}
 local function mm(o)
   o = o or {}
@@ -36,7 +36,7 @@ local function vector(make, ...)
   end
 end
 
--- The loops of a product cut to the size of mm, the tile innermost from i_i on.
+-- Tiles the loops of a product to the size of mm. The tile is innermost and begins with the loop i_i.
 local function tile(s)
   s:tile("i", "j", 4, 8)
   s:split("k", 2)
