@@ -8,7 +8,8 @@ local min, max, ne, select, cast = make.min, make.max, make.ne, make.select, mak
 
 local bodies = {}
 
--- A number that operations with a dtype take. Whole numbers stay small enough that sums are exact in every float.
+-- Returns a number that can be an operand of an operation with this dtype. Whole numbers are small enough that sums are exact
+-- in every float.
 local function draw_number(r, case, dtype)
   if types.is_float(dtype) then return number(r:pick(case.full and {0.5, 2, -1.5, 3, 0.1, 1e4} or {1, 2, -1, 3})) end
   if dtype == "bool" then return number(r:int(0, 2)) end
@@ -16,7 +17,7 @@ local function draw_number(r, case, dtype)
   return number(r:int(math.max(lo, -3), 5))
 end
 
--- A number that has a dtype of its own; of i64 and f64 it would count as a number of the text.
+-- Returns a number with an explicit dtype. A number of dtype i64 or f64 would count as a literal, so these are not drawn.
 local function draw_const(r, case)
   local dtype = r:pick {"i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"}
   local v
@@ -60,7 +61,7 @@ local function draw_condition(r, ctx, depth)
   return c
 end
 
---- A tree over ctx.leaf(): never a number alone, so that its dtype is known.
+--- Returns a tree over ctx.leaf(). The tree is never a number alone, so its dtype is known.
 function bodies.draw(r, ctx, depth)
   if depth <= 0 or r:chance(0.15) then return ctx.leaf() end
   local kind = draw_kind(r)
@@ -92,7 +93,7 @@ function bodies.draw(r, ctx, depth)
     if y.op == "number" then y = number(r:pick {1, 2, 3, 7, 8}) else y = y.op == "const" and ctx.leaf() or numeric(y) end
     if y.op ~= "number" and dtype(y) == "bool" then y = cast("i32", y) end
     if types.is_float(tree.common(x, y, ctx.dtype_of)) then return sub(x, y) end
-    -- A quotient or remainder that is a constant would count as a number of the text as well.
+    -- A constant quotient or remainder would also count as a literal.
     if tree.show(x) == tree.show(y) then return x end
     local q = {op = r:pick {"//", "%"}, x, y}
     if y.op == "number" and y[1] == 1 then q.op = "//" end
@@ -105,21 +106,21 @@ function bodies.draw(r, ctx, depth)
     if tree.show(x) == tree.show(y) then return x end
     return {op = r:pick {"min", "max"}, x, y}
   end
-  -- A difference of equals is 0, which would count as a number of the text.
+  -- The difference of two equal trees is 0, which would count as a literal.
   local op = tree.show(x) == tree.show(y) and "+" or r:pick {"+", "-", "*", "*"}
   if y.op ~= "number" and r:chance(0.3) then x, y = y, x end
   if op == "*" and y.op == "number" and y[1] == 0 then op = "+" end
   return {op = op, x, y}
 end
 
---- What trees of a stage are made of: elements that `reads` gives, and its axes.
+--- Returns the leaves of trees for a stage: elements, as returned by `reads`, and the axes of the stage.
 function bodies.context(r, case, have, reads, rank, reduced)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
   local ctx = {case = case, dtype_of = function(name) return by_name[name] end}
   function ctx.leaf()
     if rank > 0 and r:chance(0.12) then
-      if reduced and r:chance(0.5) then -- nw.max(x, k) would be the greatest over k
+      if reduced and r:chance(0.5) then -- nw.max(x, k) would be a reduction over k
         return cast(r:pick {"i8", "u8", "i32", "u16", "f16", "bf16", "f32"}, over(r:int(1, reduced)))
       end
       local a = axis(r:int(1, rank))
@@ -130,7 +131,7 @@ function bodies.context(r, case, have, reads, rank, reduced)
   return ctx
 end
 
---- The body, mostly brought to the dtype of the case.
+--- Returns the body, in most cases cast to the dtype of the case.
 function bodies.settled(r, ctx, body)
   local t = tree.dtype(body, ctx.dtype_of)
   if t ~= ctx.case.dtype and r:chance(types.class(t) == types.class(ctx.case.dtype) and 0.4 or 0.85) then

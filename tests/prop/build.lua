@@ -1,9 +1,10 @@
---- Writes a case in the language: the function that is returned gives the list of output tensors (every stage nobody reads, and
---- those shown) and all tensors by name.
+--- Writes a case in the language. The returned function gives the list of output tensors (every stage that no stage reads, and
+--- the shown stages) and a table of all tensors by name.
 local nw = require "nestwright"
 local tree = require "tree"
 
--- A function of exactly n parameters that calls f: axis names come from parameter names.
+-- Returns a function with exactly n parameters that calls f. The number matters because nw.compute takes the names of axes from
+-- the names of parameters.
 local function with_axes(n, f)
   if n == 0 then return function() return f {} end end
   if n == 1 then return function(i) return f {i} end end

@@ -1,11 +1,11 @@
---- What a case has: the tensors of a stage, the outputs, and what a step needs.
+--- Describes a case: the tensors of a stage, the outputs, and whether the case has what a step needs.
 local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
 
 local cases = {}
 
---- The tensors that a stage makes: {name =, dims =, dtype =, stage = its name}.
+--- Returns the tensors that a stage makes: {name =, dims =, dtype =, stage = its name}.
 function cases.made(stage)
   local out, arg = {}, stage.combiner == "argmin" or stage.combiner == "argmax"
   for k, dtype in ipairs(stage.dtypes) do
@@ -16,7 +16,7 @@ function cases.made(stage)
   return out
 end
 
---- The stages whose outputs the caller gets, in order.
+--- Returns the stages whose outputs the caller gets, in order.
 function cases.outputs(case)
   local read_of, list = {}, {}
   for _, stage in ipairs(case.stages) do for _, from in ipairs(stage.from) do read_of[from] = true end end
@@ -24,7 +24,7 @@ function cases.outputs(case)
   return list
 end
 
---- Whether data decide, in a select, what is read.
+--- True if the condition of a select depends on data, so that data decide which elements are read.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -39,7 +39,7 @@ end
 
 local WANTS = {}
 
--- True if another stage reads one that the caller does not see and that has what `fits` asks for.
+-- True if a stage reads a hidden stage for which `fits` is true. A stage is hidden if the caller does not get its output.
 local function hidden_is_read(case, fits)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
@@ -50,7 +50,7 @@ local function hidden_is_read(case, fits)
   end
 end
 
--- True if a stencil that `fits` reads a stage that the caller does not see.
+-- True if a stencil for which `fits` is true reads a hidden stage.
 local function window_is_read(case, fits)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
@@ -59,12 +59,12 @@ local function window_is_read(case, fits)
   end
 end
 
--- A stage that another reads, and the caller does not.
+-- A hidden stage that another stage reads.
 function WANTS.pair(case)
   return hidden_is_read(case, function(stage) return #stage.dtypes == 1 end)
 end
 
--- Something done to each element of a stage, and to nothing else.
+-- A stage that changes each element of one hidden stage and reads nothing else.
 function WANTS.epilogue(case)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
@@ -74,32 +74,32 @@ function WANTS.epilogue(case)
   end
 end
 
---- Whether the expression of a stage can stand where the stage is read: one output, and no rounding that would be lost.
+--- True if the expression of a stage can replace reads of the stage: the stage has one output, and no rounding would be lost.
 function cases.inlinable(stage)
   local body = stage.bodies[1]
   return not stage.over and not stage.scan and #stage.dtypes == 1
     and (not types.is_half(stage.dtypes[1]) or body.op == "read" or body.op == "cast")
 end
 
--- A stage whose expression can stand where it is read.
+-- A hidden stage whose expression can replace its reads.
 function WANTS.inline(case) return hidden_is_read(case, cases.inlinable) end
 
--- A stage under a stencil.
+-- A hidden stage that a stencil reads.
 function WANTS.window(case)
   return window_is_read(case, function() return true end)
 end
 
--- A stage under a stencil that moves along an inner dimension.
+-- A hidden stage that is read by a stencil whose window moves along an inner dimension.
 function WANTS.deep_window(case)
   return window_is_read(case, function(stage) return stage.axis > 1 end)
 end
 
--- A stage of two dimensions or more that another reads, and the caller does not.
+-- A hidden stage of two or more dimensions that another stage reads.
 function WANTS.deep_pair(case)
   return hidden_is_read(case, function(stage) return #stage.dtypes == 1 and #stage.dims > 1 end)
 end
 
--- Two stages with one extent outermost; `apart`: the second reads nothing of the first.
+-- Two stages with the same outermost extent. With `apart`, the second stage must not read the first.
 function WANTS.alike(case, apart)
   for n = 2, #case.stages do
     local a, b = case.stages[n - 1], case.stages[n]
@@ -124,14 +124,14 @@ function WANTS.band(case) return has(case, function(stage) return stage.kind == 
 
 function WANTS.scan(case) return has(case, function(stage) return stage.kind == "scan" and #stage.dims == 2 end) end
 
--- A reduction of one value.
+-- A reduction with one output.
 function WANTS.single(case)
   return has(case, function(stage) return stage.over and #stage.over > 0 and #stage.dtypes == 1 end)
 end
 
 function WANTS.reduction(case) return has(case, function(stage) return stage.over and #stage.over > 0 end) end
 
--- Something an intrinsic does, or a vector: a stage of one output whose innermost extent is known.
+-- A stage that an intrinsic can compute, or that can be a vector: it has one output, and its innermost extent is known.
 function WANTS.plain(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
@@ -142,7 +142,7 @@ function WANTS.plain(case)
   end)
 end
 
--- Rows that vectors of 16 bytes or more divide, for stores past the caches.
+-- A stage whose rows can be divided into vectors of at least 16 bytes, for streaming stores.
 function WANTS.lanes(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
@@ -152,7 +152,7 @@ function WANTS.lanes(case)
   end)
 end
 
---- Whether the case has what is wanted (steps.wants).
+--- True if the case has what `want` names (steps.wants).
 function cases.has(case, want) return not want or WANTS[want](case) end
 
 return cases

@@ -1,6 +1,6 @@
---- How the arguments of each primitive are drawn: draw[primitive](r, loops, all, stages, tensors, known). `loops` are those
---- of one stage, `all` those of the schedule; `known` is what known.lua says of it. A list of arguments, or nil. Some are
---- sensible, some are not.
+--- Draws the arguments of each primitive: draw[primitive](r, loops, all, stages, tensors, known). `loops` are the loops of one
+--- stage, `all` are those of the schedule, and `known` is what known.lua knows of the schedule. Each function returns a list of
+--- arguments, or nil. Some of the arguments are sensible, and some are not.
 local kernels = require "kernels"
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
@@ -8,16 +8,17 @@ local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local draw = {}
 
--- The choice of an argument that the case is to see, or any.
+-- Returns the value of an argument that the goal of the case asks for, or else any of the choices.
 local function choice(r, known, name, choices)
   local wanted = known.option and known.option:match("^" .. name .. "=(.*)$")
   return wanted or r:pick(choices)
 end
 
--- Is an argument that may be left out given? Always where the case is to see it.
+-- True if an optional argument is given. It is always given if the goal of the case asks for it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- What is read at the padding must be stored: often there had better be none.
+-- With tail = "pad", elements that are read in the padding must be stored. So the factor often divides the extent, which needs
+-- no padding.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -50,7 +51,7 @@ function draw.tile(r, loops, _, _, _, known)
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
--- Points inside and outside, in order and not, in sizes and in loops.
+-- Returns points inside and outside of a loop, sorted or unsorted, as numbers or with sizes and loops.
 local function points(r, all)
   if r:chance(0.1) then return {r:pick(all) .. " + 1"} end
   if r:chance(0.15) then return {r:pick {"M // 2", "M - 1", "N - 3", "M +"}} end
@@ -65,7 +66,7 @@ function draw.cut(r, loops, all)
   return {r:pick(loops), {at = points(r, all)}}
 end
 
--- Mostly where there may be conditions: outer loops of guarded splits, loops of padded reads.
+-- Prefers loops that may have conditions: the outer loops of guarded splits, and loops of padded reads.
 function draw.partition(r, loops, _, _, _, known)
   local outer = {}
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
@@ -78,7 +79,7 @@ function draw.partition(r, loops, _, _, _, known)
   return {loop}
 end
 
--- Conditions on the sizes of a case, sensible and not.
+-- Returns conditions on the sizes of a case, some sensible and some not.
 local function condition(r, known)
   local size = known.size and r:chance(0.85) and known.size(r) or r:pick {"M", "N", "Q"}
   if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
@@ -88,7 +89,7 @@ end
 
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
--- Also in loops around, which constant sizes have as well.
+-- The condition may also be on an outer loop, so that it is possible with constant sizes.
 function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
@@ -113,7 +114,7 @@ function draw.skew(r, loops, all)
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
--- What is always legal is drawn with bad input as well.
+-- A valid shift is always legal, so invalid arguments are drawn as well.
 function draw.shift(r, loops)
   return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
 end
@@ -123,7 +124,7 @@ function draw.add_unit_loop(r, loops, _, stages)
   return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
 end
 
--- The outermost loops of stages that follow each other, most of the time of one extent.
+-- Returns the outermost loops of consecutive stages, in most cases with the same extent.
 local function nests(r, stages, known, n)
   if #stages < 2 then return nil end
   local at = r:chance(0.8) and known.alike(r, stages) or r:int(1, #stages - 1)
@@ -132,7 +133,7 @@ local function nests(r, stages, known, n)
     local theirs = known.loops(stages[k])
     if #theirs == 0 then return nil end
     local loop = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
-    if loop == out[#out] then loop = theirs[#theirs] end -- of a nest that both stand in
+    if loop == out[#out] then loop = theirs[#theirs] end -- of a nest in which both stages are
     out[#out + 1] = loop
   end
   return out
@@ -154,7 +155,7 @@ function draw.reorder_stmts(r, _, all, stages)
   return {r:pick(all), r:pick(all)}
 end
 
--- A loop around two stages, where there is one, behind the first.
+-- Prefers a loop around two stages, and splits it after the first.
 function draw.fission(r, loops, all, stages, _, known)
   local found = known.shared(stages)
   if #found > 0 and r:chance(0.65) then
@@ -164,7 +165,7 @@ function draw.fission(r, loops, all, stages, _, known)
   return {r:chance(0.8) and loops[1] or r:pick(all), {after = r:chance(0.7) and r:pick(stages) or r:pick(all)}}
 end
 
--- Loops that run once are rare.
+-- Loops of one iteration are rare.
 function draw.remove_unit_loop(r, loops, _, _, _, known)
   local once = known.once()
   return {#once > 0 and r:chance(0.7) and r:pick(once) or r:pick(loops)}
@@ -206,10 +207,10 @@ local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.
   "threadIdx.z", "vthread"}
 function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
--- Among the statements of a loop, now and then.
+-- Sometimes adds the position among the statements of a loop.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
--- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
+-- In most cases draws a stage that is read, and a loop of its reader. Random pairs are nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
   local producer, reader = known.hidden_pair(r)
   if producer and r:chance(0.8) then
@@ -221,7 +222,7 @@ function draw.compute_at(r, loops, all, stages, _, known)
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
 end
 
--- A stage that was moved into a loop, and a loop further out, or all of them.
+-- Draws a stage that was moved into a loop, and a loop further out or none, which means outside all loops.
 function draw.store_at(r, _, _, stages, _, known)
   local stage = r:chance(0.9) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
@@ -237,7 +238,7 @@ function draw.rolling_buffer(r, _, _, stages, _, known)
   return {stage, options}
 end
 
--- A stage and a loop of what it reads.
+-- Draws a stage, and a loop of a stage that it reads.
 function draw.reverse_compute_at(r, _, all, stages, _, known)
   local producer, reader = known.pair(r)
   if not producer then return {r:pick(stages), r:pick(all), position(r, known)} end
@@ -263,7 +264,7 @@ function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end
 
--- Where the copy is made and how it lies, now and then. The rank is known from the tensor's description.
+-- Sometimes adds where the copy is made, and its layout. The rank is known from the description of the tensor.
 local function storage(r, known, rank, loops)
   local options = {}
   if rank and rank > 0 and given(r, known, "layout", 0.25) then
@@ -297,7 +298,7 @@ function draw.set_scope(r, _, _, stages, _, known)
   return {name, choice(r, known, "scope", SCOPES)}
 end
 
--- A temporary most of the time, and its rank; strides that fit and a few that do not.
+-- In most cases returns a temporary, and its rank. Most strides fit, and a few do not.
 local function temporary(r, stages, known)
   local temps = known.temporaries()
   if #temps > 0 and r:chance(0.85) then return table.unpack(r:pick(temps)) end
@@ -349,13 +350,13 @@ function draw.transform_layout(r, _, _, stages, _, known)
   return {name, {place = r:pick(names_), rank = rank}}
 end
 
--- A stage that is vectorized, if there is one.
+-- Prefers a stage that is vectorized.
 function draw.stream_stores(r, _, _, stages, _, known)
   local wide = known.vectorized()
   return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}
 end
 
--- The last loop of a reduction, most of the time.
+-- In most cases draws the last loop of a reduction.
 function draw.trim(r, loops, _, _, _, known)
   local stage = r:chance(0.9) and known.band(r) or known.reduction(r)
   local theirs = stage and known.loops(stage) or {}
@@ -364,7 +365,7 @@ end
 
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
--- A reduction and one of its innermost loops, most of the time.
+-- In most cases draws a reduction and one of its innermost loops.
 function draw.rfactor(r, loops, _, stages, _, known)
   local stage = known.reduction(r)
   if not stage or r:chance(0.2) then return {r:pick(stages), r:pick(loops)} end
@@ -374,7 +375,7 @@ function draw.rfactor(r, loops, _, stages, _, known)
   return {stage, r:chance(0.7) and theirs[#theirs] or r:pick(theirs), axis}
 end
 
--- The innermost loop of a stage, most of the time, with an intrinsic that may well do it.
+-- In most cases draws the innermost loop of a stage, with an intrinsic that may compute it.
 function draw.tensorize(r, loops, all, stages, _, known)
   local stage, loop, n
   for _, name in ipairs(r:shuffle {table.unpack(stages)}) do

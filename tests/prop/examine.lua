@@ -1,5 +1,5 @@
---- What is checked of a schedule beside its results: its text, undo, trace, what a refusal says, and the accesses it makes.
---- Each check returns a message, or nil when all is well. `counts` has how much there was to look at.
+--- Checks of a schedule besides its results: its text, undo, its trace, what a refusal says, and the accesses that it makes.
+--- Each check returns a message, or nil if all is well. `counts` says how many things were checked.
 local nw = require "nestwright"
 
 local examine = {}
@@ -7,14 +7,14 @@ local examine = {}
 --- Numbers of the run, by name.
 examine.counts = {["walks compared"] = 0, ["nests compared"] = 0, ["not walked"] = 0, ["conflicts replayed"] = 0,
   ["not seen in results"] = 0, ["named but not seen"] = 0, ["refusals with no way on"] = 0, ["too long to read back"] = 0}
-examine.reasons = {} -- why there was no nest
+examine.reasons = {} -- reasons why a schedule could not become a nest
 
 local counts = examine.counts
 local function count(name) counts[name] = counts[name] + 1 end
 
 local MOST_ACCESSES = 200000
 
--- A schedule as an affine nest touches the same, in the same order; also read back from its text.
+-- The nest of a schedule must make the same accesses in the same order, also after its text is read back.
 local function check_nest(s, sizes, walked)
   local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
   if not ok and nest.code == "limit" then
@@ -32,7 +32,7 @@ local function check_nest(s, sizes, walked)
   if n then return ("access %d of the nest's text, read back, is another one:\n%s"):format(n, tostring(nest)) end
 end
 
---- The accesses found without running the program are those that the interpreter makes, in their order.
+--- The accesses that are derived without running the program must be those that the interpreter makes, in the same order.
 function examine.accesses(s, values, data)
   local text, sizes = s:text(), {}
   for name, value in pairs(values) do
@@ -52,13 +52,13 @@ function examine.accesses(s, values, data)
   return check_nest(s, sizes, walked)
 end
 
---- The text form reads back.
+--- The text form must read back.
 function examine.text(s)
   local text = s:text()
   if not s:reparses() then return "the text form does not read back:\n" .. text end
 end
 
---- Undo and redo return the identical programs.
+--- Undo and redo must return identical programs.
 function examine.undo(s, before)
   local after = s:text()
   s:undo()
@@ -67,7 +67,7 @@ function examine.undo(s, before)
   if s:text() ~= after then return "redo did not return the identical program" end
 end
 
---- A trace is the schedule: pasted or read back, it makes the identical program.
+--- The trace must make the identical program, both if it is pasted and if it is read back.
 function examine.trace(s, outputs)
   local pasted, read = nw.schedule(outputs), nw.schedule(outputs)
   local ok, err = pcall(load("local s = ... " .. s:trace()), pasted)
@@ -78,7 +78,7 @@ function examine.trace(s, outputs)
   if read:text() ~= s:text() then return "the JSON trace makes another program:\n" .. s:trace() end
 end
 
---- A step that was refused as undecided is refused so again, here and on a schedule that was never asked anything else.
+--- A step that was refused as undecided must be refused as undecided again, both on this schedule and on a fresh schedule.
 function examine.undecided(s, outputs, err, apply)
   counts.undecided = (counts.undecided or 0) + 1
   local function differs(other, where)
@@ -93,7 +93,7 @@ function examine.undecided(s, outputs, err, apply)
   return differs(s, "when it is asked again") or differs(fresh, "on a fresh schedule")
 end
 
--- Does what a stage computes say which element it is? Data can be chosen for an index that is read from an input only.
+-- True if the index of the element is computed by a stage. Data can be chosen only for an index that is read from an input.
 local function computed_index(s, refusal)
   local inputs = {}
   for _, t in ipairs(s:inputs()) do inputs[t.name] = true end
@@ -103,7 +103,8 @@ local function computed_index(s, refusal)
   end
 end
 
---- What a refusal names must show when the refused program runs; `decides`: unless data decide what is read.
+--- The conflict that a refusal names must be seen when the refused program runs. It need not be seen if `decides`: data then
+--- decide which elements are read.
 function examine.refusal(s, err, decides)
   local refusal = err.refusal
   if not refusal.alternatives[1] then count "refusals with no way on" end

@@ -4,8 +4,8 @@
 ---    grid = will loops be bound to one?, sizes = {{name=, min=, multiple=}}, ordered = M <= N?,
 ---    inputs = {{name=, dims=, dtype=}},
 ---    stages = {{kind=, name=, from={..}, dims=, bodies={..}, dtypes={..}, over=, combiner=, scan=, shown=}}}
---- bodies are trees (tree.lua), one for each output; over: extents of the reduction; shown: an output although somebody
---- reads it.
+--- bodies are trees (tree.lua), one for each output; over gives the extents of the reduction; shown: the stage is an output,
+--- even if another stage reads it.
 local cases = require "cases"
 local kinds = require "kinds"
 local sizes = require "sizes"
@@ -17,7 +17,7 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- The kind of a stage that reads the one before alone, where that is wanted.
+-- The kind of a stage that reads only the stage before it, for goals that need one.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
@@ -35,7 +35,7 @@ local function draw_stage(r, have, case, before, want)
   return stage
 end
 
--- Finds the dtypes of what a stage makes from those of what it reads.
+-- Finds the dtypes of the tensors that a stage makes, from those of the tensors that it reads.
 local function find_dtypes(stage, have)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end
@@ -45,7 +45,7 @@ local function find_dtypes(stage, have)
   if stage.combiner == "argmin" or stage.combiner == "argmax" then stage.dtypes[2] = "i64" end
 end
 
--- A state has the dtype of what it is made of: the update is brought to it.
+-- A state has the dtype of its initial values, so the update is cast to this dtype.
 local function settle_states(stage, have)
   if not stage.scan then return end
   local by_name = {}
@@ -63,7 +63,7 @@ local function draw_dtype(r, case)
   return case.dtype
 end
 
--- Two sizes that inputs have, and whose values may be in order.
+-- Draws two sizes that the inputs use. Their values may be required to be in order.
 local function ordered(of, inputs)
   local used = {}
   for _, input in ipairs(inputs) do
@@ -112,7 +112,7 @@ local function draw_case(r, want, class)
       end
     end
   end
-  if #case.stages == 0 then -- everything drawn was too large
+  if #case.stages == 0 then -- all drawn stages were too large
     local stage = kinds.map(r, have, case)
     stage.kind = "map"
     add_stage(stage, 1)
@@ -120,7 +120,7 @@ local function draw_case(r, want, class)
   return case
 end
 
---- Draws a case of a class of dtypes that has what is wanted, if one of many does.
+--- Draws a case of a class of dtypes. If `want` is given, draws up to 40 cases and takes the first that has what is wanted.
 function gen.case(r, want, class)
   local case
   for _ = 1, want and 40 or 1 do

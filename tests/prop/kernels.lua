@@ -1,12 +1,12 @@
---- Intrinsics for random steps: one loop of a map, a copy, a sum or a product, of any small extent, as a library of C
---- functions that is compiled once. Each is named by what it does: "add_i32_4".
+--- Intrinsics for random steps: one loop of a map, a copy, a sum or a product, of any small extent, in a library of C functions
+--- that is compiled once. The name of an intrinsic gives its operation, dtype and extent: "add_i32_4".
 local nw = require "nestwright"
 
 local kernels = {}
 
 local MOST = 17
 local SUMS = {f32 = "float", f64 = "double"}
-local COPIES = {f16 = "uint16_t", bf16 = "uint16_t"} -- arithmetic on halves is not that of C
+local COPIES = {f16 = "uint16_t", bf16 = "uint16_t"} -- halves can be copied only, since C has no arithmetic for them
 local TYPES = {f32 = "float", f64 = "double"}
 for _, bits in ipairs {8, 16, 32, 64} do
   SUMS["i" .. bits] = ("int%d_t"):format(bits)
@@ -15,7 +15,8 @@ end
 for dtype, name in pairs(SUMS) do TYPES[dtype] = name end
 for dtype, name in pairs(TYPES) do COPIES[dtype] = name end
 
--- What is done for each i of n: the tensors as {name, rank}, the body in the language, and in C, strides being passed.
+-- What the intrinsic does for each i of n: its tensors as {name, rank}, and its body in the language and in C, where strides
+-- are parameters.
 local KINDS = {
   copy = {types = COPIES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
   add = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] + Y[i*y];",
@@ -46,7 +47,7 @@ local function functions(name, kind, dtype, n)
   return head:format "" .. sum:format(t, "*Z", loop) .. head:format "_init" .. sum:format(t, "0", loop)
 end
 
--- An intrinsic is known by what its library holds: the same in every process.
+-- Every process registers the same library, because an intrinsic is identified by the content of its library.
 local library
 local function compiled()
   if library then return library end
@@ -88,7 +89,7 @@ end
 
 local registered = {}
 
---- The id of the intrinsic with that name, registered when first asked for.
+--- Returns the id of the intrinsic with that name, which is registered when it is first needed.
 function kernels.id(name)
   if registered[name] then return registered[name] end
   local word, dtype, n, init = name:match "^(%a+)_(%w+)_(%d+)(_?%a*)$"
@@ -100,7 +101,7 @@ function kernels.id(name)
   return registered[name]
 end
 
--- What is done by a stage: what is no stage of the computation copies.
+-- Returns the kind of intrinsic that computes a stage. Stages that are not in the case are copies.
 local function word_of(stage, loop)
   if not stage or stage.kind == "transpose" then return "copy" end
   if stage.kind == "map" and KINDS[stage.op] then return stage.op end
@@ -108,13 +109,13 @@ local function word_of(stage, loop)
   if stage.kind == "matmul" then return loop:match "^k" and "dot" or "axpy" end
 end
 
---- Is there an intrinsic for such a stage at all?
+--- True if there is an intrinsic for such a stage.
 function kernels.knows(stage, dtype, n)
   local word = word_of(stage, "k")
   return word ~= nil and KINDS[word].types[dtype] ~= nil and n <= MOST
 end
 
---- The name of one that may do the innermost loop of a stage, of n iterations.
+--- Returns the name of an intrinsic that may compute the innermost loop of a stage, with n iterations.
 function kernels.pick(r, stage, dtype, loop, n)
   local word = word_of(stage, loop)
   if not word or r:chance(0.05) then word = r:pick {"copy", "add", "dot", "axpy"} end

@@ -1,5 +1,5 @@
---- Kinds of stages: kinds.map(r, have, case) draws one from the tensors so far, as plain data, or nil where they have nothing for
---- it; so do the others.
+--- Kinds of stages. kinds.map(r, have, case) draws a stage that reads the tensors in `have`, as plain data, or returns nil if
+--- they are not suitable. The other functions work in the same way.
 local bodies = require "bodies"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -104,7 +104,7 @@ function kinds.matmul(r, have, case)
   return {from = {a, b}, dims = {a.dims[1], b.dims[2]}, over = {a.dims[2]}, combiner = "sum", bodies = {body}}
 end
 
--- A reduction over the last dimension of something, or the last two; nil where it has none.
+-- Returns a reduction over the last dimension or the last two dimensions of a tensor, or nil if there is no such tensor.
 local function over_last(r, have, least_rank)
   local a = r:pick(have)
   if #a.dims < (least_rank or 1) then return nil end
@@ -115,7 +115,7 @@ local function over_last(r, have, least_rank)
   return {from = {a}, dims = {table.unpack(a.dims, 1, kept)}, over = {table.unpack(a.dims, kept + 1)}}, a, at
 end
 
--- Products stay exact: of 1 and -1.
+-- Products are exact, because their factors are 1 and -1.
 local function signs(e) return cast("f64", select(gt(e, number(0)), number(1), number(-1))) end
 
 local function term(r, case, have, stage, a, at, combiner)
@@ -132,7 +132,7 @@ local function term(r, case, have, stage, a, at, combiner)
   local t = tree.dtype(body, ctx.dtype_of)
   if t == "bool" then body, t = cast("i32", body), "i32" end
   if combiner == "prod" and types.is_float(t) then return x end
-  local uses = false -- of a term without the axis, nw.min is the least of two values
+  local uses = false -- without an axis in the term, nw.min would be the lesser of two values
   tree.visit(body, function(e) uses = uses or e.op == "read" end)
   return uses and body or x
 end
@@ -152,7 +152,7 @@ function kinds.fold(r, have, case)
   return stage
 end
 
--- Several reductions at once.
+-- Several reductions in one stage.
 function kinds.folds(r, have, case)
   local stage, a, at = over_last(r, have)
   if not stage then return nil end
@@ -170,7 +170,7 @@ function kinds.arg(r, have, case)
   return stage
 end
 
--- Sums over a part of the last dimension: between two constants, or up to the diagonal.
+-- Sums over a part of the last dimension, either between two constants or up to the diagonal.
 function kinds.band(r, have, case)
   local stage, a, at = over_last(r, have)
   if not stage or #stage.over > 1 then return nil end
@@ -199,7 +199,7 @@ function kinds.stencil(r, have)
   return {from = {a}, dims = out, axis = d, bodies = {add(add(at(0), mul(at(1), number(2))), at(2))}}
 end
 
--- A reduction over what lies under a window that moves, by one or by more, inside or across the edge.
+-- A reduction over a sliding window. The window moves by one or more elements, and stays inside the tensor or crosses its edge.
 function kinds.window(r, have)
   local a = r:pick(have)
   if #a.dims ~= 2 or sizes.least(a.dims[1]) < 2 or sizes.least(a.dims[2]) < 3 then return nil end
@@ -207,7 +207,7 @@ function kinds.window(r, have)
   local stage = {from = {a}, over = {2, 3}, combiner = combiner}
   local function element(at) return a.dtype == "bool" and cast("i32", read(a, at)) or read(a, at) end
   local stride = r:pick {1, 1, 2, 3}
-  if r:chance(0.4) then -- the middle of the window lies inside
+  if r:chance(0.4) then -- only the middle of the window stays inside
     stage.dims = a.dims
     local i, j = sub(add(axis(1), over(1)), number(1)), sub(add(axis(2), over(2)), number(1))
     stage.bodies = {select(all(all(ge(i, number(0)), lt(i, extent(a.dims[1]))), all(ge(j, number(0)), lt(j, extent(a.dims[2])))),
@@ -234,7 +234,8 @@ function kinds.pad(r, have)
   return {from = {a}, dims = out, bodies = {select(inside, read(a, at), a.dtype == "bool" and ne(axis(n), axis(n)) or number(0))}}
 end
 
--- What a step of a recurrence over rows of x reads, by name; `last` is the last x. None grows fast: sums stay exact.
+-- The step functions of recurrences over rows of x, by name; `last` is the last x. The values grow slowly, so that sums stay
+-- exact.
 local RECURRENCES = {
   column = function(S, a) return add(S(-1, axis(2)), a()) end,
   heat = function(S, a, last)
@@ -243,13 +244,13 @@ local RECURRENCES = {
   two_back = function(S, a) return add(S(-2, axis(2)), a()) end,
   diagonal = function(S, a) return add(S(-1, max(sub(axis(2), number(1)), number(0))), a()) end,
   against = function(S, a, last) return add(S(-1, min(add(axis(2), number(1)), last)), a()) end,
-  sweep = function(S, a) -- in place: what was written just before, on the left
+  sweep = function(S, a) -- in place: reads the left neighbour, which was just written
     local left = select(gt(axis(2), number(0)), S(0, max(sub(axis(2), number(1)), number(0))), a())
     return add(max(left, S(-1, axis(2))), a())
   end,
 }
 
--- A running sum over the first dimension, or a recurrence over rows; of one state or two.
+-- A running sum over the first dimension, or a recurrence over rows, with one state or two.
 function kinds.scan(r, have)
   local a = r:pick(have)
   local n = #a.dims
@@ -269,7 +270,7 @@ function kinds.scan(r, have)
     return e
   end
   local next = {update(1)}
-  if r:chance(0.3) and step ~= "two_back" then -- the second reads the first, of this time or the one before
+  if r:chance(0.3) and step ~= "two_back" then -- the second state reads the first, at the same time or the one before
     next[2] = sub(update(2), state(1)(r:pick {0, -1}, n == 2 and axis(2) or nil))
     if r:chance(0.5) then next[1] = max(next[1], state(2)(-1, n == 2 and axis(2) or nil)) end
   end
@@ -285,7 +286,7 @@ function kinds.gather(r, have)
     if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
   end
   if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
-    return nil -- of one element no index is read, and none is inside of nothing
+    return nil -- with one element, the index would fold to a constant; with none, no index is inside
   end
   local index = r:pick(with)
   local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))

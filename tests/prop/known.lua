@@ -1,4 +1,4 @@
---- What the drawing of steps knows of a schedule: which stage reads which, its loops, and what was placed.
+--- What draw.lua needs to know of a schedule: which stage reads which, the loops, and which stages were placed.
 local cases = require "cases"
 local types = require "types"
 
@@ -13,7 +13,7 @@ end
 
 local names = known.names
 
--- Pairs of neighbours of one origin.
+-- Returns pairs of adjacent pieces of the same loop.
 local function pieces(all)
   local out, follows, there = {}, {head = "rest", ["1"] = "2", ["2"] = "3", pre = "main", main = "post"}, {}
   for _, name in ipairs(all) do there[name] = true end
@@ -25,7 +25,8 @@ local function pieces(all)
   return out
 end
 
---- Of schedule s of a case; `placed` has the stages that were moved into loops, `option` is what the next step is to show.
+--- Describes schedule s of a case. `placed` lists the stages that were moved into loops, and `option` is the option that the
+--- next step should show.
 function known.of(case, s, placed, option)
   local pairs_of = {}
   local alive, reduces = {}, {}
@@ -42,11 +43,11 @@ function known.of(case, s, placed, option)
   end
   table.sort(pairs_of, function(a, b) return a[1] .. a[2] < b[1] .. b[2] end)
   local function dtype_of(name) return s:text():match("\n%a+ " .. name:gsub("%p", "%%%0") .. ": (%w+)%[") end
-  local function extent_of(loop) -- if it is a number, and there are iterations
+  local function extent_of(loop) -- the extent if it is a positive number
     local n = math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
     return n and n > 0 and n or nil
   end
-  local function word(stage) -- elements of 16 bytes
+  local function word(stage) -- the number of elements in 16 bytes
     local dtype = dtype_of(stage)
     return dtype and dtype ~= "bool" and 128 // types.info(dtype).bits or 4
   end
@@ -64,7 +65,7 @@ function known.of(case, s, placed, option)
   return {
     option = option,
     word = word,
-    streamable = function(r) -- a stage whose rows vectors divide
+    streamable = function(r) -- a stage whose rows can be divided into vectors
       local list = {}
       for _, stage in ipairs(case.stages) do
         local last = stage.dims[#stage.dims]
@@ -87,7 +88,7 @@ function known.of(case, s, placed, option)
       return #list > 0 and r:pick(list) or nil
     end,
     alive = function(name) return alive[name] and name end,
-    window = function(r) -- a stage that a stencil reads, and the stencil's loop that moves over it
+    window = function(r) -- a stage that a stencil reads, and the loop of the stencil that moves the window
       local found = {}
       for _, stage in ipairs(case.stages) do
         local from = stage.kind == "stencil" and alive[stage.name] and is_temporary(stage.from[1]) and stage.from[1]
@@ -96,12 +97,12 @@ function known.of(case, s, placed, option)
       end
       return #found > 0 and r:pick(found) or nil
     end,
-    moved = function(r) -- a stage that was placed, and is still there
+    moved = function(r) -- a stage that was placed and still exists
       local there = {}
       for _, name in ipairs(placed) do if alive[name] then there[#there + 1] = name end end
       return #there > 0 and r:pick(there) or nil
     end,
-    hidden_pair = function(r) -- a temporary, and who reads it
+    hidden_pair = function(r) -- a temporary and a stage that reads it
       local list = {}
       for _, pair in ipairs(pairs_of) do if is_temporary(pair[1]) then list[#list + 1] = pair end end
       if #list == 0 then return nil end
@@ -115,7 +116,7 @@ function known.of(case, s, placed, option)
     marked = function() return loops_like "\n *%S+ for (%S+) in " end,
     once = function() return loops_like "for (%S+) in 0%.%.1:" end,
     size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,
-    shared = function(stages) -- {loop, stage}: a loop around the stage and the next one
+    shared = function(stages) -- {loop, stage}: a loop around this stage and the next one
       local list = {}
       for at = 1, #stages - 1 do
         local inside = {}
@@ -126,7 +127,7 @@ function known.of(case, s, placed, option)
       end
       return list
     end,
-    alike = function(r, stages) -- n: the outermost loops of stages n and n + 1 have one extent, and are two
+    alike = function(r, stages) -- n such that stages n and n + 1 have different outermost loops of the same extent
       local list, before = {}, {}
       for n, stage in ipairs(stages) do
         local loop = names(s:loops(stage))[1]
@@ -139,7 +140,7 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
-    epilogue = function(r) -- a stage that only does something to each element of one that nobody else reads
+    epilogue = function(r) -- a map of a temporary that no other stage reads
       local list = {}
       for _, stage in ipairs(case.stages) do
         local from, readers = stage.from[1], 0
@@ -155,14 +156,14 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
-    band = function(r) -- a sum of which some rounds add nothing
+    band = function(r) -- a sum in which some iterations add nothing
       local list = {}
       for _, stage in ipairs(case.stages) do
         if stage.kind == "band" and alive[stage.name] then list[#list + 1] = stage.name end
       end
       return #list > 0 and r:pick(list) or nil
     end,
-    temporaries = function() -- {name, rank} of each
+    temporaries = function() -- {name, rank} of each temporary
       local list = {}
       for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do
         list[#list + 1] = {name, select(2, dims:gsub("[^,]+", ""))}

@@ -1,11 +1,11 @@
---- Layouts by name, so that a step stays plain data. The functions take the logical dimensions.
+--- Layouts by name, so that a step is plain data. The functions take the logical indices.
 local layouts = {
   reversed = function(...)
     local at, out = {...}, {}
     for d = 1, #at do out[d] = at[#at + 1 - d] end
     return table.unpack(out)
   end,
-  panels = function(...) -- the last dimension in pieces of 4, the piece outermost
+  panels = function(...) -- the last dimension in pieces of 4, whose number is the outermost index
     local at = {...}
     local last = at[#at]
     at[#at] = nil
@@ -13,12 +13,12 @@ local layouts = {
     at[#at + 1] = last % 4
     return table.unpack(at)
   end,
-  slanted = function(...) -- the first index grows with the last
+  slanted = function(...) -- the first index increases with the last
     local at = {...}
     at[1] = at[1] + at[#at]
     return table.unpack(at)
   end,
-  rotated = function(...) -- the last index, turned by the first, over seven places: one to one up to seven
+  rotated = function(...) -- the last index, rotated by the first modulo 7; one-to-one for extents of at most 7
     local at = {...}
     at[#at] = (at[#at] + at[1]) % 7
     return table.unpack(at)
@@ -40,7 +40,7 @@ local layouts = {
   end,
 }
 
--- A function with as many parameters as the tensor has dimensions.
+-- Returns a function with as many parameters as the tensor has dimensions.
 local function with_rank(f, rank)
   if rank == 1 then return function(a) return f(a) end end
   if rank == 2 then return function(a, b) return f(a, b) end end
@@ -48,5 +48,5 @@ local function with_rank(f, rank)
   return function(a, b, c, d) return f(a, b, c, d) end
 end
 
---- The layout of that name for a tensor of that rank.
+--- Returns the layout with that name for a tensor of that rank.
 return function(name, rank) return with_rank(layouts[name], rank) end

@@ -1,6 +1,6 @@
---- The oracle: every case as plain C, compiled by the system's compiler and run in a process of its own. It is written from
---- the trees of the case and from docs/language.md, and shares no code with the core: neither its C writer nor its folding.
---- Fifty cases go into one file, or compiling takes most of the time.
+--- The oracle writes every case as plain C, which is compiled by the system's compiler and run in a separate process. The C
+--- text is made from the trees of the case and from docs/language.md, and shares no code with the core: neither its C writer
+--- nor its constant folding. Fifty cases go into one file, because compiling each alone would take most of the time.
 local cases = require "cases"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -11,7 +11,7 @@ oracle.__index = oracle
 
 local FLAGS = "-O1 -w -std=gnu11 -fwrapv -ffp-contract=off -fno-builtin-fma"
 
--- Rounding of halves, saturating casts, division that rounds down, extrema that keep NaN and the sign of zero.
+-- Rounding of halves, saturating casts, division that rounds down, and minima and maxima that respect NaN and the sign of zero.
 local PRELUDE = [[
 #include <math.h>
 #include <stdint.h>
@@ -83,7 +83,8 @@ local function real(v)
   return ("(%a)"):format(v)
 end
 
--- The value of an expression in C, of dtype `from`, as one of dtype `to`. Only an explicit cast rounds a half to itself.
+-- Returns the C text of an expression of dtype `from`, converted to dtype `to`. A half is rounded to its dtype only by an
+-- explicit cast.
 local function converted(x, from, to, explicit)
   if from == to and not (explicit and types.is_half(to)) then return x end
   local float = types.is_float(from)
@@ -125,7 +126,7 @@ local C_COMPARISONS = {lt = "<", le = "<=", gt = ">", ge = ">=", eq = "==", ne =
 
 local emit
 
--- An operand as dtype t.
+-- Returns the C text of an operand, converted to dtype t.
 local function operand(e, t, env)
   if e.op == "number" then return literal(e[1], t) end
   local x, from = emit(e, env)
@@ -142,10 +143,10 @@ local function element(e, env)
   return ("%s[%s]"):format(identifier(t.name), at), t.dtype
 end
 
--- What a float operation on floats or doubles gives, in C.
+-- Returns the C text of a float operation, rounded to float or double.
 local function of_float(t, text) return ("(%s)(%s)"):format(t == "f64" and "double" or "float", text) end
 
--- The expression in C, and its dtype.
+-- Returns the C text of an expression, and its dtype.
 function emit(e, env)
   local op = e.op
   local t = tree.dtype(e, function(name) return env.tensor(name).dtype end)
@@ -295,7 +296,7 @@ local function write_stage(out, stage, tensors)
   out[#out + 1] = "}"
 end
 
--- A function that reads the inputs of a case, computes, and writes the outputs of the stages in `outputs`.
+-- Writes a C function that reads the inputs of a case, computes, and writes the outputs of the stages in `outputs`.
 local function write_case(out, number, case, outputs)
   out[#out + 1] = ("static void case_%d(const int64_t *S, FILE *in, FILE *to) {"):format(number)
   local tensors = {}
@@ -315,16 +316,16 @@ end
 
 -- ---------------------------------------------------------------- batches
 
---- An empty batch of cases.
+--- Returns an empty batch of cases.
 function oracle.new() return setmetatable({cases = {}, jobs = {}}, oracle) end
 
---- Adds a case, whose results are those of the stages in `outputs`; returns its number.
+--- Adds a case, of which the stages in `outputs` are results, and returns its number.
 function oracle:add(case, outputs)
   self.cases[#self.cases + 1] = {case = case, outputs = outputs}
   return #self.cases
 end
 
---- Asks for the results of a case with these sizes and data (arrays by the names of inputs). The job's number.
+--- Requests the results of a case with these sizes and data (arrays by the names of inputs), and returns the number of the job.
 function oracle:ask(number, values, data)
   local parts = {string.pack("<i8i8i8", number, values.M or 0, values.N or 0)}
   for _, input in ipairs(self.cases[number].case.inputs) do
@@ -339,7 +340,7 @@ function oracle:ask(number, values, data)
   return #self.jobs
 end
 
---- Compiles and runs the batch: for each job the list of outputs, each a list of numbers.
+--- Compiles and runs the batch. Returns for each job the list of outputs, each a list of numbers.
 function oracle:run()
   local base = os.tmpname()
   local out = {PRELUDE}

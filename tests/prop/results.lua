@@ -1,6 +1,7 @@
---- Compares what a schedule computes with the oracle: the definition evaluated, the scheduled and the lowered program
---- interpreted, and the compiled program, which runs several times where threads might meet, and with its memory at the edge
---- of pages that cannot be touched. Some schedules are taken home as well: as C texts and as libraries, under sanitizers.
+--- Compares the results of a schedule with the oracle: the definition, the interpreter on the scheduled and on the lowered
+--- program, and the compiled program. The compiled program runs several times if it has parallel loops, and also with its
+--- memory at the edge of inaccessible pages. Some schedules are also exported, as C texts and as libraries, and run under
+--- sanitizers.
 local cases = require "cases"
 local check = require "check"
 local core = require "nestwright.core"
@@ -16,7 +17,7 @@ local types = require "types"
 
 local results = {}
 
---- Numbers of the run.
+--- Numbers of the run, by name.
 results.counts = {["too long to interpret"] = 0, ["run at no size"] = 0, ["not run"] = 0, ["compared to the bit"] = 0,
   ["compared closely"] = 0, ["at the edges of pages"] = 0, ["C texts"] = 0, ["sanitizer reports"] = 0}
 local counts = results.counts
@@ -24,7 +25,7 @@ local counts = results.counts
 local MOST_STEPS = 5000000 -- of the interpreter
 local RUNS = 3 -- of a kernel with parallel loops
 
--- Whether the inputs that are read tell every size: what is read may fold away.
+-- True if the inputs of the schedule determine every size. They may not, because reads can be removed by folding.
 local function sizes_told(case, s)
   local told, by_name, text = {}, {}, s:text()
   for _, input in ipairs(case.inputs) do by_name[input.name] = input end
@@ -38,8 +39,8 @@ local function sizes_told(case, s)
   return true
 end
 
---- Draws the data for the sizes that a schedule is to be tried with, and asks the oracle: a list of {values, data (in the order
---- of the schedule's inputs), job}.
+--- Draws data for the sizes with which a schedule is to be run, and requests the results from the oracle. Returns a list of
+--- {values, data (in the order of the schedule's inputs), job}.
 function results.ask(case, s, batch, seed)
   local r = rng.new(seed)
   local number = batch:add(case, cases.outputs(case))
@@ -66,7 +67,7 @@ local function as_number(v) return type(v) == "boolean" and (v and 1 or 0) or v 
 
 local function same_bits(x, y) return x == y and (x ~= 0 or 1 / x == 1 / y) or x ~= x and y ~= y end
 
--- Near enough for another order of rounding: a share of the greatest number there is.
+-- The tolerance if the order of rounding differs, relative to the greatest number.
 local SHARE = {f16 = 5e-2, bf16 = 2e-1, f32 = 1e-2, f64 = 1e-2}
 
 local function close(x, y, dtype, greatest)
@@ -76,7 +77,7 @@ local function close(x, y, dtype, greatest)
   return math.abs(x - y) <= share * math.max(1, greatest)
 end
 
--- `want` and `got` are lists of numbers, or arrays; a message, or nil.
+-- Compares `want` and `got`, which are lists of numbers, or arrays. Returns a message, or nil.
 local function compare(what, outputs, want, got, exact)
   for n, t in ipairs(outputs) do
     local dtype, one, other = t.dtype, want[n], got[n]
@@ -98,7 +99,7 @@ local function compare(what, outputs, want, got, exact)
   counts[exact and "compared to the bit" or "compared closely"] = counts[exact and "compared to the bit" or "compared closely"] + 1
 end
 
--- The interpreter's answer, or nil where tails upon tails make the program too long for it.
+-- Returns the results of the interpreter, or nil if many tails make the program too long for it.
 local function interpret(s, arguments, lowered)
   local ok, out = pcall(nw.interpret, s, arguments, {lowered = lowered, steps = MOST_STEPS})
   if ok then return out end
@@ -106,7 +107,7 @@ local function interpret(s, arguments, lowered)
   counts["too long to interpret"] = counts["too long to interpret"] + 1
 end
 
--- Whether an output may depend on the order of threads, or on what an intrinsic rounds: floats added by others.
+-- True if a float output may depend on the order of threads, or on the rounding of an intrinsic.
 local function any_order(s, outputs)
   local text = s:text()
   if not text:find("atomic block", 1, true) and not (s:rounds() and text:find("call ", 1, true)) then return false end
@@ -114,7 +115,7 @@ local function any_order(s, outputs)
   return false
 end
 
--- Whether anything is rounded: floats are read, or made on the way.
+-- True if floats are read or computed, so that something may be rounded.
 local function has_float(case)
   local dtypes, found = {}, false
   for _, t in ipairs(case.inputs) do dtypes[t.name] = t.dtype end
@@ -128,14 +129,15 @@ local function has_float(case)
   return found
 end
 
--- How results must agree with the oracle: "exact", "close", or not at all where rounding may differ among numbers of any size.
+-- Returns how exactly results must agree with the oracle: "exact", "close", or nil (not compared), if rounding may differ and
+-- numbers may have any size.
 local function agreement(case, rounds)
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil
 end
 
--- A kernel does the same where its tensors and temporaries end, and begin, at a page that cannot be touched. Streaming stores
--- want tensors aligned.
+-- A kernel must give the same results if its tensors and temporaries end, or begin, at an inaccessible page. Streaming stores
+-- need aligned tensors.
 local function check_edges(s, kernel, outputs, one, want, exact)
   local align = s:text():find("stream", 1, true) and 64 or 0
   for _, where in ipairs {"after", "before"} do
@@ -150,12 +152,12 @@ local function check_edges(s, kernel, outputs, one, want, exact)
   end
 end
 
---- Whether a schedule that was checked gives the same bits wherever it runs, so that it can be compared as C.
+--- True if a checked schedule gives the same bits on every machine, so that its C text can be compared too.
 local function exportable(s, on_grid, free, lowered_as)
   return not on_grid and not free and lowered_as == "exact" and not s:text():find("call ", 1, true)
 end
 
---- Compiles schedules that were checked as C, under sanitizers, and runs them: `list` has {case =, s =, one =}. The list of
+--- Compiles checked schedules as C, under sanitizers, and runs them. `list` has {case =, s =, one =}. Returns the list of
 --- failures, {index =, what =}.
 function results.export(list, library)
   local texts = {}
@@ -172,7 +174,7 @@ function results.export(list, library)
   return out
 end
 
---- Runs a schedule with everything that was asked for it. A message, or nil, and whether it is one to compare as C.
+--- Runs a schedule on all requested data. Returns a message or nil, and whether its C text can be compared too.
 function results.check(case, s, outputs, asked, answers)
   local on_grid = steps.on_grid(s)
   local kernel = not on_grid and s:build {threads = 2}

@@ -1,5 +1,5 @@
---- What the random schedules must have accepted: rows of (primitive, option, class of dtype), made from the table of
---- primitives, so that a new option is a new row. A row that no schedule can have is named here, with the reason.
+--- The combinations that random schedules must accept often enough: rows of (primitive, option, class of dtype). They are made
+--- from the table of primitives, so a new option is a new row. Rows that no schedule can have are listed here, with the reason.
 local types = require "types"
 
 local rows = {}
@@ -16,7 +16,7 @@ function rows.forbidden(primitive, option, class)
   return of and (of[class] or of.all)
 end
 
--- The options of a primitive: "" (as it is), a choice ("tail=cut"), or an argument that may be left out ("parts").
+-- Returns the options of a primitive: "" (no option), a choice ("tail=cut"), or an optional argument ("parts").
 local function options_of(p)
   local list = {""}
   for _, param in ipairs(p.params) do
@@ -29,7 +29,7 @@ local function options_of(p)
   return list
 end
 
---- Every primitive with each of its options: {primitive =, option =}.
+--- Lists every primitive with each of its options: {primitive =, option =}.
 rows.list = {}
 local names = {}
 for name in pairs(primitives) do names[#names + 1] = name end
@@ -47,7 +47,7 @@ local function is_options(arg)
   return false
 end
 
---- The options that a step gives, "" among them. `given` has its arguments as they are typed.
+--- Returns the options that a step uses, always including "".
 function rows.given(step)
   local out, args = {""}, {table.unpack(step.args)}
   local by_name = is_options(args[#args]) and table.remove(args) or {}
@@ -66,7 +66,7 @@ function rows.given(step)
   return out
 end
 
---- An empty count of what was accepted and refused.
+--- Returns an empty count of accepted and refused steps.
 function rows.count()
   local self = {accepted = {}, refused = {}, of = {}}
   for _, name in ipairs(names) do self.accepted[name], self.refused[name] = 0, 0 end
@@ -84,7 +84,7 @@ function rows.add(self, step, class, accepted)
   end
 end
 
---- The rows accepted fewer than `least` times: {primitive =, option =, class =, count =}.
+--- Returns the rows that were accepted fewer than `least` times: {primitive =, option =, class =, count =}.
 function rows.unseen(self, least)
   local out = {}
   for _, row in ipairs(rows.list) do
@@ -100,7 +100,7 @@ end
 
 -- ---------------------------------------------------------------- goals
 
--- Primitives that seldom find something to do are drawn more often.
+-- Primitives that are seldom applicable are drawn more often.
 local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
   compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
   store_at = 6, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
@@ -108,16 +108,16 @@ local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, d
   reorder = 2, tile = 9, pragma = 5, unroll = 6, join = 1}
 local LEAST = 4 -- goals of each primitive in a cycle
 
--- What makes many blocks of one, or marks loops, comes after what needs a block to be one.
+-- The primitives that split a block or mark a loop come after those that need a single block.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5,
   join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
 
---- How late in a case a primitive is best tried.
+--- Returns how late in a case a primitive should be tried.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- The goals of the cases, in turn: mixed, but in the same order in every run.
+--- The goals of the cases, in turn. They are shuffled, but in the same order in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}

@@ -4,8 +4,9 @@
 --- program, and the JIT must agree with an oracle in plain C. A failing case is shrunk.
 ---
 --- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
---- A case is told by the seed and its number alone, so that a long run can be taken up again where it stopped, and shared
---- among processes. With NW_FIGURES=FILE in the environment the figures of the run are written there, as a flat JSON object.
+--- A case is determined by the seed and its number alone, so that a long run can be continued after an interruption, and be
+--- divided among processes. With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON
+--- object.
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"
@@ -15,8 +16,9 @@ local rng, rows, shares, steps = require "nestwright.measure.rng", require "rows
 local tree, types = require "tree", require "types"
 
 local options = {cases = 2000, seed = os.time() % 1000003, steps = 4, jobs = 1}
-local replayed_file = arg[1] == "--replay" and arg[2] -- what another process writes: its schedules are made again here
-local partial = arg[1] == "--partial" and table.remove(arg, 2) -- where a process that does a share writes what it found
+local replayed_file = arg[1] == "--replay" and arg[2] -- a file from another process, whose schedules are made again here
+-- the file in which a process with a share of the cases writes its figures
+local partial = arg[1] == "--partial" and table.remove(arg, 2)
 if partial then table.remove(arg, 1) end
 for at = 1, replayed_file and 0 or #arg, 2 do
   local key = arg[at]:match "^%-%-(%a+)$"
@@ -25,18 +27,18 @@ for at = 1, replayed_file and 0 or #arg, 2 do
   options[key] = tonumber(arg[at + 1])
 end
 
-local LEAST = 100 -- each primitive must be accepted at least so often in a run of 2,000 cases or more, and refused half as often
-local LEAST_ROW = 5 -- and each option of a primitive with each class of dtype
+local LEAST = 100 -- in 2,000 or more cases, each primitive must be accepted this often and refused half as often
+local LEAST_ROW = 5 -- the same for each option of a primitive with each class of dtype
 local BATCH = 50 -- cases that the oracle compiles as one file
-local GOALS = 7 -- rows that a case tries to have accepted
-local DRAWS = 6 -- of a goal, with what it needs first
+local GOALS = 7 -- goals that a case tries to reach
+local DRAWS = 6 -- attempts for a goal, including the steps that it needs first
 
 local seen = rows.count()
 local slowest = {seconds = 0}
 
 -- ---------------------------------------------------------------- one schedule
 
--- What a case of that number is about: its class of dtype, and the goals, the first of which it is drawn for.
+-- Returns the class of dtype of the case with this number, and its goals. The case is drawn to suit the first goal.
 local function goals_of(number)
   local class = types.classes[number % #types.classes + 1]
   local at = number // #types.classes * GOALS
@@ -50,12 +52,13 @@ local function case_of(number, r)
   return case
 end
 
--- Applies a list of steps, or those that `draw` gives, checking as it goes. Returns a message or nil, the steps, and what was
--- made: {s =, outputs =}.
+-- Applies a list of steps, or the steps that `draw` returns, with checks after each step. Returns a message or nil, the steps,
+-- and the result: {s =, outputs =}.
 local function apply_steps(case, list, draw)
   local ok, outputs, tensors = pcall(build, case)
   if not ok then
-    if type(outputs) == "table" and outputs.code ~= "internal" then return nil, {}, nil end -- a slip of the generator
+    -- the generator drew an invalid computation
+    if type(outputs) == "table" and outputs.code ~= "internal" then return nil, {}, nil end
     return "the computation is refused: " .. tostring(outputs), {}
   end
   local made = {s = nw.schedule(outputs), outputs = outputs}
@@ -100,7 +103,7 @@ local function apply_steps(case, list, draw)
   return message, done, made
 end
 
--- The goals of a case: the one that it was drawn for, and others of the list that it has something for.
+-- Returns the goals of a case: the one for which it was drawn, and others that it is suitable for.
 local function goals_for(case, number)
   local _, goal_of = goals_of(number)
   local goals, taken = {}, {}
@@ -111,7 +114,7 @@ local function goals_for(case, number)
       taken[goal.primitive] = #goals
     end
   end
-  local function late(goal) -- what the case was drawn for comes first, unless it spoils the rest
+  local function late(goal) -- the first goal comes first, unless its primitive must come late
     local x = rows.lateness(goal.primitive)
     return x < 1 and taken[goal.primitive] == 1 and -1 or x
   end
@@ -122,11 +125,11 @@ local function goals_for(case, number)
   return goals, taken
 end
 
--- Draws the steps of a case: goals, one after the other, and some of any kind.
+-- Draws the steps of a case: first a few for each goal, then some of any kind.
 local function drawing(r, case, number)
   local goals, taken = goals_for(case, number)
   local at, draws, left = 1, 0, r:int(1, options.steps)
-  -- Products and sums are rounded apart, so that results are those of the oracle.
+  -- Products and sums are rounded separately, as in the oracle.
   local quiet = case.full and r:chance(0.8) and not taken.compute_inline and not taken.reverse_compute_inline
   local stages
   return function(s, names, placed)
@@ -165,13 +168,13 @@ local function checked(case, made, answers)
   local ok, message, exportable = pcall(results.check, case, made.s, made.outputs, made.asked, answers)
   made.exportable = ok and exportable
   if ok then return message end
-  if type(message) == "table" and message.code == "limit" then return nil end -- too much code: not a wrong result
+  if type(message) == "table" and message.code == "limit" then return nil end -- too much code is not a wrong result
   made.crashed = type(message) ~= "table" or message.code == "crash"
   made.fault = type(message) == "table" and message.code == "internal"
   return "failed to run: " .. tostring(message)
 end
 
--- One case with these steps, alone; as C as well if that was what failed. A message, or nil.
+-- Runs one case with these steps alone, and also as C if the C text had failed. Returns a message, or nil.
 local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end
@@ -229,7 +232,7 @@ end
 local first, last = options.first or 1, options.cases
 if options.only then first, last = options.only, options.only end
 
-local MOST = 10 -- failures, then it is given up
+local MOST = 10 -- the run stops after this many failures
 local figures = {schedules = 0, steps = 0, wrong = 0, crashes = 0, faults = 0, not_replayed = 0, failed = 0, refused = 0}
 
 local function report(number, seed, case, list, made, message, as)
@@ -247,7 +250,7 @@ local function report(number, seed, case, list, made, message, as)
 end
 
 -- Some schedules are compiled as C, and fewer as libraries.
-local AS_C, AS_LIBRARY = 2, 20 -- one case in so many
+local AS_C, AS_LIBRARY = 2, 20 -- every second case as C, every twentieth as a library
 
 local function check_exports(held)
   for as, share in pairs {c = AS_C, library = AS_LIBRARY} do
@@ -331,7 +334,7 @@ local least = math.huge
 for _, name in ipairs(rows.names) do
   print(("  %-22s %8d %8d"):format(name, seen.accepted[name], seen.refused[name]))
   least = math.min(least, seen.accepted[name])
-  local share = math.min(1, (last - first + 1) / 2000) -- what is drawn seldom comes unevenly in shorter runs
+  local share = math.min(1, (last - first + 1) / 2000) -- in shorter runs, rare steps vary more
   local wanted = LEAST * (share < 1 and share / 2 or 1)
   if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 2) then
     figures.failed = figures.failed + 1
@@ -353,13 +356,13 @@ for _, list in ipairs {results.counts, examine.counts} do
   for _, name in ipairs(names) do print(("  %s: %d"):format(name, list[name])) end
 end
 for why, n in pairs(examine.reasons) do print(("  no nest, since %s: %d"):format(why, n)) end
-local UNSEEN_MOST = 0.01 -- of the conflicts that were replayed, so many may show nothing though they name an element
+local UNSEEN_MOST = 0.01 -- the share of the replayed conflicts that may show nothing, although the refusal names an element
 local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["named but not seen"]
 if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
   figures.failed = figures.failed + 1
   print(("  more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
 end
-local NESTS_LEAST = 0.95 -- of the schedules walked, so many are affine at least
+local NESTS_LEAST = 0.95 -- the share of the schedules with derived accesses that must be affine
 local walks, nests = examine.counts["walks compared"], examine.counts["nests compared"]
 if walks >= 200 and nests < NESTS_LEAST * walks then
   figures.failed = figures.failed + 1

@@ -1,4 +1,5 @@
---- The property test among processes: shares of the cases, and schedules that are made again elsewhere.
+--- Runs the property test in several processes: each gets a share of the cases, and schedules are made again in another
+--- process.
 local kernels = require "kernels"
 
 local shares = {}
@@ -21,7 +22,8 @@ end
 
 -- ---------------------------------------------------------------- schedules made again in another process
 
---- Makes the schedules of a file again; schedule_of(number, seed) is the naive one. Prints what differs; true when nothing does.
+--- Makes the schedules of a file again. schedule_of(number, seed) returns the naive schedule. Prints the differences, and
+--- returns true if there are none.
 function shares.replay(path, schedule_of)
   local fine = true
   for _, one in ipairs(dofile(path)) do
@@ -39,12 +41,12 @@ function shares.replay(path, schedule_of)
   return fine
 end
 
---- Makes the schedules of a batch again in a process of its own: the list of messages.
+--- Makes the schedules of a batch again in another process. Returns the list of messages.
 function shares.replayed_elsewhere(held)
   local list, messages = {}, {}
-  if os.getenv "NW_EMULATED" then return messages end -- a process of its own would not be emulated
+  if os.getenv "NW_EMULATED" then return messages end -- the new process would not be emulated
   for n, one in ipairs(held) do
-    local used = {} -- intrinsics, which a process has to know before it reads a trace
+    local used = {} -- the new process must register the intrinsics before it reads a trace
     for _, step in ipairs(one.list) do
       for _, arg in ipairs(step.args) do if type(arg) == "table" and arg.kernel then used[#used + 1] = arg.kernel end end
     end
@@ -67,14 +69,14 @@ local function plain(found)
     slowest = found.slowest, examined = found.examine.counts, reasons = found.examine.reasons, results = found.results.counts}
 end
 
---- Writes what a share has found.
+--- Writes the figures of a share.
 function shares.write(path, found) write(path, plain(found)) end
 
 local function add(into, more)
   for key, n in pairs(more) do into[key] = (into[key] or 0) + n end
 end
 
---- Runs the cases in processes and adds up what they find; what else they print is passed on.
+--- Runs the cases in several processes and adds up their figures. Other output of the processes is printed.
 function shares.run(script, options, first, last, found)
   local processes = {}
   local each = (last - first) // options.jobs + 1
@@ -105,7 +107,7 @@ function shares.run(script, options, first, last, found)
   end
 end
 
---- Writes the figures of a run, where somebody asks for them.
+--- Writes the figures of a run, if NW_FIGURES names a file.
 function shares.figures(figures, more)
   local path = os.getenv "NW_FIGURES"
   if not path then return end

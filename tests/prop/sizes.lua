@@ -1,5 +1,6 @@
---- Dimensions of a case: a number, or a size of the case with something added; and the values of the sizes to try. They are
---- small and awkward: 0, 1, primes, and one more or less than a tile; in a third of the cases some are symbolic.
+--- The dimensions of a case, and the values of its sizes. A dimension is a number, or a symbolic size plus a number. The values
+--- are small and awkward: 0, 1, primes, and one more or less than a tile. In a third of the cases, some dimensions are
+--- symbolic.
 local nw = require "nestwright"
 
 local sizes = {}
@@ -14,10 +15,10 @@ symbolic.__sub = function(a, by) return a + -by end
 symbolic.__eq = function(a, b) return a.size == b.size and a.add == b.add end
 symbolic.__tostring = function(a) return a.add == 0 and a.size.name or ("%s%+d"):format(a.size.name, a.add) end
 
---- Whether two dimensions are the same.
+--- True if two dimensions are equal.
 function sizes.same(a, b) return type(a) == type(b) and a == b end
 
---- The smallest and the largest extent that a dimension is tried with.
+--- The smallest and the largest extent with which a dimension is run.
 function sizes.least(dim) return type(dim) == "number" and dim or dim.size.min + dim.add end
 function sizes.most(dim) return type(dim) == "number" and dim or dim.size.max + dim.add end
 
@@ -27,14 +28,14 @@ local function draw_dim(r, of)
   return r:pick(sizes.EXTENTS)
 end
 
---- Draws dimensions of numbers and of the sizes of a list.
+--- Draws dimensions from numbers and from a list of sizes.
 function sizes.dims(r, rank, of)
   local out = {}
   for d = 1, rank do out[d] = draw_dim(r, of) end
   return out
 end
 
---- Draws the sizes of a case: {{name=, min=, multiple=, max=}}, often none.
+--- Draws the sizes of a case, often none: {{name=, min=, multiple=, max=}}.
 function sizes.draw(r, wanted)
   local list = {}
   if not wanted and not r:chance(0.3) then return list end
@@ -46,7 +47,7 @@ function sizes.draw(r, wanted)
   return list
 end
 
---- How many elements a shape has at most.
+--- Returns the greatest number of elements of a shape.
 function sizes.volume(shape)
   local n = 1
   for _, extent in ipairs(shape) do n = n * sizes.most(extent) end
@@ -55,10 +56,11 @@ end
 
 -- ---------------------------------------------------------------- values
 
--- Whether what is known of the sizes holds.
+-- True if the values satisfy the facts about the sizes.
 local function known_holds(case, values) return not case.ordered or values.M <= values.N end
 
---- The values of the sizes to try, each as {M=, N=}: the least first. One empty table when there are none.
+--- Returns the values of the sizes to run, each as {M=, N=}, the least values first. Without sizes, the list has one empty
+--- table.
 function sizes.values(case)
   if #case.sizes == 0 then return {{}} end
   local list, out = {{}, {}, {}}, {}
@@ -71,7 +73,7 @@ function sizes.values(case)
   return out
 end
 
--- Every value of the sizes, from the least to `beyond` steps above the greatest.
+-- Returns all values of the sizes, from the least to `beyond` steps above the greatest.
 local function all_sizes(case, beyond)
   local list = {{}}
   for _, size in ipairs(case.sizes) do
@@ -90,14 +92,14 @@ local function all_sizes(case, beyond)
   return out
 end
 
---- The extents of a list of dimensions when the sizes have these values.
+--- Returns the extents of a list of dimensions for these values of the sizes.
 function sizes.shape_with(shape, values)
   local out = {}
   for d, dim in ipairs(shape) do out[d] = type(dim) == "number" and dim or values[dim.size.name] + dim.add end
   return out
 end
 
--- May the schedule be run with these sizes?
+-- True if the schedule accepts these sizes.
 local function allowed(case, s, values)
   local by_name, data = {}, {}
   for _, input in ipairs(case.inputs) do by_name[input.name] = nw.zeros(sizes.shape_with(input.dims, values), input.dtype) end
@@ -108,8 +110,8 @@ end
 
 local BEYOND = 24
 
---- The sizes to try a schedule with: where it assumes something of them, some of all that it allows, and where it allows none
---- of those that the case was drawn for, the first one beyond, if there is one.
+--- Returns the sizes with which a schedule is run. If the schedule has assumptions, these are some of the sizes that it allows.
+--- If it allows none of the sizes of the case, it is the first larger one that it allows, if there is one.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

@@ -1,5 +1,5 @@
---- Random steps: plain data as well, {primitive, arguments...}. Some are sensible, some are not: the judge must refuse
---- exactly those that change the result. Loops are named, never held, so that a list of steps can be shrunk.
+--- Random steps. They are plain data: {primitive, arguments...}. Some are sensible and some are not; the judge must refuse
+--- exactly those that change the result. Loops are given by name, so that a list of steps can be shrunk.
 local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"
@@ -11,12 +11,13 @@ local types = require "types"
 local steps = {}
 local names = knowledge.names
 
--- Every primitive there is: a row without a draw function is a gap in the test.
+-- Every primitive needs a draw function; otherwise it would not be tested.
 for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
 
--- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
+-- For steps that seldom work without another step before them: a function that returns the step to draw first (its name or the
+-- whole step), or nil.
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
@@ -29,7 +30,7 @@ function PREPARED.join(r, known, _, all)
   return #known.pieces(all) == 0 and {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
 end
 
--- The init elsewhere.
+-- The init must have a nest of its own first.
 function PREPARED.trim(r, known, stages)
   local stage = known.band(r)
   for _, name in ipairs(stages) do if stage and name == stage .. "_init" then return nil end end
@@ -37,7 +38,7 @@ function PREPARED.trim(r, known, stages)
   return #theirs > 0 and {primitive = "decompose_reduction", args = {stage, r:pick(theirs)}}
 end
 
--- A window to keep: a stage computed in the loop of the stencil that reads it.
+-- A stage must first be computed in the loop of the stencil that reads it.
 function PREPARED.store_at(r, known)
   local window = not known.moved(r) and known.window(r)
   return window and {primitive = "compute_at", args = window}
@@ -47,7 +48,7 @@ function PREPARED.rolling_buffer(r, known)
   return not known.alive(known.placed.stored) and (PREPARED.store_at(r, known) or "store_at")
 end
 
--- A vector first, of 16 bytes or more.
+-- There must first be a vector of at least 16 bytes.
 function PREPARED.stream_stores(r, known, stages)
   if #known.vectorized() > 0 then return nil end
   local stage = known.streamable(r) or r:pick(stages)
@@ -59,7 +60,7 @@ function PREPARED.stream_stores(r, known, stages)
   return {primitive = "split", args = {last, {factor = lanes * r:pick {1, 1, 1, 2}, tail = "cut"}}}
 end
 
--- A copy is something that an intrinsic does, of halves as well.
+-- A copy can be computed by an intrinsic, even a copy of halves.
 function PREPARED.tensorize(r, known, stages, _, tensors)
   for _, name in ipairs(stages) do
     local theirs = known.loops(name)
@@ -74,7 +75,7 @@ function PREPARED.pragma(_, known)
   return needs and #known.marked() == 0 and "parallel"
 end
 
---- What a computation must have for a step to find something to do (cases.lua has what each word says).
+--- What a computation must have so that a primitive is applicable (cases.lua explains each word).
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
@@ -96,26 +97,26 @@ for want, list in pairs {
   for _, name in ipairs(list) do steps.wants[name] = want end
 end
 
---- What a case for a goal must have, or nil.
+--- Returns what a case for this goal must have, or nil.
 function steps.want(goal)
   if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
   if goal.primitive == "store_at" and goal.option == "loop" then return "deep_window" end
   return steps.wants[goal.primitive]
 end
 
---- Does it run on a grid?
+--- True if the schedule has loops bound to a GPU's grid.
 function steps.on_grid(s)
   local text = "\n" .. s:text()
   return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
 end
 
---- Draws one step for schedule s, or nil: of the goal (a row of rows.lua), or of what it needs first; without a goal, any.
---- `placed` has the stages that were moved into loops.
+--- Draws one step for schedule s, or returns nil. The step serves the goal (a row of rows.lua) or makes a step that the goal
+--- needs first; without a goal, it is any step. `placed` lists the stages that were moved into loops.
 function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())
   local loops = names(s:loops(r:pick(stages)))
-  if goal and goal.option == "tail=pad" then -- only temporaries are computed beyond their ends
+  if goal and goal.option == "tail=pad" then -- only temporaries can be computed beyond their ends
     local hidden = {}
     for name in s:text():gmatch "\ntemp ([^:]+):" do if #s:loops(name) >= 2 then hidden[#hidden + 1] = name end end
     if #hidden > 0 then loops = names(s:loops(r:pick(hidden))) end
@@ -123,7 +124,8 @@ function steps.draw(r, s, tensors, goal, case, placed)
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
   local primitive = goal and goal.primitive or r:pick(rows.names)
-  if not goal and case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
+  -- without a grid, the program is compiled, so bind is drawn only in grid cases
+  if not goal and case.grid and r:chance(0.35) then primitive = "bind" end
   if not goal and primitive == "bind" and not case.grid then primitive = "split" end
   local known = knowledge.of(case, s, placed, goal and goal.option)
   local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all, tensors)
@@ -136,7 +138,8 @@ function steps.draw(r, s, tensors, goal, case, placed)
   return args and {primitive = primitive, args = args}
 end
 
---- The class of dtype that a step is about: that of the stage, or of the stage in the loop, which it names first.
+--- Returns the class of dtype of a step: that of the first stage that it names, or of the stage in the first loop that it
+--- names.
 function steps.class(case, s, step)
   local known = knowledge.of(case, s, {})
   local first = step.args[1]
@@ -159,7 +162,7 @@ local function ready(arg)
   return {layout = layout(arg.layout, arg.rank), at = arg.at}
 end
 
---- Applies a step; true, or false and the error. `placed`, if given, takes note of a stage that was moved into a loop.
+--- Applies a step. Returns true, or false and the error. If `placed` is given, it records stages that were moved into loops.
 function steps.apply(s, step, placed)
   local args = {}
   for n, arg in ipairs(step.args) do args[n] = ready(arg) end
@@ -177,7 +180,7 @@ function steps.apply(s, step, placed)
   return ok, err
 end
 
---- The step as the user would type it.
+--- Returns the step as a user would type it.
 function steps.show(step)
   local function show(v)
     if type(v) == "string" then return ("%q"):format(v) end

@@ -1,8 +1,8 @@
---- Expressions as plain data, so that a case can be printed, shrunk, built in the language and written in C by the same trees:
+--- Expressions as plain data. The same trees can be printed, shrunk, built in the language and written in C:
 ---   {op = "axis", n}  {op = "over", n}      the n-th axis of the stage, and of its reduction
 ---   {op = "extent", dim}                    an extent; a dimension of a case
----   {op = "number", v}                      a number of the text
----   {op = "const", dtype, v}                a number that was given a dtype
+---   {op = "number", v}                      a literal
+---   {op = "const", dtype, v}                a number with an explicit dtype
 ---   {op = "read", of, at = {...}}           an element of a tensor
 ---   {op = "cast", dtype, x}                 and the operations below, {op = "+", x, y}, {op = "select", c, x, y}, ...
 local nw = require "nestwright"
@@ -12,7 +12,7 @@ local tree = {}
 
 local NUMBERS = {["+"] = true, ["-"] = true, ["*"] = true}
 
---- Operations of two numbers, of one, comparisons, logic, and operations that only floats have.
+--- Operations of two operands and of one, comparisons, logical operations, and operations on floats only.
 local BOTH = {["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end,
   ["*"] = function(x, y) return x * y end, ["/"] = function(x, y) return x / y end, ["//"] = function(x, y) return x // y end,
   ["%"] = function(x, y) return x % y end, min = nw.min, max = nw.max}
@@ -21,10 +21,10 @@ local OF_FLOATS = {floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt, exp = nw.ex
 local COMPARISONS = {lt = nw.lt, le = nw.le, gt = nw.gt, ge = nw.ge, eq = nw.eq, ne = nw.ne}
 local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
 
---- The functions of libm, whose last bits may differ from one way of running to another.
+--- Functions of libm, whose last bits may differ between the ways of running a program.
 tree.near = {exp = true, tanh = true}
 
---- Nodes: make.number(v), make.add(x, y), ...; an extent that is a number becomes one.
+--- Constructors of nodes: make.number(v), make.add(x, y), ... make.extent of a number returns a number node.
 local make = {}
 tree.make = make
 
@@ -41,7 +41,7 @@ for name, op in pairs {add = "+", sub = "-", mul = "*", min = "min", max = "max"
   make[name] = function(x, y) return {op = op, x, y} end
 end
 
---- The first n axes.
+--- Returns the first n axes.
 function make.axes(n)
   local out = {}
   for d = 1, n do out[d] = make.axis(d) end
@@ -54,7 +54,7 @@ local function group(op)
 end
 tree.group = group
 
---- What the operands of an operation of two are brought to.
+--- Returns the common dtype of two operands.
 local function common(x, y, dtype_of)
   local a = x.op ~= "number" and tree.dtype(x, dtype_of)
   local b = y.op ~= "number" and tree.dtype(y, dtype_of)
@@ -65,7 +65,7 @@ local function common(x, y, dtype_of)
 end
 tree.common = common
 
---- The dtype of an expression; dtype_of(name) is that of a tensor.
+--- Returns the dtype of an expression; dtype_of(name) is that of a tensor.
 function tree.dtype(e, dtype_of)
   local op = e.op
   if op == "axis" or op == "over" or op == "extent" then return "i64" end
@@ -85,14 +85,14 @@ function tree.dtype(e, dtype_of)
   return t
 end
 
---- Calls f(node) for every node, those of indices included.
+--- Calls f(node) for every node, including the nodes of indices.
 function tree.visit(e, f)
   f(e)
   for _, x in ipairs(e) do if type(x) == "table" and x.op then tree.visit(x, f) end end
   for _, x in ipairs(e.at or {}) do tree.visit(x, f) end
 end
 
---- The tree as text, for printing and comparing.
+--- Returns the tree as text, for printing and comparing.
 function tree.show(e)
   local parts = {}
   for n, x in ipairs(e) do parts[n] = type(x) == "table" and x.op and tree.show(x) or tostring(x) end
@@ -109,7 +109,8 @@ function tree.show(e)
   return ("%s(%s)"):format(e.op, table.concat(parts, ", "))
 end
 
---- The expression in the language. env: axes, over (lists of axes), tensors (by name), extent (a function of a dimension).
+--- Builds the expression in the language. env has axes and over (lists of axes), tensors (by name), and extent (a function of a
+--- dimension).
 function tree.build(e, env)
   local function sub(x) return tree.build(x, env) end
   local op = e.op

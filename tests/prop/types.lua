@@ -1,9 +1,9 @@
---- The dtypes of the language and the rules of docs/language.md, written from that page alone: what the random programs and
---- their oracle know of types must not come from the core.
+--- The dtypes of the language and the rules of docs/language.md. They are written from that page alone, because the random
+--- programs and their oracle must not get this knowledge from the core.
 local types = {}
 
--- Of each dtype: the class it is counted under, its bits, whether it is signed, its type in C, the format of string.pack.
--- Halves are computed as float, and rounded where they are stored or cast.
+-- For each dtype: the class under which it is counted, its bits, whether it is signed, its C type, and its format for
+-- string.pack. Computation on halves is done in float, and the result is rounded when it is stored or cast.
 local ROWS = {
   {"bool", "bool", 1, false, "uint8_t", "I1"},
   {"i8", "signed", 8, true, "int8_t", "i1"}, {"i16", "signed", 16, true, "int16_t", "i2"},
@@ -23,7 +23,7 @@ for n, row in ipairs(ROWS) do
   table.insert(types.of_class[row[2]], row[1])
 end
 
---- The classes that the steps accepted are counted by.
+--- The classes by which accepted steps are counted.
 types.classes = {"signed", "unsigned", "half", "float"}
 
 function types.info(t) return info[t] end
@@ -32,7 +32,7 @@ function types.is_float(t) return info[t].class == "half" or info[t].class == "f
 function types.is_int(t) return info[t].class == "signed" or info[t].class == "unsigned" end
 function types.is_half(t) return info[t].class == "half" end
 
---- The least and the greatest value of an integer dtype.
+--- Returns the least and the greatest value of an integer dtype.
 function types.range(t)
   local bits = info[t].bits
   if bits == 64 then return math.mininteger, math.maxinteger end
@@ -40,7 +40,7 @@ function types.range(t)
   return 0, (1 << bits) - 1
 end
 
---- The dtype of an operation on two operands ("Two operands").
+--- Returns the dtype of an operation on two operands (see "Two operands").
 function types.promote(a, b)
   if a == b then return a end
   local x, y = info[a], info[b]
@@ -58,7 +58,7 @@ function types.promote(a, b)
   return "i" .. (signed.bits > unsigned.bits and signed.bits or 2 * unsigned.bits)
 end
 
---- The dtype of a number of the text beside an operand of dtype t, or beside nothing.
+--- Returns the dtype of a literal next to an operand of dtype t, or next to no operand.
 function types.of_number(v, t)
   local whole = math.type(v) == "integer"
   if not t then return whole and (v >= -(1 << 31) and v < 1 << 31 and "i32" or "i64") or "f32" end
