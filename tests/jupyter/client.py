@@ -1,4 +1,4 @@
-"""What the tests share: a kernel, started, and what it says."""
+"""What the tests share: a running kernel, and its messages."""
 import os
 import time
 import unittest
@@ -7,7 +7,7 @@ from jupyter_client.manager import KernelManager
 
 
 class KernelTest(unittest.TestCase):
-    """One kernel for the tests of a class; a test that ends it starts another."""
+    """One kernel for the tests of a class. A test that ends the kernel starts another one."""
 
     @classmethod
     def setUpClass(cls):
@@ -37,7 +37,7 @@ class KernelTest(unittest.TestCase):
                 return reply["content"]
 
     def published_for(self, message_id, timeout=20):
-        """Everything up to idle, as (type, content)."""
+        """Returns all messages up to the idle status, as (type, content)."""
         out = []
         while True:
             message = self.client.get_iopub_msg(timeout=timeout)
@@ -52,7 +52,7 @@ class KernelTest(unittest.TestCase):
         self.strays = []
 
     def run_cell(self, code, timeout=20, **kwargs):
-        """The reply and what was published."""
+        """Returns the reply and the published messages."""
         message_id = self.client.execute(code, **kwargs)
         reply = self.reply_to(message_id, timeout)
         return reply, self.published_for(message_id, timeout)

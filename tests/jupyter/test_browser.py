@@ -1,4 +1,4 @@
-"""The classic Notebook in a headless browser: what a user does with the mouse, and what the page says of it."""
+"""The classic Notebook in a headless browser: what a user does with the mouse, and what the page shows."""
 import json
 import os
 import shutil
@@ -77,7 +77,7 @@ def notebook_of(*sources, kernel="nestwright"):
 
 
 class Server:
-    """A notebook server on a folder of its own."""
+    """A notebook server for a folder of its own."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="nestwright-notebooks-")
@@ -194,7 +194,7 @@ class Browser(unittest.TestCase):
     def shot(self, name):
         self.driver.save_screenshot(os.path.join(SHOTS, name + ".png"))
 
-    # The style sheet of Debian's widgets names a picture that ends in three dots.
+    # The style sheet of Debian's widgets refers to an image whose name ends in three dots.
     KNOWN = ("favicon", "data:image/gif;base64,R0lGO...")
 
     def check_log(self):

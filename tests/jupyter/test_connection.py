@@ -1,4 +1,5 @@
-"""The connection file: what cannot be honoured is refused, with the field, its value and what is allowed."""
+"""The connection file: if the value of a field is not supported, the kernel refuses the file and names the field, its
+value and the allowed values."""
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ LEFT_OUT = object()
 PORTS = ("shell_port", "control_port", "iopub_port", "stdin_port", "hb_port")
 PUBLIC, SECRET = (k.decode() for k in zmq.curve_keypair()) if zmq.has("curve") else ("x" * 40, "x" * 40)
 
-# name: fields, and what is said of them.
+# name: the fields, and a pattern for the error message.
 REFUSED = {
     "key_number": ({"key": 7}, "key is 7: it must be a string"),
     "key_null": ({"key": None}, "key is null: it must be a string"),
@@ -56,7 +57,7 @@ REFUSED = {
     "curve_apart": ({"curve_publickey": SECRET, "curve_secretkey": SECRET}, "curve_publickey does not belong to curve_secretkey"),
 }
 
-# Whole texts.
+# Complete texts of connection files.
 NO_FILES = {
     "empty": (b"", "the connection file is empty"),
     "array": (b"[]", "must be a JSON object"),
@@ -95,7 +96,7 @@ class Connection(unittest.TestCase):
         self.assertEqual(done.returncode, 1, text)
         self.assertIn(says, text)
         self.assertIn("nestwright-kernel: ", text)
-        self.assertNotIn("kkkkkkkk", text)  # a key is not written to a log
+        self.assertNotIn("kkkkkkkk", text)  # a key must not be written to a log
 
     def test_fields(self):
         for name, (fields, says) in REFUSED.items():

@@ -35,7 +35,7 @@ class Console(unittest.TestCase):
     # ---- steps
 
     def expect(self, pattern):
-        """The screen is painted anew with every key: only its letters count."""
+        """The screen is painted again after every key, so only the letters are compared."""
         shown = ""
         matcher = re.compile(pattern)
         while True:
@@ -75,7 +75,7 @@ class Console(unittest.TestCase):
         self.expect(r"Out\[2\]: *\"still here\"")
 
     def kernel(self):
-        """The process that the console has started."""
+        """The kernel process that the console has started."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/stat" % name) as f:
@@ -86,8 +86,8 @@ class Console(unittest.TestCase):
         self.fail("the console has no kernel")
 
     def test_stops_and_keeps_what_there_was(self):
-        """The console interrupts the kernel by a signal. With Debian's prompt_toolkit its handler for Ctrl-C is lost, for all
-        kernels: the signal is sent as it would be."""
+        """The console interrupts the kernel by a signal. With Debian's prompt_toolkit, its handler for Ctrl-C is
+        lost, for every kernel. So the test sends the signal that the console would send."""
         self.enter("kept = 'kept value'")
         self.expect_prompt(2)
         self.enter("while true do end")

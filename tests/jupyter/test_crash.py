@@ -1,9 +1,9 @@
-"""Native code that crashes is an error of its cell: the session, and what was defined, is still there."""
+"""A crash in native code is an error of its cell. The session and its definitions remain."""
 import unittest
 
 from client import KernelTest, result_of
 
-# An intrinsic that does it when the first element is 99, which no trial uses.
+# An intrinsic that misbehaves if the first element is 99, which no trial uses.
 MISBEHAVING = """
 function misbehaving(name, how, head)
   local A = nw.placeholder({8}, "i32", "A")
@@ -40,7 +40,7 @@ class Crashes(KernelTest):
                 reply, out = self.run_cell(f"print 'before' {name}(bad)")
                 self.assertEqual(reply["status"], "error")
                 self.assertEqual(reply["ename"], "Crash")
-                self.assertIn("B crashed", "\n".join(reply["traceback"]))  # which kernel it was
+                self.assertIn("B crashed", "\n".join(reply["traceback"]))  # the message names the kernel
                 _, out = self.run_cell(f"return {name}(good):getflat(1)")
                 self.assertEqual(result_of(out), "1")
         self.assertEqual(result_of(self.run_cell("return kept + 1")[1]), "42")

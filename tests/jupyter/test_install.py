@@ -1,4 +1,4 @@
-"""Where front ends find the kernel: told by a command, and installed."""
+"""Front ends find the kernel at the place that a command prints, after it is installed."""
 import json
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Stop stops: by signal and by message, whatever runs; what was defined is still there, and the next cell runs."""
+"""Stop works by signal and by message, whatever runs. Definitions are kept, and the next cell runs."""
 import time
 import unittest
 

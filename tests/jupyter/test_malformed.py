@@ -1,4 +1,5 @@
-"""What no client should send. The kernel answers or ignores; it never dies, and never acts on what is not signed."""
+"""Messages that no client should send. The kernel answers or ignores them; it never ends, and never executes an
+unsigned message."""
 import hashlib
 import hmac
 import json
@@ -67,7 +68,7 @@ class Malformed(KernelTest):
         self.not_owned()
 
     def test_replays_run_once(self):
-        """A signed message counts once, on whichever socket it comes, and whatever stands around it."""
+        """A signed message counts once, whichever socket receives it and whatever surrounds it."""
         s, control = self.socket(), self.socket("control")
         whole = self.message(self.parts({"code": "replays = (replays or 0) + 1", "silent": True}))
         s.send_multipart(whole)
@@ -78,7 +79,7 @@ class Malformed(KernelTest):
         other = self.socket()
         other.send_multipart(whole)
         self.alive()
-        for one in (s, other):  # all that was sent before was looked at
+        for one in (s, other):  # wait until all earlier messages were handled
             one.send_multipart(self.message(self.parts({}, self.header("kernel_info_request"))))
             self.assertTrue(one.poll(5000))
         _, out = self.run_cell("return replays")
@@ -86,7 +87,8 @@ class Malformed(KernelTest):
 
     def test_a_replayed_shutdown_does_nothing(self):
         s, control = self.socket(), self.socket("control")
-        asked = self.message(self.parts({"restart": 7}, self.header("shutdown_request")))  # refused, so the kernel stays
+        # refused, so the kernel continues
+        asked = self.message(self.parts({"restart": 7}, self.header("shutdown_request")))
         control.send_multipart(asked)
         self.assertTrue(control.poll(5000))
         reply = json.loads(control.recv_multipart()[-1])
@@ -125,7 +127,7 @@ class Malformed(KernelTest):
         self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a string"])
 
     def test_an_error_that_is_no_utf8(self):
-        """Bytes that no message can hold are replaced: the cell still failed, and says so."""
+        """Bytes that no message can contain are replaced; the cell fails, and its reply says so."""
         for code, says in (('error "a\\xffb"', "a\ufffdb"), ('nw["\\xff"]()', "field '\ufffd'"), ('return io.read()', "input")):
             reply, published = self.run_cell(code, allow_stdin=False)
             self.assertEqual(reply["status"], "error", code)
@@ -133,7 +135,7 @@ class Malformed(KernelTest):
             self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], [reply["evalue"]])
 
     def test_aborted_cells_behind_junk(self):
-        """Junk in the queue does not hide the cells behind it from a failure."""
+        """If a cell fails, the cells behind it in the queue are aborted, even if there is junk between them."""
         s = self.socket()
         s.send_multipart(self.message(self.parts({"code": "os.execute 'sleep 0.5' error 'stop'", "stop_on_error": True})))
         time.sleep(0.1)
@@ -202,7 +204,7 @@ class Malformed(KernelTest):
             s.send_multipart([b"junk"])
             s.send_multipart(self.message(self.parts(), b"0" * 64))
             s.send_multipart(self.message(self.parts(header=self.header("shutdown_request")), b""))  # not signed
-            s.send_multipart(self.message(self.parts()))  # an execution does not belong there
+            s.send_multipart(self.message(self.parts()))  # execution requests do not belong on this socket
         heart = self.socket("hb")
         heart.send(b"x" * (1 << 20))
         self.assertEqual(len(heart.recv()), 1 << 20)
@@ -223,7 +225,7 @@ class Malformed(KernelTest):
         self.assertEqual((header["msg_type"], parent, content), ("iopub_welcome", {}, {"subscription": ""}))
 
     def test_chance(self):
-        """Messages with bytes changed by chance, signed before and after."""
+        """Messages with randomly changed bytes, signed before or after the change."""
         chance, s = random.Random(7), self.socket()
         kinds = ["execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request", "comm_msg"]
         for n in range(3000):

@@ -1,4 +1,4 @@
-"""A cell that wants more memory than there is ends in an error that says what to do, and the session goes on."""
+"""If a cell needs more memory than there is, it ends in an error that says what to do, and the session continues."""
 import os
 import resource
 import unittest

@@ -1,4 +1,5 @@
-"""The notebooks that ship: what is stored in them, and that they run, small, and become other documents."""
+"""The notebooks in tutorials/: what is stored in them, that they run with small sizes, and that they can be
+converted."""
 import glob
 import json
 import os
@@ -82,7 +83,8 @@ class Stored(unittest.TestCase):
                   and re.search("lines (asked|requested)", text(o["data"].get("text/plain", "")))
                   and "1 KiB" in text(o["data"]["text/plain"])]
         rows = [re.search(r"^ *B +(\d+) +(\d+) +(\d+) +(\d+)", t, re.M).groups() for t in tables]
-        self.assertEqual(rows, [("4096", "0", "16", "4080"), ("4096", "3840", "16", "240")])  # all; one in sixteen
+        # all accesses; one in sixteen
+        self.assertEqual(rows, [("4096", "0", "16", "4080"), ("4096", "3840", "16", "240")])
         shown = "".join(text(o.get("text", "")) for _, o in outputs(notebook))
         speed = {title: float(gflops) for title, gflops in re.findall(r"^([^:\n]+): ([\d.]+) GFLOP/s", shown, re.M)}
         self.assertGreater(speed["register tile"], speed["register tile, B not packed"])
@@ -104,7 +106,7 @@ class Run(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def small(self, path):
-        """A copy that takes little time, without outputs."""
+        """A copy without outputs that runs quickly."""
         notebook = read(path)
         for c in notebook["cells"]:
             if c["cell_type"] != "code":
@@ -116,7 +118,7 @@ class Run(unittest.TestCase):
         sources = "".join(text(c["source"]) for c in notebook["cells"])
         for _, new in SMALL.get(os.path.basename(path), []):
             self.assertIn(new, sources)
-        for lab in glob.glob(os.path.join(TUTORIALS, "*.lua")): # what a notebook may require
+        for lab in glob.glob(os.path.join(TUTORIALS, "*.lua")): # modules that a notebook may require
             shutil.copy(lab, self.folder)
         copy = os.path.join(self.folder, os.path.basename(path))
         with open(copy, "w") as f:
@@ -132,10 +134,11 @@ class Run(unittest.TestCase):
                 made = read(copy)
                 self.assertFalse([o for _, o in outputs(made) if o["output_type"] == "error"])
                 for n, (stored, shown) in enumerate(zip(self.kinds(read(path)), self.kinds(made))):
-                    self.assertLessEqual(stored, shown, n)  # a slow machine also shows how far long work was
+                    self.assertLessEqual(stored, shown, n)  # a slow machine also shows progress bars
 
     def kinds(self, notebook):
-        """By cell, what is shown, remarks apart: large pictures of small sizes may be sent in other forms."""
+        """Returns what is shown by each cell, without remarks: with small sizes, large pictures may be sent in
+        another form."""
         return [{"picture" if "image/png" in o["data"] else "text/html" if "text/html" in o["data"] else "text"
                  for o in c.get("outputs", []) if "data" in o} for c in notebook["cells"]]
 

@@ -1,4 +1,4 @@
-"""The messages, one kind after the other, beyond what jupyter_kernel_test asks."""
+"""All kinds of messages, beyond what jupyter_kernel_test checks."""
 import json
 import os
 import signal
@@ -154,12 +154,13 @@ class Cells(KernelTest):
             if "execution_count" in message["content"]:
                 counts.add(message["parent_header"]["msg_id"])
         self.assertEqual(replies[0]["status"], "error")
-        self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])  # and no count, as if they had run
+        # aborted, and without an execution count, as if they had not run
+        self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])
         self.assertFalse(counts & set(ids[1:]))
-        self.assertEqual(statuses[info], "ok")  # only executions are
+        self.assertEqual(statuses[info], "ok")  # only executions are aborted
         for message_id in ids:
             self.published_for(message_id)
-        for _ in range(30):  # what comes after the reply is not aborted
+        for _ in range(30):  # requests that come after the reply are not aborted
             self.assertEqual(self.run_cell("error 'x'")[0]["status"], "error")
             self.assertEqual(self.run_cell("1")[0]["status"], "ok")
 
@@ -173,7 +174,7 @@ class Cells(KernelTest):
 
 
 class Globals(KernelTest):
-    """A cell may change what it likes: the library does not run on it."""
+    """A cell may redefine any name, because the library does not use the globals of cells."""
 
     def works(self, why):
         reply, out = self.run_cell("s")
@@ -274,7 +275,7 @@ class Output(KernelTest):
         _, out = self.run_cell("for i = 1, 2200 do nw.display(i) end", timeout=60)
         shown = [c["data"]["text/plain"] for kind, c in out if kind == "display_data"]
         self.assertEqual(shown, [str(i) for i in range(1, 2201)])
-        self.assertGreater(time.time() - start, 1.5)  # no more than 3000 in any 3 s
+        self.assertGreater(time.time() - start, 1.5)  # at most 3000 messages in any 3 s
 
     def test_a_child_that_never_stops_writing_does_not_hold_the_cell(self):
         with tempfile.NamedTemporaryFile() as pid:
@@ -322,7 +323,8 @@ class Input(KernelTest):
         self.assertEqual(result_of(out), "42")
 
     def answered(self, code, *answers):
-        """The text of what a cell returns, when its questions get these answers; no more are asked."""
+        """Runs a cell that asks these questions and gets these answers. Checks that it asks no more, and returns the
+        text of its value."""
         message_id = self.client.execute(code, allow_stdin=True)
         for answer in answers:
             self.client.get_stdin_msg(timeout=10)
@@ -544,7 +546,7 @@ class Ends(KernelTest):
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{kernel}"), 10))
 
     def command(self):
-        """A kernel of its own, with a connection file of its own."""
+        """A kernel with a connection file of its own."""
         from jupyter_client.connect import write_connection_file
         path = os.path.join(os.environ["XDG_STATE_HOME"], "other.json")
         write_connection_file(path, key=b"k")

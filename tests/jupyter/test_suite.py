@@ -1,4 +1,4 @@
-"""The kernel against jupyter_kernel_test, with every sample it knows."""
+"""Runs jupyter_kernel_test on the kernel, with all the samples that it can use."""
 import unittest
 
 import jupyter_kernel_test as jkt

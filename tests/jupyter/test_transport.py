@@ -1,4 +1,4 @@
-"""Ways to the kernel: ipc, an empty key, and encryption where the connection file offers it."""
+"""Ways to connect to the kernel: ipc, an empty key, and encryption if the connection file has keys for it."""
 import json
 import os
 import subprocess
@@ -75,10 +75,10 @@ class Transport(unittest.TestCase):
             s.curve_serverkey = server
 
         self.assertTrue(self.answers(b"key", encrypted))
-        self.assertFalse(self.answers(b"key", timeout=500))  # in the clear
+        self.assertFalse(self.answers(b"key", timeout=500))  # without encryption
         for _ in range(5):
             self.assertFalse(self.answers(b"key", lambda s: encrypted(s, zmq.curve_keypair()[0]), timeout=200))
-        self.assertTrue(self.answers(b"key", encrypted))  # and the kernel goes on
+        self.assertTrue(self.answers(b"key", encrypted))  # and the kernel continues
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Controls by raw messages: a front end of ipywidgets 6, and one of 8, without a browser."""
+"""Controls by raw messages, without a browser: for a front end with ipywidgets 6, and for one with ipywidgets 8."""
 import time
 import unittest
 
@@ -14,7 +14,7 @@ end}, {button = {"measure", function(tile) return "measured " .. tile end}})
 
 
 class Form:
-    """The tests; a class for each form says how it talks: hello, changed, choice."""
+    """The tests. A subclass for each version defines its messages: hello, changed, choice."""
 
     def setUp(self):
         super().setUp()

@@ -63,7 +63,7 @@ local function draw_dtype(r, case)
   return case.dtype
 end
 
--- Draws two sizes that the inputs use. Their values may be required to be in order.
+-- True if inputs use both sizes, and M can be at most N.
 local function ordered(of, inputs)
   local used = {}
   for _, input in ipairs(inputs) do

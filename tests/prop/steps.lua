@@ -124,7 +124,7 @@ function steps.draw(r, s, tensors, goal, case, placed)
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
   local primitive = goal and goal.primitive or r:pick(rows.names)
-  -- without a grid, the program is compiled, so bind is drawn only in grid cases
+  -- Without a grid, the program is compiled, so bind is drawn only in grid cases
   if not goal and case.grid and r:chance(0.35) then primitive = "bind" end
   if not goal and primitive == "bind" and not case.grid then primitive = "split" end
   local known = knowledge.of(case, s, placed, goal and goal.option)

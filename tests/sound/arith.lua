@@ -1,4 +1,4 @@
---- A4, A6 to A9: what an expression means does not change when it is simplified, folded, inlined or unrolled.
+--- A4, A6 to A9: an expression keeps its meaning when it is simplified, folded, inlined or unrolled.
 local nw = require "nestwright"
 local ends, INTEGERS = require("values").ends, require("values").INTEGERS
 
@@ -13,7 +13,7 @@ local function integers(dtype)
   return out
 end
 
---- C = outer(T), T = inner(A) in one dtype: the same after T was inlined.
+--- C = outer(T), T = inner(A) in one dtype. The result must be the same after T was inlined.
 local function inlined(t, dtype, inner, outer, values)
   values = values or integers(dtype)
   local n = #values
@@ -27,7 +27,7 @@ local function inlined(t, dtype, inner, outer, values)
 end
 
 return function(case, t)
-  -- Everybody takes index arithmetic for that of whole numbers. max(i * -(2^63 - 1), 0) is 0, but a machine made 2 of it.
+  -- All parts treat index arithmetic as exact. max(i * -(2^63 - 1), 0) is 0, but with overflow the machine code computed 2.
   case("A6", "indices beside numbers that they overflow with", function()
     local A = nw.placeholder({12}, "u8", "A")
     for _, f in ipairs {
@@ -162,7 +162,8 @@ return function(case, t)
     end, "C")
   end)
 
-  --- What the language says of i64 data, computed by Lua's own integers, which wrap and floor as well.
+  --- Computes the meaning of operations on i64 data by Lua's own integers, which also wrap, and whose division also rounds
+  --- down.
   local function as_lua(name, f, by)
     case("A6", name, function()
       local values = integers "i64"

@@ -1,11 +1,11 @@
---- A11: a call is unordered inside. It is legal only if no two of its elements share a place of the buffer's layout, whatever
---- comes first, the call or the layout, and wherever both stand.
+--- A11: the elements of a call have no order. So a call is legal only if no two of its elements are stored at the same place by
+--- the layout of the buffer. This holds whether the call or the layout comes first, and wherever both are.
 local nw = require "nestwright"
 local filled = require("values").filled
 
 local C_TYPE = {f32 = "float", f64 = "double", i32 = "int32_t", u8 = "uint8_t"}
 
---- Z = 2*X of rows by columns, from the last row to the first.
+--- Z = 2*X, from the last row to the first.
 local function doubling(dtype, rows, columns)
   local X = nw.placeholder({rows, columns}, dtype, "X")
   local Z = nw.compute({rows, columns}, function(i, j) return X(i, j) * 2 end, "Z")
@@ -17,7 +17,7 @@ void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {
     C_TYPE[dtype], rows - 1, columns)}
 end
 
---- Z += X*Y, 4 by 4 by 2, its sums from the last to the first.
+--- Z += X*Y, with extents 4, 4 and 2; each sum is computed from its last term to its first.
 local function adding(dtype)
   local X, Y = nw.placeholder({4, 2}, dtype, "X"), nw.placeholder({2, 4}, dtype, "Y")
   local k = nw.reduce_axis(2, "k")
@@ -32,7 +32,7 @@ void %s(const %s *X, const %s *Y, %s *Z, int64_t x, int64_t x1, int64_t y, int64
     Z[i*z+j*z1] += X[i*x+k*x1]*Y[k*y+j*y1]; }]]):format(name, C_TYPE[dtype], C_TYPE[dtype], C_TYPE[dtype])}
 end
 
---- T = 2*A of n by n; C reads two rows of it.
+--- T = 2*A, n by n; C reads two rows of T.
 local function window(dtype, n)
   local A = nw.placeholder({n, 4}, dtype, "A")
   local T = nw.compute({n, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -42,7 +42,7 @@ end
 
 local ORDER = "may use another order"
 
---- Layouts of a 4 by 4 tensor: what each is, the function, and whether elements share places.
+--- Layouts of a 4 by 4 tensor: a description, the function, and whether elements share places.
 local LAYOUTS = {
   {"rows", function(i, j) return i, j end, false},
   {"columns", function(i, j) return j, i end, false},
@@ -55,7 +55,8 @@ local LAYOUTS = {
 }
 
 return function(case, t)
-  --- All elements of T are read, the first column and the last row of it last: a shared place has one of them by then.
+  --- Reads all elements of T, and the first column and the last row last. If elements share a place, it then holds only one of
+  --- them.
   local function scheduled(dtype)
     local A = nw.placeholder({4, 4}, dtype, "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -83,7 +84,8 @@ return function(case, t)
     end)
   end
 
-  -- A call of two rows of four: the rows of one call have places of their own in a fold of two, and not in a fold of one.
+  -- A call of two rows of four elements. The rows of one call have different places if the layout folds two rows, but not if it
+  -- folds one.
   for _, rows in ipairs {2, 4} do
     case("A11", ("a fold of rows beside calls of %d"):format(rows), function()
       local double = doubling("f32", rows, 4)
@@ -153,7 +155,7 @@ return function(case, t)
     assert(o)
   end)
 
-  -- pieces: one by a call, the other by loops
+  -- Pieces: one computed by a call, the other by loops.
   for _, l in ipairs {{"places of their own", function(i, j) return j, i end, true},
     {"shared ones", function(i, j) return i + j end}} do
     case("A11", "pieces of a cut, one of them a call, and " .. l[1], function()
@@ -170,7 +172,7 @@ return function(case, t)
     end)
   end
 
-  -- updates of elements that share places
+  -- Updates of elements that share places.
   for _, l in ipairs {{"columns", function(i, j) return j, i end, true}, {"diagonals", function(i, j) return i + j end},
     {"rows over each other", function(i, j) return i // 2, j end}} do
     for _, first in ipairs {"call", "layout"} do

@@ -1,4 +1,4 @@
---- What the cases of tests/sound check with. Every function raises an error that says what is wrong.
+--- The checks that the cases of tests/sound use. If a check fails, it raises an error that says what is wrong.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local check = {}
@@ -20,26 +20,26 @@ local function equal(x, y)
   return x == y and math.type(x) == math.type(y) and (x ~= 0 or 1 / x == 1 / y)
 end
 
---- The elements of an array, in the order of its indices.
+--- Returns the elements of an array, in the order of its indices.
 function check.list(array)
   local out = {}
   for i = 1, array:count() do out[i] = array:getflat(i) end
   return out
 end
 
---- Numbers, strings or lists of them; NaN is like NaN, and -0.0 is not like 0.0.
+--- Compares numbers, strings or lists of them. All NaNs are equal, and -0.0 differs from 0.0.
 function check.same(got, want, what)
   if not equal(got, want) then error(("%sgot %s, want %s"):format(what and what .. ": " or "", shown(got), shown(want)), 2) end
 end
 
---- Calls f(...), which must be accepted, and returns what it returns.
+--- Calls f(...), which must be accepted, and returns its results.
 function check.accepted(f, ...)
   local out = table.pack(pcall(f, ...))
   if not out[1] then error("refused: " .. tostring(out[2]):gsub("\n.*", ""), 2) end
   return table.unpack(out, 2, out.n)
 end
 
---- Calls f(...), which must raise an error of the library whose text has the pattern; returns the error.
+--- Calls f(...), which must raise an error of the library whose text matches the pattern. Returns the error.
 function check.refused(pattern, f, ...)
   local ok, err = pcall(f, ...)
   if ok then error("was accepted", 2) end
@@ -55,16 +55,17 @@ end
 
 local function arrays(out) return type(out) == "table" and getmetatable(out) == nil and out or {out} end
 
---- The same elements in new memory.
+--- Returns a copy in new memory.
 function check.copy(array)
   local new = nw.zeros(array:shape(), array.dtype)
   for i = 1, array:count() do new:setflat(i, array:getflat(i)) end
   return new
 end
 
---- Calls f() while new tensors and temporaries end where a page begins that may not be touched ("after"), or begin where one
---- ends ("before"). align: of tensors that end there; 0: what their size allows. Not in an emulator (NW_EMULATED): QEMU makes
---- AVX2's masked loads whole, and reads lanes that are off.
+--- Calls f() while new tensors and temporaries end at the beginning of an inaccessible page ("after"), or begin at the end of
+--- one ("before"). align is the alignment of tensors that end there; 0 means the largest that their size allows. Under an
+--- emulator (NW_EMULATED), nothing is fenced, because QEMU executes masked loads of AVX2 as full loads and so reads lanes that
+--- are off.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))
@@ -81,10 +82,11 @@ local function run_fenced(kernel, where, arguments, align)
   end)
 end
 
---- The definition of the outputs (a list of tensors), the schedule interpreted, the lowered program interpreted and the
---- compiled program (called `runs` times, then at the edges of pages) give the same bits for the arguments (a list of
---- arrays). threads: of the call. align: of tensors at the end of a page.
---- order = "free": the definition is left out, since the order of a float reduction changed. Returns the outputs as lists.
+--- Compares the definition of the outputs (a list of tensors), the interpreted schedule, the interpreted lowered program, and
+--- the compiled program. All must give the same bits for the arguments (a list of arrays). The compiled program is called
+--- `runs` times with `threads` threads, and then at the edges of pages, where `align` is the alignment of tensors that end
+--- there. With order = "free", the definition is left out, because the order of a float reduction changed. Returns the outputs
+--- as lists.
 function check.agree(s, outputs, arguments, options)
   options = options or {}
   local scheduled = nw.interpret(s, arguments)

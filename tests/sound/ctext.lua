@@ -1,28 +1,28 @@
---- C that is taken home, many kernels at a time: compiled with sanitizers in one file, run and compared with the interpreter.
+--- Exported C of many kernels at a time: compiled with sanitizers in one file, run, and compared with the interpreter.
 ---
 ---   local failures, counts = ctext.check(cases, options)
 ---
 --- cases: a list of
 ---   schedule   what is written as C, or exported
 ---   arguments  its inputs, a list of arrays
----   sizes      the values of its symbolic sizes, by name (none: it has none)
----   want       its outputs, a list of arrays; left out, they are what nw.interpret gives
----   within     of each float, how far it may be off (of 1 and of the number itself); 0 when left out: the same bits, but any
----              NaN is like any other
+---   sizes      the values of its symbolic sizes, by name
+---   want       its outputs, a list of arrays; by default, the results of nw.interpret
+---   within     the tolerance for floats, both absolute and relative; by default 0, which means the same bits, except that all
+---              NaNs are equal
 ---   name       for messages
 --- options:
----   library    exported libraries (their code is the machine's) in place of C texts
----   build      ... of s:build with these options
----   fence      "after": each tensor ends where a page begins that may not be touched; "before": it begins where one ends.
----              Left out, it lies between the red zones of the heap.
----   align      of tensors that end there, in bytes: 1 when left out, so that they are aligned as their elements are alone;
----              64 for libraries with streaming stores
----   optimise   of the compiler: "-O1" when left out
----   threads    2 when left out; 1: without OpenMP
+---   library    true: check exported libraries, which contain machine code, instead of C texts
+---   build      the options of s:build for libraries
+---   fence      "after": each tensor ends at the beginning of an inaccessible page; "before": it begins at the end of one.
+---              By default, each tensor lies between red zones of the heap.
+---   align      the alignment in bytes of tensors that end at a page; by default 1, so that tensors have only the alignment of
+---              their elements; 64 for libraries with streaming stores
+---   optimise   the optimisation level of the compiler; by default "-O1"
+---   threads    by default 2; with 1, OpenMP is not used
 ---
---- failures: a list of {case = index, name =, what = text}. A kernel that crashes, that a sanitizer stops, that leaks, that
---- does not return 0 or that runs for more than 20 seconds is a failure of that kernel alone: each runs in a process of its own.
---- counts: {kernels =, reports = of sanitizers}. ctext.run_file(s, main) is for one kernel with a main function of its own.
+--- failures: a list of {case = index, name =, what = text}. A kernel fails if it crashes, is stopped by a sanitizer, leaks, does
+--- not return 0, or runs for more than 20 seconds. Each kernel runs in its own process, so one failure does not affect others.
+--- counts: {kernels =, reports = of sanitizers}. ctext.run_file(s, main) runs one kernel with a main function of its own.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local ctext = {}
@@ -31,7 +31,8 @@ local CC = os.getenv "CC" or "gcc"
 local SANITIZE = " -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all"
 local WARNINGS = " -w"
 
---- Runs a command for at most so many seconds: its output and its status. Sanitizers of this process have options of their own.
+--- Runs a command for at most this many seconds, and returns its output and its status. Its sanitizers have other options than
+--- those of this process.
 function ctext.command(command, seconds)
   local apart = "env -u ASAN_OPTIONS -u LSAN_OPTIONS -u UBSAN_OPTIONS"
   local pipe = io.popen(("timeout %d %s %s 2>&1; echo status $?"):format(seconds or 60, apart, command))
@@ -41,7 +42,7 @@ function ctext.command(command, seconds)
   return output, tonumber(status)
 end
 
---- A fresh folder, which f is called with and which goes then.
+--- Makes a folder, calls f with it, and removes it.
 function ctext.in_folder(f)
   local folder = os.tmpname()
   os.remove(folder)
@@ -62,9 +63,9 @@ local function read(path)
   return f and f:read "a" or ""
 end
 
--- ---- one text among others
+-- ---- several texts in one file
 
---- The text with every function and every name of ours (nw_...) under a prefix, and the name of its function.
+--- Returns the text with a prefix before the name of every function and before every name nw_..., and the name of its kernel.
 local function renamed(text, prefix)
   local functions, last = {}, nil
   for name in ("\n" .. text):gmatch "\n[%w ]-%f[%w_]int ([%a_][%w_]*)%(" do
@@ -90,7 +91,8 @@ local HEAD = [[
 #include <unistd.h>
 ]]
 
--- K: f16 'h', bf16 'b', f32 'f', f64 'd', else 'i' or, unsigned, 'u'. Numbers are read by their bits.
+-- A kind is 'h' for f16, 'b' for bf16, 'f' for f32, 'd' for f64, 'u' for unsigned integers and bool, and 'i' for signed
+-- integers. Numbers are compared as bits.
 local TOOLS = [[
 static char *data;
 static long page;
@@ -226,7 +228,7 @@ int main(int argc, char **argv) {
 local KIND = {f16 = "h", bf16 = "b", f32 = "f", f64 = "d"}
 local function kind(dtype) return KIND[dtype] or (dtype == "bool" or dtype:find "^u") and "u" or "i" end
 
--- The function that calls kernel n: its text.
+-- Returns the C text of the function that calls kernel n.
 local function caller(n, name, case, blobs)
   local out, given, free = {}, {}, {}
   local function add(...) out[#out + 1] = (...):format(select(2, ...)) end
@@ -261,13 +263,13 @@ local function caller(n, name, case, blobs)
   return table.concat(out)
 end
 
--- ---- one unit
+-- ---- one translation unit
 
 local function prepared(case)
   case.want = case.want or nw.interpret(case.schedule, case.arguments)
 end
 
--- The source of a kernel and its name: the text itself, or what finds it in a library.
+-- Returns the C source of a kernel and the name of its function: the exported text, or code that loads it from a library.
 local function source(n, case, options, folder)
   local prefix = ("k%d_"):format(n)
   if not options.library then return renamed(case.schedule:show "c", prefix) end
@@ -344,7 +346,7 @@ function ctext.check(cases, options)
   return failures, counts
 end
 
---- The same, and an error that says what the first failure is.
+--- As ctext.check, but raises an error that describes the first failure.
 function ctext.agree(cases, options)
   local failures, counts = ctext.check(cases, options)
   local f = failures[1]
@@ -364,7 +366,7 @@ local function ran(folder, compiled)
   return output
 end
 
---- Compiles the C text of a schedule with the body of a main function, under sanitizers, and runs it: what it prints.
+--- Compiles the C text of a schedule with the body of a main function, under sanitizers, runs it, and returns its output.
 function ctext.printed(s, main, flags)
   return ctext.in_folder(function(folder)
     write(folder .. "/k.c", s:show "c" .. "\n#include <stdio.h>\nint main(void) {\n" .. main .. "\n}\n")
@@ -373,7 +375,7 @@ function ctext.printed(s, main, flags)
   end)
 end
 
---- The same for an exported library, built with these options.
+--- As ctext.printed, but for a library exported with these options.
 function ctext.called(s, options, main)
   return ctext.in_folder(function(folder)
     s:build(options):export(folder .. "/k.so")

@@ -1,6 +1,6 @@
---- Programs with so many loops, or so many stages, that a step might take long: a list of {name = , run = }. run(step)
---- makes the schedule and takes its steps by step(f): whoever gives `step` can time each of them, and sees whether it was
---- accepted. step returns what f returned, or nothing where it was refused.
+--- Programs with so many loops or stages that a step might take long, as a list of {name = , run = }. run(step) makes the
+--- schedule and takes its steps by step(f). So the caller can time each step, and sees whether it was accepted. step returns
+--- the results of f, or nothing if the step was refused.
 local nw = require "nestwright"
 local deep = {}
 
@@ -17,7 +17,7 @@ local function elementwise(n, m)
   return nw.schedule(nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "C"))
 end
 
---- One split after the other, each of the outer or the inner loop of the one before.
+--- Splits one loop after the other. Each is the outer or the inner loop of the split before.
 local function stacked(name, count, n, inner, factor, tail)
   add(("%d splits, %s"):format(count, name), function(step)
     local s, loop = elementwise(n, 4), "i"
@@ -64,7 +64,7 @@ add("22 splits, then reordered and marked", function(step)
   step(function() s:rfactor("C", loop) end)
 end)
 
---- A grid over the loops of a computation: names of loops, factors and tags.
+--- Maps the loops of a computation to a grid: names of loops, factors and tags.
 local function grid(name, make, binds)
   add("a grid, " .. name, function(step)
     local s = make()
@@ -100,7 +100,7 @@ grid("sizes that are not known", function()
 end, {{"a", 4, "blockIdx.z", "threadIdx.z"}, {"b", 4, "blockIdx.y", "threadIdx.y"}, {"c", 8, "blockIdx.x", "threadIdx.x"},
   {"d", 8, "vthread"}})
 
---- A convolution of images: six loops and more, its input padded, a stage after it.
+--- A convolution of images: at least six loops, a padded input, and a stage after it.
 local function conv(n, channels, size, epilogue)
   local A = nw.placeholder({n, channels, size + 2, size + 2}, "f32", "A")
   local W = nw.placeholder({channels, channels, 3, 3}, "f32", "W")

@@ -1,10 +1,11 @@
---- A12, A13: what is taken home. C texts are compiled with sanitizers and run; a library says what it cannot do by its code.
+--- A12, A13: exported programs. C texts are compiled with sanitizers and run; a library reports by its return code what it
+--- cannot do.
 local nw = require "nestwright"
 
 local ctext = require "ctext"
 local printed, called = ctext.printed, ctext.called
 
---- Three vectors and a temporary of their product of sizes.
+--- Two input vectors, an output, and a temporary whose size is a product of sizes.
 local function product_of_sizes(dtype)
   local M, N, K = nw.size "M", nw.size "N", nw.size "K"
   local A, B, D = nw.placeholder({M}, dtype, "A"), nw.placeholder({N}, dtype, "B"), nw.placeholder({K}, dtype, "D")
@@ -118,7 +119,7 @@ return function(case, t)
       t.same(called(product_of_sizes(dtype), {threads = 1}, main), "3 0 3")
     end)
   end
-  -- Sizes: beyond their limit, facts about products, products that no tensor has.
+  -- Sizes beyond their limit, facts about products, and products that no tensor has.
   local function summed(dtype, fact)
     local M, N = nw.size "M", nw.size "N"
     if fact then nw.fact(M, nw.le(M * N, 100)) end

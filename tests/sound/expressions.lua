@@ -1,5 +1,5 @@
---- Random computations of one output: expressions of every dtype, mixed by casts, with conditions, quotients, indices that are data
---- and large numbers beside indices. What they mean is the interpreter's to say; what C says of them is for ctext.lua to see.
+--- Random computations with one output: expressions of every dtype, mixed by casts, with conditions, quotients, data indices,
+--- and large numbers next to indices. The interpreter defines their meaning, and ctext.lua compares the C program with it.
 ---
 ---   local cases = expressions.draw(seed, n)     n cases as ctext.check takes them, each with its outputs, a list of tensors
 local nw = require "nestwright"
@@ -9,7 +9,7 @@ local expressions = {}
 local DTYPES = table.move(values.FLOATS, 1, #values.FLOATS, #values.INTEGERS + 1, {table.unpack(values.INTEGERS)})
 local N = 12 -- elements of every tensor
 
--- A generator of its own, so that a seed means the same on every machine.
+-- A random generator of our own, so that a seed gives the same sequence on every machine.
 local function new_random(seed)
   local state = seed * 2 + 1
   local function int(n)
@@ -34,7 +34,7 @@ end
 
 local COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}
 
--- d: what is drawn from: int, pick, the dtypes, the axis i, and read(dtype, index).
+-- d describes what is drawn from: int, pick, the dtypes, the axis i, and read(dtype, index).
 local value
 
 local function condition(d, depth)
@@ -97,7 +97,7 @@ local STEPS = {
   function() end,
 }
 
--- nil when the draw is not a program, as one that divides by a number that can be 0.
+-- nil if the draw is not a valid program, for example because it divides by a number that can be 0.
 local function one(int, pick)
   local d = {int = int, pick = pick, dtypes = {}}
   for n = 1, int(3) do d.dtypes[n] = pick(DTYPES) end
@@ -112,7 +112,7 @@ local function one(int, pick)
       return nw.cast(value(d, 4, dtype), dtype)
     end, "C")
     local s = nw.schedule(C)
-    s:annotate("C", "fma", "never") -- which products are rounded with a sum depends on the schedule
+    s:annotate("C", "fma", "never") -- otherwise, which products are rounded together with a sum would depend on the schedule
     step(s)
     return s
   end)

@@ -1,17 +1,17 @@
---- Section 5 of "nothing that is accepted may be wrong": steps that ended in a fault of Nestwright, in an abort or in a crash,
---- and what may be looked at after a step that nobody judged.
+--- Steps that once ended in a fault of Nestwright, in an abort or in a crash, and the views that must work after a step that
+--- was not judged.
 local nw = require "nestwright"
 local deep = require "deep"
 local filled = require("values").filled
 
---- Calls f(...): true if it was accepted, false if it was refused; a fault, or an error of anything else, is raised.
+--- Calls f(...). Returns true if it was accepted and false if it was refused. A fault or any other error is raised.
 local function tried(f, ...)
   local ok, err = pcall(f, ...)
   if not ok and (type(err) ~= "table" or err.code == "internal") then error(err, 0) end
   return ok, err
 end
 
---- Looks at a schedule in every way; what cannot be shown says so.
+--- Shows a schedule in every way. A view that is not possible must raise an error that says so.
 local function looked_at(s)
   for _, view in ipairs {"nest", "lowered", "c", "llvm", "asm", "log"} do
     tried(function() return tostring(s:show(view)) end)
@@ -30,7 +30,7 @@ local function two(dtype, n, m)
   return nw.schedule(C), {C}, {filled(dtype, {n, m})}
 end
 
--- X[i], the sum over k where `cond` holds, without the rounds that add nothing; and Y = X + 1 if asked for.
+-- X[i] is the sum over k where `cond` holds, with trim of the iterations that add nothing; optionally Y = X + 1.
 local function triangle(cond, more)
   local M = nw.size("M", {min = 2})
   local A, k = nw.placeholder({12, M}, "i16", "A"), nw.reduce_axis(M, "k")
@@ -55,7 +55,7 @@ local function pyramid()
   return s, X
 end
 
--- X reads a window of T, which is computed in the last of two loops that one was split into, and that one begins at `begin`.
+-- X reads a window of T. T is computed in the inner of two loops that came from a split; the split loop begins at `begin`.
 local function window(begin)
   local A = nw.placeholder({5, 34}, "i32", "A")
   local T = nw.compute({5, 34}, function(i, j) return A(i, j) + 1 end, "T")
@@ -122,7 +122,7 @@ return function(case, t)
     end)
   end
 
-  -- fission after cut, over a temporary that is computed in the loop
+  -- fission after cut, with a temporary that is computed in the loop
   for _, d in ipairs {"f32", "i8", "u16"} do
     for _, piece in ipairs {"i_1.head", "i_1.rest"} do
       fault(("fission of %s over a temporary, %s"):format(piece, d), function()
@@ -173,7 +173,7 @@ return function(case, t)
     t.agree(s, {C}, {filled("i32", {12})})
   end)
 
-  -- compute_at with a loop whose name comes again, after rfactor twice
+  -- compute_at with a loop whose name occurs again, after two rfactors
   for _, d in ipairs {"f32", "i64"} do
     fault("compute_at after two rfactors, " .. d, function()
       local A, k = nw.placeholder({6, 16}, d, "A"), nw.reduce_axis(16, "k")
@@ -192,7 +192,7 @@ return function(case, t)
     end)
   end
 
-  -- prefetch beside a step that nobody judged
+  -- prefetch next to a step that was not judged
   for _, order in ipairs {"before", "after"} do
     for _, of in ipairs {"A", "T"} do
       for _, at in ipairs {"i_1", "j_1"} do
@@ -221,7 +221,7 @@ return function(case, t)
     looked_at(s)
   end)
 
-  -- models of what nobody judged
+  -- models of a program that was not judged
   for _, l in ipairs {
     {"a shifted tail of a loop that is too short", function(s) s:split("i_1", {factors = {5, 64}, tail = "shift"}) end},
     {"tiles that begin before their loops", function(s) s:tile("i_1", "j_1", 40, 80, {tail = "shift"}) end},
@@ -240,7 +240,7 @@ return function(case, t)
     end)
   end
 
-  -- pieces that share their loops along the output
+  -- pieces that share loops along the output
   fault("cache_write of pieces that differ along the reduction", function()
     local M = nw.size "M"
     local A, k = nw.placeholder({4, M}, "i32", "A"), nw.reduce_axis(M, "k")
@@ -329,7 +329,7 @@ return function(case, t)
     end)
   end
 
-  -- many loops, many stages: every step is accepted or refused, and none is a fault
+  -- many loops, many stages: every step is accepted or refused, and none causes a fault
   for _, program in ipairs(deep) do
     fault("many loops: " .. program.name, function()
       local accepted = 0

@@ -1,18 +1,18 @@
---- A2, A3: lanes that are off. What a lane that is off may touch is proved, or masked.
+--- A2, A3: lanes that are off. It is proved that they touch only allowed memory, or they are masked.
 local nw = require "nestwright"
 local filled = require("values").filled
 
---- Makes vectors of `lanes` of each of the loops; the last one is masked.
+--- Splits each of the loops into vectors of `lanes`; the last vector is masked.
 local function in_lanes(s, lanes, ...)
   for _, loop in ipairs {...} do s:split(loop, lanes, {tail = "predicate"}) end
 end
 
---- The same for loops of at most `lanes` iterations: the vector alone remains.
+--- The same for loops of at most `lanes` iterations, of which only the vector remains.
 local function in_one_vector(s, lanes, ...)
   for _, loop in ipairs {...} do s:remove_unit_loop((s:split(loop, lanes, {tail = "predicate"}))) end
 end
 
---- C[i] = T[i] * U[i], T and U on the stack.
+--- C[i] = T[i] * U[i], where T and U are on the stack.
 local function tiles(dtype, n)
   local A = nw.placeholder({n}, dtype, "A")
   local T, U = nw.compute({n}, function(i) return A(i) + 1 end, "T"), nw.compute({n}, function(i) return A(i) + 2 end, "U")

@@ -1,4 +1,4 @@
---- Legal, and once refused: every step is accepted and the results are those of the definition.
+--- Steps that are legal but were once refused. Every step must be accepted, and the results must be those of the definition.
 local nw = require "nestwright"
 local filled = require("values").filled
 
@@ -102,7 +102,7 @@ return function(case, t)
     end)
   end
 
-  -- compute_inline and reverse_compute_inline say where a product is rounded with a sum, and only there
+  -- compute_inline and reverse_compute_inline warn if a product is now rounded together with a sum, and only then
   local function products(dtype)
     local A, B = nw.placeholder({8}, dtype, "A"), nw.placeholder({8}, dtype, "B")
     return A, B, nw.compute({8}, function(i) return A(i) * B(i) end, "T")
@@ -158,7 +158,7 @@ return function(case, t)
     t.agree(s, {C}, {filled("f32", {8}), filled("f32", {8})})
   end)
 
-  -- a loop fused from sizes that are not known
+  -- a loop fused from symbolic sizes
   local M, N = nw.size "M", nw.size "N"
   local shapes = {{1, 1}, {1, 9}, {5, 1}, {3, 7}, {8, 8}, {6, 11}}
   local fused = {
@@ -200,7 +200,7 @@ return function(case, t)
       end)
     end
   end
-  -- and what must be refused: pieces that are no whole loop, and another order of what depends on the order
+  -- what must be refused: pieces that are not a whole loop, and a change of order if the result depends on the order
   local function refused(name, steps, last)
     case("S3", name, function()
       local C = fused["sums of rows"] "i32"
@@ -351,7 +351,7 @@ return function(case, t)
     end)
   end
 
-  -- a copy is not larger than its tensor
+  -- a copy must not be larger than its tensor
   legal("a copy is not larger than its tensor, where a guard bounds the tile", function()
     local A = nw.placeholder({17, 3, 16}, "f32", "A")
     local C = nw.compute({17, 3, 16}, function(i, j, k) return A(i, j, k) * 2 end, "C")

@@ -1,4 +1,4 @@
---- A10: every operation, dtype and vector width gives what the interpreter gives, on special values.
+--- A10: for special values, every operation, dtype and vector width gives the same result as the interpreter.
 local nw = require "nestwright"
 
 local SPECIAL = {
@@ -12,7 +12,7 @@ local SPECIAL = {
   u32 = {0, 1, 4294967295, 4294967294, 2, 3, 2147483648, 2147483647},
   bool = {0, 1},
 }
--- Between two halves, and nearer to the upper one by less than f32 can tell.
+-- A number between two halves that is nearer to the upper one, by a difference that f32 cannot represent.
 SPECIAL.f64 = table.move(SPECIAL.float, 1, #SPECIAL.float, 1, {})
 for _, x in ipairs {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-8 + 0x1p-40} do table.insert(SPECIAL.f64, x) end
 local FLOATS, INTEGERS = require("values").FLOATS, require("values").INTEGERS
@@ -62,7 +62,7 @@ local of_math = {
   pow = function(x, y) return nw.pow(x, y) end,
   ["exp of a difference"] = function(x, y) return nw.exp(x - y) end,
 }
---- Conditions of one value and of lanes, around what only they allow.
+--- Conditions on a single value and on lanes, around operations that are valid only under them.
 local choices = {
   ["a quotient under its condition"] = function(x, y) return nw.select(nw.lt(x, y), y - x, x - y) end,
   ["both ends clamped"] = function(x, y) return nw.max(nw.min(x, y), nw.min(y, x + y)) end,
@@ -71,10 +71,10 @@ local choices = {
   end,
   ["neither equal nor less"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
 }
--- An emulated processor takes minutes for all of them.
+-- An emulated processor would take minutes for all of them.
 local WIDTHS = os.getenv "NW_FEW_WIDTHS" and {3, 8, 32} or {1, 2, 3, 4, 8, 16, 32, 64}
 
---- All pairs of special values, one after another, as two arrays of a multiple of 192 elements.
+--- Returns all pairs of special values as two arrays, whose length is a multiple of 192.
 local function pairs_of(dtype, other)
   local x, y = SPECIAL[dtype] or SPECIAL.float, SPECIAL[other] or SPECIAL.float
   local n = (#x * #y + 191) // 192 * 192
@@ -99,7 +99,7 @@ local function compare(t, dtype, name, f, other, agree)
   end
 end
 
---- Reductions over k of arrays [k, lanes], with the lanes inside.
+--- Reductions over k of arrays [k, lanes]; the loop over lanes is inside.
 local REDUCTIONS = {"sum", "prod", "min", "max", "argmin", "argmax"}
 local function reduce(t, dtype, which)
   local values = SPECIAL[dtype] or SPECIAL.float
@@ -118,7 +118,7 @@ local function reduce(t, dtype, which)
 end
 
 return function(case, t)
-  --- A vector form of a math function may round in another way than the function of one value: only what runs is compared.
+  --- The vector form of a math function may round differently from the scalar function, so only compiled programs are compared.
   local function like_lowered(s, _, arguments)
     local got, want = s:build {threads = 1}(table.unpack(arguments)), nw.interpret(s, arguments, {lowered = true})[1]
     t.same(t.list(got), t.list(want))

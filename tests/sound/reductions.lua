@@ -1,8 +1,9 @@
---- A5, A11 and reductions of several outputs: each component has its own identity, and a call has an order of its own.
+--- A5, A11 and reductions with several outputs: each component has its own identity, and the interpreter runs a call in an
+--- order of its own.
 local nw = require "nestwright"
 local filled = require("values").filled
 
---- outputs of one compute over k < n: what `of` gives for (A[k], k); and the schedule after a split of k by 4.
+--- Returns the outputs of one compute over k < n, with the terms of(A[k], k), and the schedule after a split of k by 4.
 local function several(dtype, n, combiner, outs)
   local A, k = nw.placeholder({n}, dtype, "A"), nw.reduce_axis(n, "k")
   local out = table.pack(nw.compute({}, function()
@@ -17,7 +18,8 @@ local double_source = "#include <stdint.h>\n"
   .. "void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {\n"
   .. "  for (int i = 3; i >= 0; i--) for (int j = 0; j < 4; j++) Z[i*z+j*z1] = X[i*x+j*x1]*2; }"
 
---- T = 2*A, 4 x 4, done by an intrinsic that goes through its rows backwards; C reads T's first column, D its last row.
+--- T = 2*A, 4 x 4, computed by an intrinsic that goes through the rows backwards. C reads the first column of T, and D its last
+--- row.
 local function doubled(name, ctype, dtype)
   local X = nw.placeholder({4, 4}, dtype, "X")
   local Z = nw.compute({4, 4}, function(i, j) return X(i, j) * 2 end, "Z")

@@ -1,8 +1,8 @@
---- Runs the cases of soundness: programs and steps that once gave a wrong result, a crash or a fault, with variations of
---- each, and steps that are legal and were refused (class "legal").
+--- Runs the cases of tests/sound: programs and steps that once gave a wrong result, a crash or a fault, with variations of each
+--- (classes A1 to A13, one for each kind of fault), and legal steps that were once refused (class "legal").
 ---
---- With NW_FIGURES=FILE in the environment how many there are, and how many fail, is written there as a flat JSON object: those
---- of what was wrong ("cases") apart from those of what was refused ("legal").
+--- With NW_FIGURES=FILE in the environment, the number of cases and of failures is written there as a flat JSON object. Cases
+--- that were once wrong ("cases") are counted apart from those that were once refused ("legal").
 --- usage: nestwright tests/sound/run.lua [FILE | CASE]      a file of this folder without its ".lua", or a case's whole name
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path

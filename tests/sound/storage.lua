@@ -1,16 +1,16 @@
---- A1: storage belongs to an allocation, never to a name. A buffer that is allocated in several places, as after a cut, may
---- be shared in one of them and private to a thread in another.
+--- A1: storage belongs to an allocation, not to a name. A buffer that is allocated at several places, for example after a cut,
+--- may be shared at one place and private to a thread at another.
 local nw = require "nestwright"
 local ctext = require "ctext"
 
---- Element i of an array is i at any place of its row, or small numbers that differ.
+--- Returns an array of small numbers, which differ between neighbouring elements and rows.
 local function rows(dtype, n, m)
   local a = nw.zeros({n, m}, dtype)
   for i = 0, n - 1 do for j = 0, m - 1 do a:set(i, j, (7 * i + j) % 11) end end
   return a
 end
 
---- C[i] = sum over k of A[i, k], with a copy of a row of A made at the loop over i.
+--- C[i] = sum over k of A[i, k]; a copy of a row of A is made in the loop over i.
 local function row_sums(dtype, n)
   n = n or 64
   local A, k = nw.placeholder({n, n}, dtype, "A"), nw.reduce_axis(n, "k")
@@ -20,7 +20,7 @@ local function row_sums(dtype, n)
   return s, {C}, {rows(dtype, n, n)}
 end
 
---- C[i, j] = T[i, n-1-j], with T[i, j] = A[i, j] + 1 computed a row at a time.
+--- C[i, j] = T[i, n-1-j], with T[i, j] = A[i, j] + 1; one row of T is computed at a time.
 local function reversed(dtype, n)
   n = n or 64
   local A = nw.placeholder({n, n}, dtype, "A")
@@ -143,7 +143,7 @@ return function(case, t)
     end)
   end
 
-  -- The interpreter of the lowered program must find a race that a run may not show.
+  -- The interpreter of the lowered program must find a race even if a run of the compiled program does not show it.
   case("A1", "a race is found without running in parallel", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local C = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "C")

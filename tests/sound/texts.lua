@@ -1,4 +1,4 @@
---- A12: C texts and exported libraries of random expressions, fifty kernels in a file, under sanitizers. With other seeds:
+--- A12: C texts and exported libraries of random expressions, fifty kernels in a file, under sanitizers. To use other seeds:
 --- NW_SEED=7 nestwright tests/sound/run.lua texts
 local nw = require "nestwright"
 local ctext = require "ctext"
@@ -7,7 +7,7 @@ local values = require "values"
 
 local SEED = tonumber(os.getenv "NW_SEED" or 1)
 
---- A schedule of one output of n elements, f(i, inputs...), with its inputs: by dtype, values.
+--- Returns a schedule with one output of n elements, f(i, inputs...), and its inputs, given by dtype and values.
 local function computed(f, ...)
   local tensors, arguments = {}, {}
   for n, input in ipairs {...} do
@@ -105,7 +105,7 @@ return function(case, t)
     }
   end)
 
-  -- The check itself must see what is wrong.
+  -- The check itself must detect a wrong result.
   case("A12", "what is wrong is found, in the kernel that is wrong", function()
     local function plain()
       return computed(function(_, x) return x + 1 end, {dtype = "i32", values = {1, 2, 3, 4, 5, 6, 7, 8}})

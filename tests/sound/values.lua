@@ -1,11 +1,11 @@
---- What cases are run with: dtypes, numbers and arrays.
+--- The values with which cases are run: dtypes, numbers and arrays.
 local nw = require "nestwright"
 local values = {}
 
 values.INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
 values.FLOATS = {"f16", "bf16", "f32", "f64"}
 
---- The greatest and the least number of a dtype of integers.
+--- Returns the greatest and the least number of an integer dtype.
 function values.ends(dtype)
   local bits = tonumber(dtype:match "%d+")
   if dtype:sub(1, 1) == "u" then return (1 << bits) - 1, 0 end
@@ -13,7 +13,7 @@ function values.ends(dtype)
   return most, -most - 1
 end
 
---- An array whose elements, counted from 1, are f(1), f(2), ...; small numbers without f.
+--- Returns an array with the elements f(1), f(2), ..., or small numbers if f is not given.
 function values.filled(dtype, shape, f)
   local a = nw.zeros(shape, dtype)
   for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
