@@ -1,4 +1,4 @@
---- Draws calls from the rows, and makes them.
+--- Draws random calls from the rows, and makes them.
 local nw = require "nestwright"
 local objects = require "_api_objects"
 local rule = require "_api_rule"
@@ -7,14 +7,14 @@ local values = require "_api_values"
 
 local calls = {}
 
-local SLOW = {} -- measure, or try many things: drawn less often
+local SLOW = {} -- functions that measure or try many things are drawn less often
 for name in ("nw.calibrate nw.bandwidth nw.roofs nw.roofline nw.joules nw.microkernels cost.audit cost.train nw.peak_flops "
   .. "nw.peak_vs_ports nw.core_hz schedule.partition_auto schedule.timeline schedule.time_steps schedule.time kernel.time "
   .. "kernel.busy kernel.timeline schedule.check schedule.moves xsmm.gemm nw.intrinsic"):gmatch "%S+" do
   SLOW[name] = true
 end
 
--- What is called by signs, as rows.
+-- Operators, calls and indexing of objects, as rows.
 local function signs()
   local number = "nw.expr|nw.axis|number"
   local out = {
@@ -38,7 +38,7 @@ local function signs()
   return out
 end
 
---- All rows that can be called.
+--- Returns all rows that can be called.
 function calls.rows()
   local list = {}
   for _, row in ipairs(require "nestwright.language.rows".all()) do
@@ -48,7 +48,7 @@ function calls.rows()
   return list
 end
 
--- Puts something else in the place of an argument, or of an entry of it; which, in words.
+-- Replaces an argument, or an entry of it, by something else. Returns a description of the new value.
 local function spoil(given, at, draw)
   local word, value = values.ugly(draw, objects)
   local old = given[at]
@@ -65,7 +65,7 @@ local function spoil(given, at, draw)
   return ("%s in %s"):format(word, tostring(key))
 end
 
--- Arguments, and how many; what was done to them in words.
+-- Returns the arguments, their number, and a description of what was changed.
 local function arguments_of(params, row, draw)
   local given, said, n, bad, changed = {}, {}, #params, 1, {}
   for k, p in ipairs(params) do
@@ -103,7 +103,7 @@ local function function_of(row)
   return object and object[row.name]
 end
 
---- Draws call number n, tells of it, and makes it.
+--- Draws call number n, reports it, and makes it.
 function calls.make(seed, n, list, tell)
   math.randomseed(seed, n)
   local draw = math.random
@@ -119,14 +119,14 @@ function calls.make(seed, n, list, tell)
   local ok, err
   local c = {row = row, params = params, given = given, count = count, valid = valid}
   if draw(10) == 1 then
-    local inside = coroutine.wrap(run) -- a callback that yields ends it
+    local inside = coroutine.wrap(run) -- if a callback yields, the coroutine ends here
     ok, err = inside()
     if ok == 1 then ok = true end
   else
     ok, err = run()
   end
   if ok then
-    local fine, problem = pcall(tostring, err) -- what is answered can be shown
+    local fine, problem = pcall(tostring, err) -- it must be possible to print the result
     if not fine and rule.complaint(c, problem) then tell("raw", n, "shown: " .. rule.shown(problem)) end
     return
   end

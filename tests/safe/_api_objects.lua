@@ -1,4 +1,4 @@
---- Objects of every class that has methods, made when they are first asked for.
+--- Makes objects of every class that has methods, when they are first needed.
 local nw = require "nestwright"
 
 local objects = {}
@@ -12,7 +12,7 @@ end
 
 local function symbolic() return (product(nw.size "M")) end
 
--- A step of it has just been refused.
+-- Returns a schedule of which a step was just refused.
 local function refused()
   local s = product(8)
   local _, problem = pcall(s.parallel, s, "k")
@@ -71,12 +71,12 @@ local MAKE = {
   learner = {function() return nw.cost.train {audit(), audit(), held_out = false, rounds = 2} end},
 }
 
--- Too dear to be made anew for each call.
+-- Objects that take too long to be made again for each call.
 local KEPT = {kernel = true, ranking = true, intrinsic = true, learner = true, accesses = true, machine = true}
 
 local kept, missing = {}, {}
 
---- An object of a class; nil where this build or this machine lacks what it needs.
+--- Returns an object of a class, or nil if this build or this machine lacks what the class needs.
 function objects.make(class)
   if kept[class] then return kept[class] end
   if missing[class] then return nil end

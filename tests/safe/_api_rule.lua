@@ -1,18 +1,18 @@
---- Whether an error says what was wrong: the rule at the top of api.lua.
+--- Decides whether an error says what was wrong, by the rule at the top of api.lua.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local values = require "_api_values"
 
 local rule = {}
 
---- A value in a few words.
+--- Returns a value in a few words.
 function rule.shown(value)
   local ok, text = pcall(tostring, value)
   text = ok and text or type(value)
   return (#text > 50 and text:sub(1, 50) .. "..." or text):gsub("%c", "?")
 end
 
--- What an answer to a sign speaks of: A(i, j) has no parameters with names.
+-- Words in messages about operators, calls and indexing, whose parameters have no names. A(i, j) is an example.
 local SIGNS = {"operand", "operands", "division", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
 
 local function add_fields(t, words)
@@ -24,12 +24,13 @@ local function add_fields(t, words)
   if t.kind == "list" then add_fields(t.item, words) end
 end
 
--- The parameters of a row, those of the primitive that it is, and the fields of tables among them.
+-- Returns the parameters of a row, the parameters of its primitive, and the fields of tables among them.
 local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 4, {"argument", "arguments", "operand"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
-    if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end -- by their tensor
+    -- messages name the tensor
+    if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
   end
@@ -42,7 +43,7 @@ end
 
 local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p", "%%%0") .. "%f[^%w_]") ~= nil end
 
--- Adds how strings and numbers in a value would be shown in a message.
+-- Adds the forms in which strings and numbers in a value would be shown in a message.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
   if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- a path is not in quotes
@@ -66,7 +67,7 @@ local function quotes(text, given, count)
   return false
 end
 
--- True if there is no argument that could be named: it has none but its object, or only a "...".
+-- True if no argument has a name: the function takes nothing but its object, or only a "...".
 local function is_nameless(params)
   for _, p in ipairs(params) do if p.name ~= "self" and p.name ~= "..." then return false end end
   return true
@@ -74,9 +75,9 @@ end
 
 local functions = {}
 for _, row in ipairs(require "nestwright.language.rows".all()) do functions[row.name] = not row.field or nil end
-for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay name the step that is wrong
+for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay name the wrong step
 
--- True if a message begins with the names of two functions, as in "load: check: ...", of which the user has called one.
+-- True if a message begins with the names of two functions, as in "load: check: ...", of which the user called only one.
 local function names_two(message, words)
   local first, second, says = message:match "^([%w_]+): ([%w_]+)(.*)"
   if not (functions[first] and functions[second]) then return false end
@@ -85,7 +86,8 @@ local function names_two(message, words)
   return true
 end
 
---- nil, or what is wrong with an error. c: the call: {row, params, given, count, valid (only the count was changed)}.
+--- Returns nil, or what is wrong with an error. c is the call: {row, params, given, count, valid (true if only the number of
+--- arguments was changed)}.
 function rule.complaint(c, err)
   if type(err) == "string" and (err:find(values.RAISED, 1, true) or err:find "attempt to yield") then return nil end
   if not errors.is_error(err) then return "not an error of the library: " .. rule.shown(err) end

@@ -1,7 +1,8 @@
---- Values that nobody should be given, and what goes for each type of a signature. Every value comes with a word for messages.
+--- Values that no function should be given, and valid values for each type of a signature. Every value has a description for
+--- messages.
 local values = {}
 
---- What our own callbacks and metatables raise: not an answer of the library.
+--- Our own callbacks and metatables raise this error. It is not an error of the library.
 values.RAISED = "raised by the argument itself"
 
 local function raise() error(values.RAISED, 0) end
@@ -54,7 +55,7 @@ local MADE = {
   {"{print, true, 'x'}", function() return {print, true, "x"} end},
 }
 
---- One of them: the word, and the value.
+--- Returns one of them: its description and the value.
 function values.ugly(draw, objects)
   local n = draw(#PLAIN + #MADE + 8)
   if n <= #PLAIN then return PLAIN[n][1], PLAIN[n][2] end
@@ -64,9 +65,9 @@ function values.ugly(draw, objects)
   return "nw." .. class, objects.make(class)
 end
 
--- ---- what goes for a type
+-- ---- valid values of a type
 
--- By the name of a parameter or a field, where its type says too little.
+-- Values by the name of a parameter or a field, if its type does not say enough.
 local NAMED = {
   dtype = {"f32", "i32", "f64", "bool", "u8"}, path = {"out.npy", "out.json", "out.svg", "out.so", "out.csv"},
   shape = {{4, 4}, {3}, 5}, sizes = {{M = 8}}, params = {{N = 4}, {a = {1, 2}, b = {"x"}}}, loop = {"i", "j", "k"},
@@ -102,7 +103,7 @@ local function valid_fields(t, draw, objects)
   return out
 end
 
---- A value of a type, by the name of what takes it.
+--- Returns a valid value of a type, for the parameter or field with this name.
 function valid(t, draw, objects, name)
   local kind = NAMED[name]
   if kind and draw(3) > 1 then return kind[draw(#kind)] end

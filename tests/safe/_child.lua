@@ -1,17 +1,18 @@
---- Runs this very program in a process of its own, under limits.
+--- Runs this program again, in a process of its own with limits.
 local child = {}
 
 local function quoted(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
 
--- The first word of the command line: Lua has it in arg, below the script.
+-- The program itself: the first word of the command line, which is in arg before the script.
 local function program()
   local n = -1
   while arg[n - 1] do n = n - 1 end
   return arg[n]
 end
 
---- Runs the program with these arguments. options: kib of address space, seconds that it may take, blocks of 512 bytes that a file
---- may have, environment ("A=1 B=2"), input. The answer has text (of both outputs) and code (124 when it took too long).
+--- Runs the program with these arguments. The options are the limits: KiB of address space, seconds, and blocks of 512 bytes
+--- that a file may have. There are also environment ("A=1 B=2") and input. The result has text (both outputs) and code (124 if
+--- the time was exceeded).
 function child.run(arguments, options)
   local words = {}
   for n, word in ipairs(arguments) do words[n] = quoted(word) end

@@ -1,10 +1,10 @@
---- What may stand under the name of a file: those of somebody else, those that never end, and damage.
+--- Things that a session may find in place of a file: files of other users, files that never end, and damaged files.
 local sandbox = require "_sandbox"
 local must, write = sandbox.must, sandbox.write
 
 local function as_nobody(path) must("chown 65534 " .. path) end
 
--- A name, what it makes of a path and of the text that the file would have; nobody: it takes root to make it.
+-- {a description, a function that makes the thing from a path and the text of the file}. nobody: only root can make it.
 local disguises = {
   {"is another user's", function(path, text)
     write(path, text)
@@ -44,14 +44,14 @@ local damages = {
   end},
 }
 
---- What tells whether a file was touched.
+--- Returns what shows whether a file was touched.
 local function state_of(path)
   local text = must("stat -c '%F %s %u %a %N %i' " .. path)
   return text:find "^regular" and not text:find "1099511627776" and text .. sandbox.read(path) or text
 end
 
---- Calls try(path, title) for each disguise of a fresh file of that name, and checks that it was left as it was. trusted: those
---- of other users as well.
+--- Calls try(path, title) for each disguise, with a new file of that name, and checks that the file is unchanged. trusted: also
+--- for files of other users.
 local function each(kind, folder_of, text, trusted, try)
   for _, d in ipairs(disguises) do
     local title, name = d[1], kind .. " that " .. d[1]
@@ -70,7 +70,7 @@ local function each(kind, folder_of, text, trusted, try)
   end
 end
 
---- Calls try(path, title) for each damage; in a quick run for two.
+--- Calls try(path, title) for each kind of damage, or for two of them in a quick run.
 local function each_damage(kind, folder_of, text, try)
   for _, d in ipairs(damages) do
     local function damaged()

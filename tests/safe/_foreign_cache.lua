@@ -1,4 +1,5 @@
---- The cache of object code: what is not the user's own is not run, and what is damaged is compiled anew.
+--- The cache of object code: objects that may have been written by another user are not run, and damaged objects are compiled
+--- again.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -14,8 +15,8 @@ print(ok and "right" or "wrong", f.cached and "cached" or "compiled")
 ]]
 
 local script = sandbox.root .. "/kernel.lua"
-local name -- of the object
-local good -- its bytes, and those of an object that says so when it is run
+local name -- of the file of the object
+local good -- the contents of the file, and those of an object that reports that it was run
 
 local function build(folder, argument)
   return run(("NESTWRIGHT_CACHE=%s exec %s %s %s"):format(folder, quote(sandbox.program), script, argument or ""), 20)
@@ -35,7 +36,7 @@ local POISON = [[
 void nw_%s(void) { if (system("echo FOREIGN")) exit(9); exit(9); }
 ]]
 
--- An object with this C in it, and a right sum; nil where none can be made.
+-- Returns an object with this C code and the right checksum, or nil if none can be made.
 local function made(source)
   local path = sandbox.folder() .. "/x"
   write(path .. ".c", source)
@@ -44,7 +45,7 @@ local function made(source)
   return status == 0 and ok and text or nil
 end
 
--- It ran what it compiled itself, and said once why, if it had to.
+-- Checks that the session ran code that it compiled itself, and gave at most one message, which says why.
 local function check(out, status, said)
   if status ~= 0 then return ("it ended with %s: %s"):format(status, out) end
   if out:find "FOREIGN" then return "it was run" end
@@ -61,7 +62,7 @@ end
 
 local function folder_of(path) return path:match "^(.*)/" end
 
--- Dropped, and there again: the next session takes it from the cache.
+-- The object was removed and written again, so the next session takes it from the cache.
 local function recompiled(path)
   local wrong = check(build(folder_of(path)))
   if wrong then return wrong end
@@ -86,7 +87,7 @@ local function raw(bytes)
   return ok and text or nil
 end
 
--- The head is 32 bytes; what follows is an ELF file.
+-- The header has 32 bytes; an ELF file follows.
 local function objects()
   local elf = good:sub(33)
   damaged("of random bytes, with a right sum", raw(("\1\7\200"):rep(300)))
@@ -99,7 +100,7 @@ local function objects()
   damaged("of another key, under this name", read(folder .. "/" .. object_of(folder)))
 end
 
--- What was changed so that the sum is right may be taken, but it must not end the session.
+-- If the checksum of a changed object is right, the object may be used, but it must not end the session.
 local function mutated(n)
   if not raw "x" then return sandbox.skip("mutated objects", "there is no Python that loads the library") end
   local elf = good:sub(33)
@@ -180,7 +181,7 @@ local function upkeep()
   end)
 end
 
---- n: how many mutated objects.
+--- n: the number of mutated objects.
 return function(n)
   write(script, SCRIPT)
   local folder = cache()
@@ -189,7 +190,7 @@ return function(n)
   good = read(folder .. "/" .. name)
   assert(build(folder):find "right\tcached")
   local poison = made(POISON:format(name:sub(1, 32)))
-  sandbox.case("an object that is the user's own is run", function() -- else the cases below would show nothing
+  sandbox.case("an object that is the user's own is run", function() -- otherwise the cases below would show nothing
     local path = in_place()
     if not poison then return end
     write(path, poison)

@@ -1,5 +1,5 @@
---- Files that the user names: schedules, arrays, sweeps, samples, models, nests, records of machines. They may be another user's,
---- and are only ever data: an error names the file, nothing of it is run, and it is left as it was.
+--- Files that the user names: schedules, arrays, sweeps, samples, models, nests, machine records. They may belong to another
+--- user, and are treated as data only: an error names the file, nothing in it is run, and the file stays unchanged.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -24,7 +24,7 @@ assert(math.floor(nw.schedule(nw.compute({8}, function(i) return i * 2 end, "D")
 print "the end"
 ]]
 
--- kind; what reads the file; a text that it would take; what writes one by a script of its own
+-- For each kind: its name, the code that reads the file, a valid text, and the script that writes one.
 local kinds = {
   {"a schedule", "s:load(path)", make = "nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) + 1 end, 'C')):save(path)"},
   {"an array", "nw.load(path)", make = "nw.zeros({64}):save(path)"},
@@ -39,7 +39,7 @@ local kinds = {
 
 local function fresh(kind) return function() return sandbox.folder() .. "/file" .. (kind.suffix or "") end end
 
--- What it says of a file; a session that is not there at the end is lost.
+-- Returns what the session prints about a file. It is an error if the session does not reach its end.
 local function outcome(kind, path)
   local out, status = run(("exec %s %s %s"):format(quote(sandbox.program), kind.script, quote(path)), 20)
   if status ~= 0 or not out:find "the end" then return nil, ("it ended with %s: %s"):format(status, out) end
@@ -60,9 +60,9 @@ local function try_damage(kind)
   return function(path) return select(2, outcome(kind, path)) end
 end
 
--- ---- what is in them
+-- ---- contents
 
--- A file with this text gets an error with these words, and stays as it was.
+-- A file with this text must cause an error with these words, and stay unchanged.
 local function refused(kind, title, text, words)
   sandbox.case(kind[1] .. " " .. title, function()
     local path = fresh(kind)()
@@ -124,7 +124,7 @@ local function sweeps(csv, json)
   end
 end
 
--- ---- names that are not harmless
+-- ---- harmful names
 
 local function names()
   local function script(code) return ("cd %s && exec %s -e %s"):format(sandbox.folder(), quote(sandbox.program), quote(code)) end

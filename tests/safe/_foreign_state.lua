@@ -1,5 +1,5 @@
---- The files of the session's own: histories, the calibration, the times of kernels. What is not the user's own is not used; a
---- line says why, once, and the session goes on.
+--- The session's own files: histories, the calibration, the times of kernels. A file that may belong to another user is not
+--- used; one line says why, and the session continues.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local disguises = require "_disguises"
@@ -7,7 +7,7 @@ local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
 
 local function count(text, words) return select(2, text:gsub(words:gsub("%p", "%%%0"), "")) end
 
--- A path in a fresh state folder, and the folder that belongs to a path.
+-- Returns a path in a new state folder, and the folder of a path.
 local function in_state(name)
   return function()
     local folder = sandbox.folder()
@@ -18,7 +18,7 @@ end
 
 local function state_of(path) return (path:match "^(.*)/nestwright/") end
 
--- ---- the prompt: an entry of the file comes back with Ctrl-P
+-- ---- the prompt: Ctrl-P shows an entry of the file
 
 local HISTORY = ("print 'FOREIGN'\n"):rep(200)
 
@@ -49,7 +49,7 @@ local function try_damaged_prompt(path)
   return select(2, prompt(path))
 end
 
--- ---- a notebook's kernel: its answer to a request says how much it has
+-- ---- the kernel of a notebook: its reply says how many entries it has
 
 local NOTEBOOK = ('[1, 1, "FOREIGN"]\n'):rep(200)
 
@@ -98,7 +98,7 @@ local function script_of(name, text)
   return function(state) return run(("XDG_STATE_HOME=%s exec %s %s"):format(state, quote(sandbox.program), path), 30) end
 end
 
--- The name of the one file that a script leaves in its state folder, and its text.
+-- Returns the name and the text of the one file that a script leaves in its state folder.
 local function made_by(script)
   local state = sandbox.folder()
   assert(select(2, script(state)) == 0)
@@ -141,7 +141,7 @@ local function folders()
   try("is a FIFO", function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
 end
 
--- A link to a file of one's own is how some keep their settings.
+-- Some users keep their settings by a link to a file of their own.
 local function linked()
   sandbox.case("a history that is a link to the user's own file", function()
     local path, real = in_state "history"(), sandbox.folder() .. "/mine"
@@ -155,7 +155,7 @@ local function linked()
   end)
 end
 
--- Neither history grows without end.
+-- Both histories have a greatest length.
 local function trimmed(with_notebook)
   sandbox.case("a long history of the prompt is trimmed", function()
     local path, lines = in_state "history"(), {}
@@ -181,7 +181,7 @@ local function trimmed(with_notebook)
   end)
 end
 
---- with_notebook: whether kernels are tried as well.
+--- with_notebook: also runs kernels.
 return function(with_notebook)
   disguises.each("a history", in_state "history", HISTORY, false, try_prompt)
   disguises.each_damage("a history", in_state "history", HISTORY, try_damaged_prompt)

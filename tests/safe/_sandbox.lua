@@ -1,5 +1,5 @@
---- What the tests of files share: a folder that goes again, programs with a limit of time, users, small disks, and the count of
---- what went well.
+--- What the tests of files share: a temporary folder, commands with a time limit, other users, small disks, and the count of
+--- passed cases.
 local sandbox = {passed = 0, failed = 0, skipped = 0}
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
@@ -8,9 +8,10 @@ sandbox.quote = quote
 local SECONDS = 60
 local counter = 0
 
---- Runs a command of the shell; what it writes, and its exit status: 124 or 137 when it took too long.
+--- Runs a shell command. Returns its output and its exit status: 124 or 137 if it took too long.
 function sandbox.run(command, seconds)
-  local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or "" -- not that of who tests
+  -- not the state folder of the person who runs the tests
+  local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or ""
   local pipe = assert(io.popen(("%s timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(state, seconds or SECONDS,
     quote(command))))
   local text = pipe:read "a"
@@ -19,7 +20,7 @@ function sandbox.run(command, seconds)
   return out, tonumber(status)
 end
 
---- The same, for what must work.
+--- The same for a command that must succeed.
 function sandbox.must(command)
   local out, status = sandbox.run(command)
   if status ~= 0 then error(("%s: %s"):format(command, out), 0) end
@@ -32,7 +33,7 @@ function sandbox.write(path, text)
   assert(file:close())
 end
 
---- The bytes of a file; nil where there is none.
+--- Returns the bytes of a file, or nil if there is none.
 function sandbox.read(path)
   local file = io.open(path, "rb")
   if not file then return nil end
@@ -49,7 +50,7 @@ sandbox.is_root = sandbox.must "id -u" == "0\n"
 sandbox.root = sandbox.must "mktemp -d":gsub("\n", "")
 sandbox.must("chmod 755 " .. sandbox.root)
 
---- A fresh folder.
+--- Returns a new folder.
 function sandbox.folder()
   counter = counter + 1
   local path = ("%s/%d"):format(sandbox.root, counter)
@@ -57,7 +58,7 @@ function sandbox.folder()
   return path
 end
 
---- How a command is begun as somebody who is not root; nil where that cannot be done.
+--- Returns the prefix that runs a command as a user other than root, or nil if that is not possible.
 local OTHER = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 function sandbox.as_other()
   if sandbox.other == nil then
@@ -66,8 +67,8 @@ function sandbox.as_other()
   return sandbox.other or nil
 end
 
---- A device that is always full, or nil: root gets one of its own, since a writer that replaces what is there would take the
---- system's away.
+--- Returns a device that is always full, or nil. For root, it is a new device, because a writer that replaces files would
+--- remove the system's device.
 function sandbox.full_device()
   if not sandbox.is_root then return "/dev/full" end
   local path = sandbox.folder() .. "/full"
@@ -75,7 +76,7 @@ function sandbox.full_device()
   return status == 0 and path or nil
 end
 
---- A folder of its own with so many kB of room, or nil where none can be mounted. sandbox.close gives it back.
+--- Returns a folder on a disk of its own with this many kB of space, or nil if none can be mounted. sandbox.close unmounts it.
 local mounted = {}
 function sandbox.small_disk(kilobytes)
   local path = sandbox.folder()
@@ -91,7 +92,7 @@ function sandbox.close()
   sandbox.run("rm -rf " .. sandbox.root)
 end
 
---- One case: f returns what went wrong, or nothing; an error counts as well.
+--- Runs one case. f returns what went wrong, or nothing; an error also counts as a failure.
 function sandbox.case(name, f)
   local ok, wrong = pcall(f)
   if ok and not wrong then
@@ -109,7 +110,7 @@ function sandbox.skip(name, why)
   print(("skipped %s: %s"):format(name, why))
 end
 
---- Writes the figures, and ends.
+--- Writes the figures, and exits.
 function sandbox.finish(title, cases, lost)
   sandbox.close()
   local path = os.getenv "NW_FIGURES"

@@ -1,4 +1,4 @@
---- Sessions as a person has them: the prompt on a terminal, and a notebook's kernel.
+--- Sessions as a user runs them: the prompt on a terminal, and the kernel of a notebook.
 local sandbox = require "_sandbox"
 local quote = sandbox.quote
 
@@ -10,7 +10,7 @@ local sessions = {}
 local INPUTRC = sandbox.root .. "/inputrc"
 sandbox.write(INPUTRC, "set enable-bracketed-paste off\n")
 
---- A prompt whose state is in a folder; `before` is what the shell does first. nil: it did not come.
+--- Returns a prompt whose state is in a folder, or nil if it does not start. `before` is a shell command that runs first.
 function sessions.open(state, before)
   local command = ("%s exec env XDG_STATE_HOME=%s NO_COLOR=1 TERM=xterm INPUTRC=%s %s"):format(before or "", quote(state), INPUTRC,
     quote(sandbox.program))
@@ -21,7 +21,7 @@ function sessions.open(state, before)
   return nil, seen
 end
 
---- A prompt that answers each line, and ends; all that was seen, and what is wrong, if anything is.
+--- Runs a prompt that answers each line and ends. Returns everything that was shown, and what is wrong, if anything is.
 function sessions.prompt(state, lines, before)
   local child, text = sessions.open(state, before)
   if not child then return text, "no prompt came: " .. text end
@@ -45,7 +45,7 @@ local function client()
   return sessions.has_client
 end
 
---- The same for a notebook's kernel; nil where there is none, or no client for it.
+--- The same for the kernel of a notebook, or nil if there is no kernel or no client.
 function sessions.notebook(state, cells, before)
   if not client() then return nil end
   local words = {}

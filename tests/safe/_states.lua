@@ -1,5 +1,5 @@
---- The files of the session's own, where they cannot be written: the session goes on, says so in one line, and what was kept
---- before is there.
+--- The session's own files if they cannot be written: the session continues and says so in one line, and the old contents are
+--- kept.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
@@ -36,7 +36,7 @@ local function prompts()
     sandbox.skip("the prompt's history on a full disk", "no file system can be mounted")
   else
     sandbox.case("the prompt's history on a full disk", function()
-      local old = ("1 + 1 -- %s\n"):format(("x"):rep(4085)) -- a page, so that one more is needed
+      local old = ("1 + 1 -- %s\n"):format(("x"):rep(4085)) -- a whole page, so that the next line needs another page
       local folder = state_in(disk, "history", old)
       run(("head -c 100000 /dev/zero >%s/fill"):format(folder))
       local text, wrong = sessions.prompt(folder, {"20 + 3", "20 + 4"})
@@ -50,7 +50,7 @@ local function prompts()
   end)
 end
 
--- Every line that is there is one that was typed, and whole.
+-- Every line of the file must be one that was typed, and complete.
 local function killed(kills)
   local folder = state_in(sandbox.folder(), "history", OLD)
   for k = 1, kills do
@@ -170,7 +170,7 @@ local function kernelspecs()
   end)
 end
 
---- kills: how often each kind is killed.
+--- kills: how many times each kind of writer is killed.
 return function(kills)
   prompts()
   if kills > 0 then sandbox.case("the prompt's history, killed while it is written", function() return killed(kills) end) end

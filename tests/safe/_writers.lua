@@ -1,5 +1,6 @@
---- The kinds of file that Nestwright writes, each as a script: arg[1] the file, arg[2] which of two contents ("a" or "b"). It
---- prints "written", or "failed" and why; with "loop" for arg[2] it writes one after the other until it is killed.
+--- The kinds of file that Nestwright writes, each as a script. arg[1] is the file, and arg[2] is one of two contents ("a" or
+--- "b"). The script prints "written", or "failed" and the reason. If arg[2] is "loop", it writes the two contents in turn until
+--- it is killed.
 local BEGIN = [[
 local nw = require "nestwright"
 local path, which = arg[1], arg[2]
@@ -76,8 +77,8 @@ end
 
 local function script(body) return BEGIN .. body .. "\n" .. END end
 
--- name; suffix of the file; script; grows: the second content has the first; gnuplot: it is drawn by it; with: files beside it;
--- stream: also for files that are not regular
+-- name; suffix of the file; script; grows: the second content includes the first; gnuplot: gnuplot is needed; with: the files
+-- that are written beside it; stream: the target may also be a device or a FIFO
 return {
   {name = "a schedule", suffix = ".json", stream = true, script = script [[
     local function write(p, w) schedule(w == "a" and 8 or 4):save(p) end]]},

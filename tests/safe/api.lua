@@ -1,33 +1,34 @@
---- Calls with wrong arguments, drawn from the rows of all public functions and methods: what comes back is a result or an error
---- that says what is wrong, and the process lives.
+--- Calls all public functions and methods with wrong arguments, drawn from their rows. Each call must return a result or raise
+--- an error that says what is wrong, and the process must continue.
 ---
---- A call is a row, an object of its class, arguments of the types that the row has, and one or more of these replaced by
---- something else, left out, or added. Its answer is raw, and counts against us, unless it is one of these:
----   * results, which can be shown;
----   * an error of the library with a code, whose message or hint names what was wrong: a parameter of the row (or of the
----     primitive that it is), a field of a table that the row documents, or the place ("argument 2"), as a word of its own; or the
----     function together with the value that was given; or the function alone where no parameter has a name, or where nothing but
----     how many arguments there are was changed (what is wrong is then the state of the object: nothing to undo); or the
----     function and the bytes that were asked for, or the step that has consumed a loop, or what this machine lacks;
----   * an error in a text, which says the line and the column;
----   * a refused step, which names the step instead;
----   * what an argument itself did: an error that a callback or a metatable raised, or Lua's own word on a callback that yields.
---- A call is harmful, and counts as a crash, when the process ends with it, or when it neither ends within LIMIT seconds nor can
---- be interrupted then. What is interrupted is told, and is no fault: it is what the user would do.
+--- A call consists of a row, an object of its class, and arguments of the types in the row, of which one or more are replaced,
+--- left out, or added. Its answer is "raw", which is a failure, unless it is one of these:
+---   * results that can be printed;
+---   * an error of the library with a code, if its message or hint names what was wrong. It may name, as a separate word, a
+---     parameter of the row (or of its primitive), a field of a table in the row, or the position ("argument 2"). It may name
+---     the function together with the given value. The name of the function alone is enough if no parameter has a name, or if
+---     only the number of arguments was changed; in the latter case, the state of the object is wrong (there is nothing to
+---     undo). It may also name the function and the bytes that were requested, the step that has removed a loop, or what this
+---     machine lacks;
+---   * an error in a text, if it gives the line and the column;
+---   * a refused step, if the error names the step;
+---   * an error that a callback or a metatable raised, or Lua's error about a callback that yields.
+--- A call counts as a crash if the process ends with it, or if it takes more than LIMIT seconds and cannot be interrupted then.
+--- An interrupted call is reported but is not a failure, because a user would interrupt it too.
 ---
---- The calls run in processes of their own, in a scratch directory, with a limit of memory; whoever ends one ends 100 calls at
---- most, and the next process goes on behind the call that did it.
---- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     a new seed each time unless said; NW_FIGURES=FILE: figures as JSON
----        nestwright tests/safe/api.lua call SEED N         one call, with what it says
+--- The calls run in processes of their own, in a temporary directory, with a memory limit. A call that ends its process ends at
+--- most 100 calls, and the next process continues after that call.
+--- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     a new seed each time by default; NW_FIGURES=FILE: figures as JSON
+---        nestwright tests/safe/api.lua call SEED N         one call, and its answer
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
 local BATCH = 100
 local LIMIT = 5 -- seconds
 local MEMORY = os.getenv "NW_SAFE_MEMORY" or 6 << 20 -- KiB of address space; sanitizers need "unlimited"
-local INTERRUPTED = 130 -- how a script ends that was interrupted
+local INTERRUPTED = 130 -- the exit status of a script that was interrupted
 
--- ---- in the process that calls
+-- ---- in the process that makes the calls
 
 if arg[1] == "batch" or arg[1] == "call" then
   local calls = require "_api_calls"
@@ -51,7 +52,7 @@ if arg[1] == "batch" or arg[1] == "call" then
   os.exit(0, false)
 end
 
--- ---- in the process that counts
+-- ---- in the process that counts the answers
 
 local count = tonumber(arg[1]) or 20000
 local seed = tonumber(arg[2]) or math.random(1 << 31)
@@ -70,7 +71,7 @@ local results = directory .. "/results"
 local figures = {api_calls = 0, raw_errors = 0, api_crashes = 0}
 local long, skipped, classes = {}, {}, {}
 
--- Runs calls first..last in a process; the number of the call that ended it, or nil.
+-- Runs calls first..last in a process. Returns the number of the call that ended it, or nil.
 local function batch(first, last)
   local command = ("cd %s && : >%s && ulimit -v %s && XDG_STATE_HOME=$PWD HOME=$PWD %s %s %d %s %s batch %d %d %d %s "
     .. ">/dev/null 2>err </dev/null"):format(directory, results, MEMORY, watch, results, LIMIT, program, script, seed, first, last,

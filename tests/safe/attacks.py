@@ -1,5 +1,5 @@
-"""Messages that no front end should send, by kind. Each function sends one, or one and what is done with it afterwards, and tells
-the batch what must come of it: how often its code may run, and whether it must be answered."""
+"""Messages that no front end should send, by kind. Each function sends one or more messages. It tells the batch what
+must follow: how many times the code may run, and whether there must be a reply."""
 import json
 import os
 import socket
@@ -11,7 +11,7 @@ from kernels import DELIMITER, parts_of, sign
 
 VALUES = [None, True, False, 0, 7, -1, 2 ** 31, 2 ** 63 - 1, -2 ** 63, 2 ** 64, 1e308, -0.5, "", "x", "\0", "a\0b", "\u00e9\U0001f600", "[" * 300,
           [], [1], [[[]]], {}, {"a": {}}, {"": None}]
-# A right content of each request that the shell answers.
+# Valid contents of each request that the shell answers.
 REQUESTS = {
     "execute_request": {"code": "1", "silent": True, "store_history": False, "user_expressions": {}, "allow_stdin": False,
                         "stop_on_error": False},
@@ -46,7 +46,7 @@ def unsigned(batch, chance):
 
 
 def altered(batch, chance):
-    """Signed, and then changed."""
+    """A message that is changed after it is signed."""
     number = batch.must_run(0)
     parts = parts_of("execute_request", {"code": f"-- hit({number})", "silent": True})
     signature = sign(batch.kernel.key, parts)
@@ -57,7 +57,7 @@ def altered(batch, chance):
 
 
 def framed(batch, chance):
-    """Frames that are missing, too many or elsewhere."""
+    """Frames that are missing, added or out of order."""
     number = batch.must_run(0)
     whole = batch.kernel.message(parts_of("execute_request", hit(number)))
     turned = whole[:]
@@ -72,7 +72,7 @@ def framed(batch, chance):
 
 
 def buffers(batch, chance):
-    """What follows the content belongs to a comm, and is nobody's of a cell: the cell runs."""
+    """Frames after the content are buffers for a comm. A cell ignores them, so the cell runs."""
     number = batch.must_run(1)
     batch.wait()
     batch.send("shell", batch.kernel.message(parts_of("execute_request", hit(number))) + [os.urandom(chance.choice([0, 1, 5000]))] * 3)
@@ -89,11 +89,11 @@ def replayed(batch, chance):
         again = chance.choice([whole, whole + [b"buffer"], [b"id"] + whole, [b"", b"a"] + whole])
         batch.send(chance.choice(["shell", "shell/2", "control", "stdin"]), again)
     batch.kept.append(whole)
-    batch.send("shell/2", chance.choice(batch.kept))  # of this batch or one before
+    batch.send("shell/2", chance.choice(batch.kept))  # of this batch or of an earlier one
 
 
 def mutated(batch, chance):
-    """One part of a right message changed, then signed: it may run, or not."""
+    """A valid message of which one part is changed before it is signed. It may run or not."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     parts = parts_of(kind, {**content, "code": "noted(1)"} if "code" in content else content)
     part = chance.choice([0, 0, 1, 2, 3, 3, 3])
@@ -103,7 +103,7 @@ def mutated(batch, chance):
 
 
 def unlike_json(batch, chance):
-    """A part that is no object, or no JSON."""
+    """A part that is not an object, or not JSON."""
     parts = parts_of("execute_request", hit(batch.must_run(0)))
     deep = chance.choice([257, 10000, 200000])
     parts[chance.randrange(4)] = chance.choice([
@@ -114,7 +114,8 @@ def unlike_json(batch, chance):
 
 
 def typed(batch, chance):
-    """A field of another type, or left out. All that is named as the shell's is answered."""
+    """A field that has another type, or is missing. Every request that has the name of a shell request must be
+    answered."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     content = dict(content)
     for name in chance.sample(sorted(content), min(len(content), chance.randint(1, 3))):
@@ -129,7 +130,7 @@ def typed(batch, chance):
 
 
 def headed(batch, chance):
-    """Another header, parent header or metadata around a cell that may run."""
+    """A cell with another header, parent header or metadata. It may run."""
     parts = parts_of("execute_request", {"code": "noted(1)", "silent": True})
     header = json.loads(parts[0])
     for name in chance.sample(sorted(header), chance.randint(1, 3)):
@@ -143,7 +144,7 @@ def headed(batch, chance):
 
 
 def identified(batch, chance):
-    """Several identities, which the reply repeats."""
+    """Several identities, which the reply must repeat."""
     number = batch.must_run(1)
     batch.wait()
     parts = parts_of("execute_request", hit(number))
@@ -154,7 +155,7 @@ def identified(batch, chance):
 
 
 def huge(batch, chance):
-    """Megabytes in one frame: signed or not, of a cell, of JSON, or of nothing."""
+    """Megabytes in one frame: signed or not, in a cell, in JSON, or in random bytes."""
     number, size = batch.may_run(), chance.choice([1, 5, 20, 70, 140]) << 20
     parts = parts_of("execute_request", hit(number))
     what = chance.randrange(4)
@@ -171,7 +172,7 @@ def huge(batch, chance):
 
 
 def long_code(batch, chance):
-    """Long texts for what is asked while somebody types."""
+    """Long texts in requests that a front end sends while the user types."""
     kind = chance.choice(["complete_request", "inspect_request", "is_complete_request"])
     piece = chance.choice(["x = 1\n", "(", "{{", "f(", "\u00e9", "a.b.", "--[[", "'", "do ", "x x\n", "\\", "for i=1,2 do\n", ";"])
     code = piece * chance.choice([1000, 50000, 200000])
@@ -181,7 +182,7 @@ def long_code(batch, chance):
 
 
 def remembered(batch, chance):
-    """Questions about the history with patterns that could take long."""
+    """Requests for the history with patterns that could take long."""
     pattern = chance.choice(["*" * 2000, "*a" * 300 + "b", "[" * 5000, "[a-" * 500, "\\" * 999, "?" * 3000, "[[:alpha:]]" * 400, "*?" * 500 + "[", "+(+(a))"])
     parts = parts_of("history_request", {"hist_access_type": chance.choice(["search", "range", "tail", "", "x"]), "pattern": pattern,
                                          "n": chance.choice([0, -1, 5, 2 ** 62]), "unique": True, "session": chance.choice([0, -5, 2 ** 62, -2 ** 63]),
@@ -191,7 +192,8 @@ def remembered(batch, chance):
 
 
 def controlled(batch, chance):
-    """What belongs on another socket, or is no request, on the control socket; and shutdowns that do not say what they mean."""
+    """On the control socket: requests for another socket, messages that are not requests, and shutdown requests
+    without a clear meaning."""
     kind, content = chance.choice([
         ("shutdown_request", {"restart": chance.choice([7, "yes", [], {}, 1.5])}), ("debug_request", {"seq": 1, "command": "x"}),
         ("input_reply", {"value": "x"}), ("create_subshell_request", {}), ("usage_request", {}), ("kernel_info_request", {"x": VALUES}),
@@ -201,7 +203,7 @@ def controlled(batch, chance):
 
 
 def widget(batch, chance):
-    """A control is told what its front end would not say."""
+    """Messages to a control that its front end would not send."""
     if not batch.comms:
         return typed(batch, chance)
     data = chance.choice([*VALUES, {"method": "update", "state": chance.choice([*VALUES, {"index": chance.choice(VALUES), "value": chance.choice(VALUES)}])},
@@ -210,7 +212,7 @@ def widget(batch, chance):
 
 
 def raw(batch, chance):
-    """Bytes that are not of ZeroMQ."""
+    """Bytes that do not follow ZeroMQ's protocol."""
     port = batch.kernel.info[chance.choice(["shell", "control", "stdin", "hb", "iopub"]) + "_port"]
     greeting = b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 16 + b"\0" * 32
     with socket.create_connection(("127.0.0.1", port), 5) as s:
@@ -219,7 +221,7 @@ def raw(batch, chance):
 
 
 def subscribed(batch, chance):
-    """Whoever listens may say what for: anything."""
+    """A subscriber may subscribe to any prefix."""
     s = batch.kernel.context.socket(zmq.SUB)
     s.connect(f"tcp://127.0.0.1:{batch.kernel.info['iopub_port']}")
     for _ in range(chance.choice([1, 50])):

@@ -1,4 +1,4 @@
-"""Changes of texts that were right: bytes, words and numbers, by chance."""
+"""Random changes of valid texts: bytes, words and numbers."""
 import re
 
 CORNERS = ["0", "-1", "1", "255", "2147483647", "2147483648", "-9223372036854775808", "9223372036854775807", "18446744073709551616",
@@ -51,7 +51,7 @@ def _nest(chance, text):
 
 
 def changed(chance, text, most=3):
-    """The text with one to `most` changes; never empty before one."""
+    """Returns the text with one to `most` changes. Before a change, it is never empty."""
     for _ in range(chance.randint(1, most)):
         if text:
             text = chance.choice([_flip, _byte, _cut, _swap, _delete, _double, _corner, _corner, _nest])(chance, text)

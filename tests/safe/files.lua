@@ -1,6 +1,6 @@
---- Every kind of file that is written, where it cannot be: on a full disk, in a place that may not be written to, and when the
---- process is killed halfway. What was there must stay, and no success may be reported that was none.
---- usage: nestwright tests/safe/files.lua [KILLS]      so often each kind is killed (6); NW_FIGURES=FILE: figures as JSON
+--- Writes every kind of file where it cannot be written: on a full disk, in a read-only folder, and by a process that is killed
+--- during the write. The old contents must remain, and a failed write must not be reported as a success.
+--- usage: nestwright tests/safe/files.lua [KILLS]      how many times each kind is killed (6); NW_FIGURES=FILE: figures as JSON
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
 local sandbox = require "_sandbox"
 local writers = require "_writers"
@@ -13,7 +13,7 @@ local function command(writer, path, which)
   return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which)
 end
 
--- The file, and what is written beside it.
+-- Returns the file, and the files that are written beside it.
 local function bytes(writer, path)
   local other = writer.with and path:gsub("%.%w+$", writer.with)
   return {sandbox.read(path), other and sandbox.read(other)}
@@ -21,7 +21,7 @@ end
 
 local function same(a, b) return a[1] == b[1] and a[2] == b[2] end
 
--- Writes the content once where nothing is in the way.
+-- Writes the content once, without any obstacle.
 local function reference(writer, which)
   local path = sandbox.folder() .. "/file" .. writer.suffix
   if writer.grows and which == "b" then must(command(writer, path, "a")) end
@@ -33,7 +33,7 @@ end
 
 local function leftovers(folder) return must("find " .. folder .. " -name '.nestwright-*'") end
 
--- What must be true after a write that cannot have succeeded: it says so, names the file, and what was there is there.
+-- Checks a write that cannot have succeeded: it must say so and name the file, and the old contents must remain.
 local function check_failure(writer, folder, path, before, out, status)
   if status ~= 0 then return ("the program ended with %s: %s"):format(status, out) end
   if out:find "^written" then return "it reports success" end
@@ -43,7 +43,7 @@ local function check_failure(writer, folder, path, before, out, status)
   if leftovers(folder) ~= "" then return "something is left: " .. leftovers(folder) end
 end
 
--- ---- places that cannot be written to. Each returns the folder, the file, and what the command begins with
+-- ---- places that cannot be written to. Each function returns the folder, the file, and the prefix of the command
 
 local function with_old(writer, folder)
   local path = folder .. "/file" .. writer.suffix
@@ -139,9 +139,9 @@ local function try_streams(writer)
   end)
 end
 
--- ---- killed halfway
+-- ---- killed during a write
 
--- The rows of a sweep that was killed in its loop: all that were there, in order.
+-- The rows of a sweep that was killed in its loop must contain all old rows, in order.
 local function check_rows(path)
   local text, n = sandbox.read(path), 0
   for value in text:gmatch(path:find "csv$" and "\n(%d+)," or '"n": (%d+)') do
@@ -157,7 +157,7 @@ local function try_killed(writer)
   local path = folder .. "/file" .. writer.suffix
   for k = 1, KILLS do
     if writer.grows then os.remove(path) else must(command(writer, path, "a")) end
-    -- Killed a moment after its first write has begun.
+    -- The process is killed a moment after its first write has begun.
     local moment = math.random() * 0.25
     run(("{ %s & } | { read ready; sleep %.3f; kill -9 $(cat %s/pid); }"):format(
       ("sh -c 'echo $$ >%s/pid; exec %s'"):format(folder, command(writer, path, "loop"):gsub("'", "")), moment, folder))

@@ -1,6 +1,8 @@
---- Files that are not what they seem, where a session reads them by itself or is given them: other users', links, FIFOs,
---- directories, files without end, damage. None is used that must not be, and none blocks the session or ends it.
---- usage: nestwright tests/safe/foreign.lua [quick]      quick: without notebooks, less damage; NW_FIGURES=FILE: figures
+--- Files that are not what a session expects, both among those that it reads by itself and those that it is given: files of
+--- other users, links, FIFOs, directories, endless files, damaged files. A file that must not be used is not used, and no file
+--- blocks or ends the session.
+--- usage: nestwright tests/safe/foreign.lua [quick]      quick: without notebooks, and with less damage; NW_FIGURES=FILE:
+--- figures
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
 local sandbox = require "_sandbox"
 

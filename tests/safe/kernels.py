@@ -1,4 +1,4 @@
-"""A kernel that is started without a front end, and sockets that say to it whatever a test wants."""
+"""A kernel that is started without a front end, with sockets on which a test can send any message."""
 import hashlib
 import hmac
 import json
@@ -15,7 +15,7 @@ CHANNELS = ("shell", "control", "stdin", "hb", "iopub")
 
 
 def free_ports(n):
-    """Ports that nobody uses, all different."""
+    """Returns different ports that are not in use."""
     held = [socket.socket() for _ in range(n)]
     for s in held:
         s.bind(("127.0.0.1", 0))
@@ -31,7 +31,7 @@ def header(kind, **more):
 
 
 def parts_of(kind, content, **more):
-    """Header, parent header, metadata and content as they are signed."""
+    """Returns header, parent header, metadata and content in the form that is signed."""
     return [json.dumps(v).encode() for v in (header(kind, **more), {}, {}, content)]
 
 
@@ -43,7 +43,7 @@ def sign(key, parts):
 
 
 def connection(folder, name="kernel.json", **fields):
-    """Writes a connection file, and returns its path and what it says; a field that is None is left out."""
+    """Writes a connection file. Returns its path and its fields; a field that is None is left out."""
     info = {"transport": "tcp", "ip": "127.0.0.1", "key": uuid.uuid4().hex, "signature_scheme": "hmac-sha256",
             **{channel + "_port": port for channel, port in zip(CHANNELS, free_ports(len(CHANNELS)))}, **fields}
     info = {name: value for name, value in info.items() if value is not None}
@@ -58,9 +58,9 @@ class Kernel:
         self.path, self.info = connection(folder, **fields)
         self.key = self.info["key"].encode()
         self.context = zmq.Context()
-        self.setup = setup  # of each socket, before it connects
+        self.setup = setup  # called for each socket before it connects
         self.log = open(os.path.join(folder, "log"), "wb")
-        # glibc keeps freed memory of large messages; what is looked for is memory that the kernel still holds.
+        # glibc keeps the freed memory of large messages. The tests look for memory that the kernel still holds.
         environment = {**os.environ, "XDG_STATE_HOME": folder, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",
                        "MALLOC_ARENA_MAX": "1"}
         self.process = subprocess.Popen([os.path.join(build, "bin/nestwright-kernel"), "-f", self.path], stdin=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ class Kernel:
         return s
 
     def socket(self, name, identity=None):
-        """The socket of that name, "shell" or "shell/2": the same one each time."""
+        """Returns the socket of that name, "shell" or "shell/2". It is the same socket each time."""
         if name not in self.sockets:
             self.sockets[name] = self.open(name.split("/")[0], identity)
         return self.sockets[name]
@@ -96,7 +96,8 @@ class Kernel:
         return [DELIMITER, sign(self.key, parts) if signature is None else signature, *parts]
 
     def ask(self, name, kind, content, limit, seen=None):
-        """The content of the reply, or None if there is none within so many seconds. seen: called with other messages."""
+        """Returns the content of the reply, or None if there is none within this many seconds. seen is called with
+        all other messages."""
         s, parts = self.socket(name), parts_of(kind, content)
         mine = json.loads(parts[0])["msg_id"]
         s.send_multipart(self.message(parts))
@@ -111,7 +112,7 @@ class Kernel:
         return None
 
     def value(self, expression, limit):
-        """What an expression gives, as text; None if the kernel does not say."""
+        """Returns the value of an expression as text, or None if the kernel does not return one."""
         reply = self.ask("shell/checks", "execute_request",
                          {"code": "", "store_history": False, "user_expressions": {"x": expression}}, limit)
         found = ((reply or {}).get("user_expressions") or {}).get("x") or {}

@@ -1,5 +1,6 @@
---- The kinds of texts that are read: valid ones of each, and what is done with one that was taken. A kind is {name, share, ending,
---- use = f(text, path)}; it raises an error, or returns. Texts are made once, in files, as some take a while: kinds.prepare.
+--- The kinds of text that Nestwright reads: valid texts of each, and how an accepted text is used. A kind is {name, share,
+--- ending, use = f(text, path)}; use raises an error, or returns. The valid texts are written to files once, because some take
+--- long to make: kinds.prepare.
 local nw = require "nestwright"
 local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
@@ -27,7 +28,7 @@ local function read(path)
 end
 kinds.read = read
 
--- ---- what is done with those that were taken
+-- ---- how accepted texts are used
 
 local function same_trace(s, name)
   local text = s:trace "json"
@@ -52,7 +53,7 @@ local function replay(text)
   look_at_schedule(s, SHAPES[name] and name or "gemm")
 end
 
--- What a trace in Lua says is a program of the user's, whose own mistakes are Lua's errors. Steps get what it gives them.
+-- A trace in Lua is a program of the user, so its own mistakes are Lua's errors. Its steps are applied as they are.
 local function run_trace(text)
   local name = text:match "^%-%- (%w+)\n"
   name = SHAPES[name] and name or "gemm"
@@ -92,7 +93,7 @@ end
 local function decode(text)
   local v = json.decode(text)
   local again = json.encode(v)
-  if text:find "null" then return json.decode(again) end -- nothing in a list ends it
+  if text:find "null" then return json.decode(again) end -- lists with null lose entries when they are encoded
   must(json.encode(json.decode(again)) == again, "JSON does not read back")
 end
 
@@ -114,7 +115,7 @@ end
 local function load_machine(_, path) use_machine(nw.machine(path)) end
 
 local function load_calibration(_, path)
-  local t = calibration.read(path) -- nil where it is of no use: then the machine is taken as it is without
+  local t = calibration.read(path) -- nil if it cannot be used; the machine record is then made without it
   if t then use_machine(nw.machine(require "nestwright.hw.host"(t))) end
 end
 
@@ -139,7 +140,7 @@ local function load_array(_, path)
   must(nw.allclose(a, nw.load(path), {rtol = 0, atol = 0}), "an array does not read back")
 end
 
--- What learn.lua writes over the text of the trees.
+-- The header that learn.lua writes before the text of the trees.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -166,7 +167,7 @@ end
 
 local function load_model(_, path) use_model(path) end
 
--- The trees themselves are changed, and the sum is that of what they have become.
+-- The trees are changed, and the checksum is that of the changed trees.
 local function load_trees(text, path)
   write(path, saved_model(text, text:find "rank:pairwise" and "pairs" or "times"))
   use_model(path)
@@ -195,13 +196,13 @@ add("trees", 1, "json", load_trees)
 
 local function keep(folder, kind, n, text) write(("%s/%s.%d"):format(folder, kind, n), text) end
 
--- Parameters of a nest are such that counting takes no time.
+-- The parameters are so small that counting takes little time.
 local function small(text)
   local function least(n) return tonumber(n) > 12 and "12" or n end
   return (text:gsub("%f[%w]param[^\n]*", function(line) return (line:gsub("%d+", least)) end))
 end
 
--- Files, after the n texts of the kind that are there.
+-- Writes further files, after the n texts of the kind.
 local function copy_all(folder, kind, n, pattern, change)
   local pipe = assert(io.popen("ls " .. pattern))
   for path in pipe:lines() do
@@ -270,7 +271,7 @@ local function prepare_results(folder)
   end
 end
 
---- Writes valid texts of every kind into a folder. `here`: where this file lies.
+--- Writes valid texts of every kind into a folder. `here` is the folder of this file.
 function kinds.prepare(folder, here)
   local tests = here .. "/.."
   copy_all(folder, "nest", 0, ("%s/fuzz/corpus/nest/* %s/../tutorials/nests/*.nest"):format(tests, tests), small)

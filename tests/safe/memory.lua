@@ -1,25 +1,25 @@
---- Requests whose size a user chooses, where the memory is not there. Each runs in a process of its own, which has a session with a
---- schedule of a few steps. The request must end in an answer, or in an error of this library; afterwards the schedule must be what
---- it was, another step must work, and what is small must still fit. Three ways in which there is no memory:
+--- Requests whose size a user chooses, if there is not enough memory. Each runs in a process of its own, in a session with a
+--- schedule of a few steps. The request must end in a result, or in an error of this library. Afterwards the schedule must be
+--- unchanged, another step must work, and small requests must succeed. There are three reasons for too little memory:
 ---   limit     the process may not have more address space (ulimit -v)
----   machine   more than any machine has
----   overflow  a number of bytes that does not fit 64 bits
---- Beside these, an ordinary session runs under limits from what Lua needs to start with up to plenty: whatever step, proof,
---- compilation or call is the one that fails, the session goes on.
+---   machine   the size is more than any machine has
+---   overflow  the number of bytes does not fit into 64 bits
+--- In addition, an ordinary session runs under many limits, from what Lua needs to start to more than the session needs.
+--- Whichever step, proof, compilation or call fails, the session must continue.
 ---
---- With NW_FIGURES=FILE the numbers of cases and of sessions lost are written there.
+--- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written there.
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local child = require "_child"
 
--- What grows as it goes takes long to reach a machine's end: it is asked for so many elements at most.
+-- Requests that grow gradually would take long to exhaust a machine, so they use at most this many elements.
 local function at_most(n, most) return math.min(n, most) end
 
 local WAYS = {limit = 3e9 // 1 | 0, machine = 1 << 44, overflow = (1 << 62) + 5}
 local LIMIT_KIB = 1000000 -- of address space, in the way "limit"
 
--- What each request is, by the number of bytes it is about.
+-- Each request, as a function of the number of bytes.
 local requests = {}
 
 local function vector(nw)
@@ -35,7 +35,7 @@ requests["tensor of many dimensions"] = function(nw, n)
   local d = math.ceil((n / 4) ^ (1 / 4))
   return nw.zeros {d, d, d, d}
 end
-requests["array file"] = function(nw, n) -- its header promises what is not there
+requests["array file"] = function(nw, n) -- the header describes data that the file does not contain
   local path = os.tmpname()
   local header = ("{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }"):format(n // 4)
   local f <close> = assert(io.open(path, "wb"))
@@ -103,7 +103,7 @@ requests["accesses of a nest"] = function(nw, n)
   local k = at_most(n // 8, 25000000)
   return nw.nest.parse(("nest q\narray C: f64[%d]\nfor k in 0..%d:\n  C[k] = 1.0\n"):format(k, k)):accesses {most = n}
 end
-requests["cache"] = function(nw, n) -- as large as that, and a program that goes through a little of it
+requests["cache"] = function(nw, n) -- an array of this size, and a program that uses a small part of it
   return nw.misses(vector(nw), {sizes = {N = 1000}, levels = {{bytes = n // 64 * 64, ways = 0}}})
 end
 requests["cache of sets"] = function(nw, n)
@@ -173,19 +173,19 @@ requests["threads"] = function(nw, n)
   return s:build {threads = n}(nw.zeros {64})
 end
 
--- What cannot be had under a limit of address space: the error says which limit that was.
+-- The requests that fail under a limit of address space. Their error must name the limit.
 local NAMES_THE_LIMIT = {}
 for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", "temporary", "temporary of each thread",
   "temporary in the interpreter", "temporary in the interpreter, lowered", "temporary of a grid in the interpreter", "definition",
   "accesses"} do NAMES_THE_LIMIT[name] = true end
 
--- What the error says there of a sweep.
+-- Words that the error must contain for a sweep.
 local SAYS = {["rows of a sweep"] = "make 27000000000 points",
   ["point of a sweep"] = "the first 2 of 3 points are finished, and are in"}
 
 -- ---- in the process of a case
 
--- Lua's own memory is Lua's own error.
+-- If Lua itself runs out of memory, the error is Lua's own.
 local function fine(err)
   if type(err) == "table" then return err.code ~= nil and err.code ~= "internal", tostring(err.message) end
   return err == "not enough memory" or tostring(err):find "resulting string too large", tostring(err)
@@ -217,7 +217,7 @@ local function in_child(name, way)
   print(good and "alive" or "not an error of the library", (said:gsub("\n.*", "")))
 end
 
--- Ordinary work, one thing after the other; each may fail, and says so.
+-- Ordinary work, one operation after the other. Each may fail, and then prints its error.
 local function ordinary()
   local nw = require "nestwright"
   print "begun"
@@ -235,7 +235,7 @@ local function ordinary()
     function() return s:show "asm" end, function() return s:show "c" end, function() return nw.order(s):svg() end,
     function() s:check() end, function() s:undo() end, function() return s:replay(s:trace "json") end,
   }
-  local function text() -- nil where not even that can be had
+  local function text() -- nil if there is not enough memory even for this
     local ok, shown = pcall(function() return s:text() end)
     return ok and shown or nil
   end

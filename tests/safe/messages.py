@@ -1,7 +1,8 @@
-"""What a hostile or broken client can send: 2,000 messages, by chance, in batches. After each batch the kernel must answer on the
-sockets it has, run a right cell, have run exactly the code that was signed, once, and not have grown.
+"""Sends 2,000 random messages of a hostile or broken client, in batches. After each batch, the kernel must answer on
+its sockets, run a valid cell, have run exactly the signed code, each piece once, and not have grown.
 
-With NW_FIGURES=FILE in the environment how many there were, and how many failed, is written there as a flat JSON object.
+With NW_FIGURES=FILE in the environment, the number of messages and of failures is written there as a flat JSON
+object.
 usage: messages.py BUILD [MESSAGES [SEED]]
 """
 import collections
@@ -47,9 +48,9 @@ class Failures:
 
 
 class Batch:
-    """Messages that are sent together, and what must come of them."""
+    """Messages that are sent together, and what must follow from them."""
     numbers = 0
-    kept = collections.deque(maxlen=200)  # right messages that came
+    kept = collections.deque(maxlen=200)  # valid messages that were received
 
     def __init__(self, kernel, failures, comms):
         self.kernel, self.failures, self.comms = kernel, failures, comms
@@ -69,7 +70,8 @@ class Batch:
         self.answers[msg_id] = self.kinds[-1]
 
     def wait(self):
-        """Until all that was sent to the shell is answered: a cell that fails aborts those that wait behind it."""
+        """Waits until everything sent to the shell is answered. A cell that fails aborts the cells that wait behind
+        it."""
         for name in ("shell", "shell/2"):
             self.kernel.ask(name, "kernel_info_request", {}, LIMIT, self.replied)
 
@@ -77,7 +79,7 @@ class Batch:
         self.kernel.socket(name).send_multipart(frames)
 
     def send_apart(self, channel, frames):
-        """By a socket of its own, which the kernel may cut off."""
+        """Uses a socket of its own, because the kernel may close the connection."""
         s = self.kernel.open(channel)
         s.send_multipart(frames)
         self.apart.append(s)
@@ -133,11 +135,11 @@ def settled_mb(kernel):
 
 
 def widgets_of(kernel):
-    """Makes controls; the ids of their comms, as they are published."""
+    """Makes controls. Returns the ids of their comms, which the kernel publishes."""
     s = kernel.context.socket(zmq.SUB)
     s.subscribe(b"")
     s.connect(f"tcp://127.0.0.1:{kernel.info['iopub_port']}")
-    s.poll(2000)  # the welcome
+    s.poll(2000)  # the welcome message
     kernel.run(WIDGETS, LIMIT)
     found = []
     while s.poll(500):
@@ -150,7 +152,7 @@ def widgets_of(kernel):
 
 def random_messages(kernel, failures, chance, n):
     comms, before = widgets_of(kernel), None
-    # The compiler is loaded first: else a message that compiles something would look like a leak.
+    # The compiler is loaded first. Otherwise the first message that compiles something would look like a leak.
     kernel.value("#tostring(nw.schedule(nw.compute({4}, function(i) return i + 1 end, 'W')):build())", LIMIT)
     for done in range(0, n, BATCH):
         batch = Batch(kernel, failures, comms)
@@ -168,7 +170,7 @@ def random_messages(kernel, failures, chance, n):
 
 
 def interrupts(kernel, failures, n):
-    """Interrupts that nobody needs, with any content: what runs afterwards is not touched by them."""
+    """Interrupts while nothing runs, with any content. They must not affect a later cell."""
     for i in range(n):
         content = {"x": attacks.VALUES[i % len(attacks.VALUES)]}
         if not kernel.ask("control", "interrupt_request", content, LIMIT):
@@ -179,7 +181,7 @@ def interrupts(kernel, failures, n):
 
 
 def answers(kernel, failures, n):
-    """A cell asks: what is not signed, was sent before, or is something else is not taken for the answer."""
+    """A cell asks for input. Replies that are unsigned, repeated, or of another type must not be taken as the answer."""
     identity = b"asker"
     shell, stdin = kernel.socket("shell/asks", identity), kernel.socket("stdin/asks", identity)
     kernel.ask("shell/asks", "kernel_info_request", {}, LIMIT)
@@ -206,7 +208,7 @@ def answers(kernel, failures, n):
 
 
 def histories(build, folder, failures, chance, n):
-    """A file of the history that is damaged: the kernel starts, and says what it can read of it."""
+    """A damaged history file: the kernel starts, and returns those entries that it can read."""
     path = os.path.join(folder, "nestwright", "notebook_history")
     right = b"".join(json.dumps([s, line, f"x = {line}\nprint(x)"]).encode() + b"\n" for s in (1, 2, 3) for line in range(1, 9))
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -225,7 +227,7 @@ def histories(build, folder, failures, chance, n):
 
 
 def wrong_curve_keys(build, folder, failures, n):
-    """A client that has another public key of the kernel, or none, gets nothing; and the kernel goes on."""
+    """A client with another public key of the kernel, or with none, receives nothing, and the kernel continues."""
     if not zmq.has("curve"):
         print("skipped curve: this libzmq was built without it")
         return 0

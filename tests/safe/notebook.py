@@ -1,5 +1,6 @@
-"""A kernel that is started with a command of the shell before it, and given cells. Prints what each answers, what is in the
-history then, and last what the kernel wrote to standard error. "absent: ..." where Jupyter's client is not installed.
+"""Starts a kernel by a shell command, after another command, and sends cells to it. Prints the answer to each cell,
+then the history, and finally what the kernel wrote to standard error. Prints "absent: ..." if Jupyter's client is not
+installed.
 
 usage: notebook.py KERNEL FOLDER BEFORE CELL..."""
 import json

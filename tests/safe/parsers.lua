@@ -1,13 +1,13 @@
---- Texts that were right once, and are not any more: of every kind that is read. Each must be taken, and then serve a little, or be
---- refused with an error of this library that has a code. They run in processes of their own, some hundreds in each, so that a
---- crash, a sanitizer's report or an endless loop is found, counted, and said of which case it was.
+--- Reads randomly changed texts of every kind. Each must be accepted and then be usable, or be refused with an error of this
+--- library that has a code. The cases run in processes of their own, some hundreds in each. If a case crashes, causes a report
+--- of a sanitizer, or does not end, it is counted and reported.
 ---
---- With NW_FIGURES=FILE in the environment how many there were, and how many failed, is written there as a flat JSON object.
+--- With NW_FIGURES=FILE in the environment, the numbers of cases and of failures are written there as a flat JSON object.
 --- usage: nestwright tests/safe/parsers.lua [CASES [SEED]]      nestwright tests/safe/parsers.lua --case SEED NUMBER
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
-local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases of a process; seconds until a case is told to stop, and until it is killed
+local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases of a process; seconds until a case is interrupted; seconds until it is killed
 local ME = assert(io.popen "readlink /proc/$PPID/exe"):read "l"
 
 -- ---- one case
@@ -38,7 +38,7 @@ local function drawn(list)
   end
 end
 
--- The kind of a case and its text.
+-- Returns the kind of a case and its text.
 local function made(kinds, texts, seed, number)
   math.randomseed(seed, number)
   local kind = drawn(kinds.list)
@@ -47,7 +47,8 @@ local function made(kinds, texts, seed, number)
   return kind, text
 end
 
--- nil, or what is wrong with how it ended. An error of Lua's is one of a text that is a program, of JSON, or ours.
+-- Returns nil, or what is wrong with how the case ended. Errors may come from Lua (for a text that is a program), from JSON, or
+-- from the library.
 local function wrong_end(kind, err)
   local errors = require "nestwright.language.errors"
   if errors.is_error(err) then
@@ -75,9 +76,9 @@ local function run_case(kind, text, path, refused)
   return false, wrong and wrong .. "\n" .. traced
 end
 
--- ---- a process
+-- ---- the process that reads texts
 
--- The texts as they were: of each kind most must be taken, or nothing is found out about what is done with them.
+-- Reads the unchanged texts. Most texts of each kind must be accepted; otherwise the use of accepted texts would not be tested.
 local function try_valid(kinds, texts, folder)
   for n, kind in ipairs(kinds.list) do
     local taken, why = 0, nil
@@ -94,7 +95,7 @@ local function try_valid(kinds, texts, folder)
   end
 end
 
--- The number of each case goes to stderr, among what a sanitizer says there.
+-- Writes the number of each case to stderr, so that it stands among the reports of sanitizers.
 local function child(folder, seed, first, last)
   local kinds = require "kinds"
   local texts, taken = texts_of(kinds.list, folder), {}
@@ -140,7 +141,7 @@ end
 local State = {}
 State.__index = State
 
--- The cases from `first` to `last`; case 0 is all texts as they were.
+-- Starts the cases from `first` to `last`. Case 0 reads all unchanged texts.
 function State:start(first, last)
   local log = ("%s/log-%d"):format(self.folder, first)
   local pid = shell(("XDG_STATE_HOME=%s setsid %s %s --child %s %d %d %d >%s.out 2>%s & echo $!"):format(self.folder, ME, arg[0],
@@ -152,7 +153,7 @@ local function is_alive(p)
   return read(("/proc/%s/stat"):format(p.pid)):match "%) (%a)" ~= nil and not read(("/proc/%s/stat"):format(p.pid)):find "%) Z"
 end
 
--- The number of the case that runs, by the last line of the log.
+-- Returns the number of the case that runs, from the last line of the log.
 local function look(p)
   local last
   for n in read(p.log):gmatch "case (%d+) " do last = n end
@@ -168,7 +169,7 @@ end
 
 local REPORTS = {"ERROR: %w+Sanitizer", "runtime error:", "SUMMARY: %w+Sanitizer"}
 
--- What a log says, case by case. Of one that ended before its last case the rest is run by another.
+-- Returns what a log says, case by case. If the process ended early, another process runs the remaining cases.
 local function close(state, p)
   local number, kind, finished, report = p.first, "start", false, {}
   local function report_end()

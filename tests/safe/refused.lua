@@ -1,9 +1,9 @@
---- Every request for memory that a step, a proof, a question or a call makes is refused once, or where these are many, some of
---- them: the first, the last, and others by chance. Each time the step must end in an error of this library, or do without; the
---- schedule must be what it was; and the same step, taken again, must do what it always does.
+--- Makes every request for memory fail once, in a step, a proof, a view or a call. If there are many requests, only the first,
+--- the last and some random ones fail. The step must then end in an error of this library, or succeed without the memory. The
+--- schedule must be unchanged, and if the step is repeated, its result must be the usual one.
 ---
---- With NW_FIGURES=FILE how many were refused, and how many of these went wrong, is written there.
---- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]      REQUESTS: that are refused in each step at most, 60
+--- With NW_FIGURES=FILE, the number of failed requests, and of those with a wrong outcome, is written there.
+--- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]      REQUESTS: failed requests in each step, at most (60)
 local nw = require "nestwright"
 local core = require "nestwright.core"
 
@@ -27,7 +27,7 @@ end
 local a = {}
 for n = 1, 2 do a[n] = nw.full({24, 24}, n) end
 
--- A schedule, and what is tried with it, whose answer is compared as text. SEVERAL: of more than one step.
+-- {a schedule, an action}. The result of the action is compared as text. SEVERAL: actions of more than one step.
 local SEVERAL = {rfactor = true, explain = true, undo = true, ["fuse and split"] = true}
 local tries = {
   {product, "split", function(s) s:split("k", 5) end},
@@ -66,7 +66,7 @@ end
 
 for _, t in ipairs(tries) do
   local make, name, f = t[1], t[2], t[3]
-  local function run(s, C, n) -- the result, and how many requests were made
+  local function run(s, C, n) -- returns the result, and the number of requests
     core.refuse_memory(n)
     local ok, out = pcall(f, s, C)
     local left = core.refuse_memory(0)
@@ -75,7 +75,7 @@ for _, t in ipairs(tries) do
   end
   local first, computed = make()
   local other, others = make()
-  run(other, others, FOREVER) -- what is made once in a session
+  run(other, others, FOREVER) -- makes what a session makes only once
   local ok, want, requests = run(first, computed, FOREVER)
   if not ok and name ~= "refused" then fail(name, 0, "it does not work at all: " .. tostring(want)) end
   local text = first:text()

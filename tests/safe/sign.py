@@ -1,4 +1,5 @@
-"""Puts the head of a cached object before what is in a file, so that its sum is right; core/run/jit/jit_cache_disk.c says what it is.
+"""Writes the header of a cached object before the contents of a file, with the right checksum.
+core/run/jit/jit_cache_disk.c describes the header.
 
 usage: sign.py LIBRARY FILE NAME OUT      NAME: of the object, 32 digits"""
 import ctypes
