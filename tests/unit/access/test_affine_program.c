@@ -1,4 +1,5 @@
-// Programs as affine nests: the same accesses, of the same sites, in the same order as the walk of the program.
+// Programs as affine nests must make the same accesses, from the same sites and in the same order, as the program
+// itself.
 #include "access/affine/affine_program.h"
 #include "access/affine/affine_walk.h"
 #include "access/ready.h"
@@ -39,7 +40,7 @@ static int nodes_of(const nw_affine_node *x, nw_affine_kind kind) {
   return n;
 }
 
-// Each thread's share of so many; 0: everything, one after the other.
+// The share of each thread if there are this many; with 0, all iterations run in order.
 static void assert_shares(lowering *l, nw_walker *w, const nw_affine_nest *nest, int threads) {
   for (int t = 0; t < (threads ? threads : 1); t++) {
     list want = {0}, got = {0};
@@ -100,7 +101,7 @@ static void guards_and_vectors(void **state) {
             NULL);
 }
 
-// A vector that goes past the end: one by one, where not all lanes are on.
+// For a vector that goes past the end, each lane is an access of its own if not all lanes are on.
 static void masks(void **state) {
   converted(
       *state,
@@ -137,7 +138,7 @@ static void sizes_are_given(void **state) {
   for (int64_t n = 0; n < 6; n++) assert_int_equal(converted(*state, text, &n).accesses, n * (1 + 3 * n));
 }
 
-// A loop over a box is taken apart: no quotient stays.
+// A loop over a box is divided into loops over its dimensions, so that no quotient remains.
 static void a_fused_loop(void **state) {
   made m = converted(*state,
                      "program p\ninput A: f32[6, 8]\noutput B: f32[8, 6]\nfor f in 0..48:\n"
@@ -159,7 +160,7 @@ static void shares_of_threads(void **state) {
   }
 }
 
-// What cannot be said as an affine nest is refused, with the reason; nothing else comes of it.
+// A program that cannot become an affine nest is refused with the reason, and has no other effect.
 static void refused(void **state) {
   lowering *l = *state;
   nw_program *p = parsed(l, "program p\ninput A: f32[64]\noutput B: f32[8, 8]\nfor i in 0..8:\n  for j in 0..8:\n"

@@ -1,11 +1,11 @@
-// The executions of blocks against the interpreter: the same instances in the same order.
+// Compares the executions of blocks with the interpreter: the same instances must come in the same order.
 #include "access/address.h"
 #include "walking.h"
 
-typedef struct told { // executions as text, one a line: "C 3 4"
+typedef struct told { // executions as text, one on each line: "C 3 4"
   nw_str text;
-  int axis; // only those in which this axis
-  int64_t lo, hi; // is one of these
+  int axis; // lists only executions in which the value of this axis
+  int64_t lo, hi; // is in this range
 } told;
 
 static void tell(told *t, const char *block, int n, const int64_t *axes) {
@@ -15,7 +15,7 @@ static void tell(told *t, const char *block, int n, const int64_t *axes) {
   nw_str_add(&t->text, "\n");
 }
 
-// Each block of these tests writes once.
+// In these tests, each execution of a block writes once.
 static void see_write(void *env, const nw_access *a) {
   if (a->write && !a->init) tell(env, a->block->block.name, a->block->block.nvars, a->var);
 }
@@ -55,7 +55,7 @@ static void assert_visited_part(lowering *l, const char *text, const int64_t *si
   nw_program_release(p);
 }
 
-// All of them; and every part of two and of five values of each axis.
+// Checks all executions, and for each axis every part of two and of five values.
 static void assert_visited(lowering *l, const char *text, const int64_t *sizes, int naxes) {
   assert_visited_part(l, text, sizes, -1, 0, 0);
   for (int axis = 0; axis < naxes; axis++) {

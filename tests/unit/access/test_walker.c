@@ -1,4 +1,4 @@
-// The walk against the interpreter: the same accesses in the same order.
+// The derived accesses must be those of the interpreter, in the same order.
 #include "walking.h"
 
 #define GEMM(loops) "program gemm\ninput A: f32[20, 12]\ninput B: f32[12, 24]\noutput C: f32[20, 24]\n" loops
@@ -30,7 +30,7 @@ static void strides_and_steps_back(void **state) {
                 NULL);
 }
 
-// A padded read happens where it is inside, and then once, however often it stands in the statement.
+// A padded read happens only where it is inside, and only once, even if the statement contains it several times.
 static void selects_are_lazy(void **state) {
   int64_t n =
       assert_walked(*state,
@@ -48,7 +48,7 @@ static void sizes_are_given(void **state) {
   for (int64_t n = 0; n < 6; n++) assert_int_equal(assert_walked(*state, text, &n), n * (1 + 3 * n));
 }
 
-// What is local and small is kept in registers; a workspace is memory.
+// A small local array is kept in registers; a workspace is in memory.
 static void registers_are_not_memory(void **state) {
 #define SUMS(scope)                                                                                                    \
   "program p\ninput A: f32[8, 16]\noutput B: f32[8]\ntemp S: f32[8] " scope "\nfor i in 0..8:\n  alloc S[i..i + 1]:\n" \

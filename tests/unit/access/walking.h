@@ -1,10 +1,10 @@
-// Shared by the tests of cost: programs from text, what the interpreter sees of them, and what a walk does.
+// Shared by the tests of cost: programs from text, the accesses that the interpreter makes, and the derived accesses.
 #pragma once
 #include "../lower/lowering.h"
 #include "access/walker.h"
 #include "interp/interp.h"
 
-typedef struct seen { // accesses as text, one a line: "C 12 x8 w"
+typedef struct seen { // accesses as text, one on each line: "C 12 x8 w"
   nw_str text;
   int64_t n;
   const nw_walker *w;
@@ -49,7 +49,7 @@ static inline nw_view *views_of(const nw_program *p, const int64_t *sizes) {
   return v;
 }
 
-// The walk makes the accesses that the interpreter makes, in their order. Returns how many.
+// Checks that the derived accesses are those of the interpreter, in the same order. Returns their number.
 static inline int64_t assert_walked(lowering *l, const char *text, const int64_t *sizes) {
   nw_program *p = parsed(l, text);
   nw_exec *e = nw_lower(p, NULL);

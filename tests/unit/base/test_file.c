@@ -16,7 +16,7 @@
 static char dir[] = P_tmpdir "/nestwright-files-XXXXXX";
 static char path[64];
 
-// Files without a name are not everywhere. What the linker finds here stands for the C library's.
+// Some file systems have no files without a name. The linker takes this function instead of the C library's.
 static bool no_nameless;
 int openat(int at, const char *name, int flags, ...) {
   va_list args;
@@ -99,7 +99,7 @@ static char *name_left(const char *digits) {
   return name;
 }
 
-// What a process had begun that was killed so many seconds ago.
+// Makes the temporary file of a process that was killed this many seconds ago.
 static void leave(const char *digits, int seconds) {
   int fd = open(name_left(digits), O_WRONLY | O_CREAT, 0600);
   struct timespec then[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
@@ -126,7 +126,7 @@ static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **s
   leave("0123456789abcdef", 7200);
   leave("0123456789abcdee", 60);
   put("new");
-  assert_int_equal(entries(), 2); // of those that were killed long ago nothing is left
+  assert_int_equal(entries(), 2); // the old temporary files were removed
   unlink_left("0123456789abcdee");
   holds("new");
   no_nameless = false;
@@ -209,7 +209,7 @@ static void links_are_followed_but_for_code(void **state) {
   nw_str why = {0};
   assert_int_equal(symlink("/proc/self/status", path), 0);
   is_not_read(NW_FILE_CODE, 100000, "it is a link, not a regular file");
-  char *text = nw_file_read(path, NW_FILE_ANY, 100000, &n, &why); // it grows while it is read
+  char *text = nw_file_read(path, NW_FILE_ANY, 100000, &n, &why); // the file grows while it is read
   assert_true(text && n > 100);
   free(text);
 }

@@ -1,4 +1,4 @@
-// Calls that are given up, and memory that cannot be had.
+// Calls that are aborted, and requests for memory that fail.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void a_call_that_is_given_up_comes_back(void **state) {
   }
   assert_int_equal(r.code, NW_EMEMORY);
   assert_non_null(strstr(r.message, "out of memory: this call needs 8 bytes"));
-  nw_recovery_recover(c, &r); // the leak checker sees whether all was freed
+  nw_recovery_recover(c, &r); // the leak checker shows whether everything was freed
   nw_close(c);
 }
 
@@ -80,7 +80,7 @@ static void what_does_not_hold_is_a_fault_of_ours(void **state) {
   nw_close(c);
 }
 
-// In the builds for the tests the process ends instead.
+// In the test builds, the process ends instead.
 static void what_does_not_hold_ends_a_test(void **state) {
   (void)state;
 #ifdef NW_MUTANTS
@@ -121,7 +121,7 @@ static void a_size_is_checked_and_the_limit_named(void **state) {
   struct rlimit was, small;
   getrlimit(RLIMIT_AS, &was);
   small = was;
-  small.rlim_cur = (rlim_t)2 << 40; // a sanitizer has mapped more, and then nothing is left
+  small.rlim_cur = (rlim_t)2 << 40; // a sanitizer has mapped more than this, so nothing is left
   if (setrlimit(RLIMIT_AS, &small)) skip();
   void *p = nw_ask(c, "the list", (uint64_t)3 << 40, 1);
   const char *message = p ? "it was given" : nw_error(c)->message;

@@ -1,4 +1,4 @@
-// Texts that are shown: what is refused where it enters, and how the rest is made visible.
+// Texts that are shown: some are refused where they enter, and the others are made printable.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-// Shared by the tests of the cache model: affine nests by hand and by chance, and the model held against the simulator.
+// Shared by the tests of the cache model: affine nests, written by hand or random, and the comparison with the
+// simulator.
 #pragma once
 #include "cache/exact/model.h"
 #include "simulating.h"
@@ -52,7 +53,7 @@ static inline void add_end(drawn *d, nw_affine_node *x, nw_form f, int64_t div) 
   x->end[x->nend++] = (nw_affine_bound){f, div};
 }
 
-// A loop over a new slot; the caller adds bounds.
+// Returns a loop over a new slot, to which the caller adds bounds.
 static inline nw_affine_node *loop_of(drawn *d, int slot, int64_t step, int nkids, nw_affine_node *const *kid) {
   nw_affine_node *x = node_of(d, NW_AFFINE_LOOP, nkids, kid);
   x->name = "i";
@@ -111,7 +112,7 @@ static inline void draw_polybench_gemm(drawn *d, int64_t ni, int64_t nj, int64_t
   d->nest.root = upto(d, 0, ni, node_of(d, NW_AFFINE_SEQ, 2, both));
 }
 
-// PolyBench's jacobi-2d: five points of A to B, then of B to A, over and over.
+// PolyBench's jacobi-2d: a five-point stencil from A to B, then from B to A, repeatedly.
 static inline void draw_jacobi(drawn *d, int64_t times, int64_t n) {
   int array[] = {add_array(d, 8, 8 * n * n, 4096), add_array(d, 8, 8 * n * n, 4096)};
   int64_t to[] = {0, -8, 8, 8 * n, -8 * n}, middle = 8 * n + 8;
@@ -146,7 +147,7 @@ static inline void draw_triangle(drawn *d, int64_t n) {
   d->nest.root = upto(d, 0, n, in);
 }
 
-// ---- nests by chance
+// ---- random nests
 
 static inline int64_t roll(drawn *d, int64_t n) { // 0..n-1
   d->chance = nw_hash_mix(d->chance + 1, 0x9e3779b97f4a7c15u);
@@ -155,15 +156,15 @@ static inline int64_t roll(drawn *d, int64_t n) { // 0..n-1
 
 static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + roll(d, hi - lo + 1); }
 
-typedef struct around { // the loops around, and what their slots go through
+typedef struct around { // the surrounding loops, with the ranges of their slots
   int n, slot[8];
   int64_t lo[8], hi[8];
-  int64_t rounds; // how many more there may be inside
+  int64_t rounds; // the number of iterations that inner loops may still have
 } around;
 
-typedef struct layout { // of an array: what most of its references add to an address by slot, in elements
+typedef struct layout { // of an array: the usual strides of its references, by slot, in elements
   int64_t stride[32];
-  int64_t lo, hi; // bytes that were reached
+  int64_t lo, hi; // the range of bytes that was accessed
 } layout;
 
 typedef struct drawing {
@@ -171,7 +172,7 @@ typedef struct drawing {
   layout layout[5];
   int elem[5], narrays, nrefs;
   nw_affine_ref *made[64];
-  bool wild; // guards, triangles, references that move apart; else rectangles
+  bool wild; // with guards, triangles and references that move apart; otherwise rectangles
 } drawing;
 
 static inline nw_form combine(drawing *g, const around *in, int64_t rest, const int64_t *by) {
@@ -222,7 +223,7 @@ static inline int64_t draw_rounds(drawing *g, const around *in) {
   return n < in->rounds ? n : in->rounds;
 }
 
-// A tile's tail: the least of n and of what is left of `all` behind the rounds of an outer loop.
+// Adds the end of a tile with a tail: the minimum of n and of what the outer loop leaves of `all`.
 static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
   int outer = (int)roll(g->d, in->n);
   int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
@@ -290,7 +291,8 @@ static inline nw_affine_node *draw_part(drawing *g, around in, int depth) {
   return g->wild && in.n && !roll(g->d, 6) ? draw_guard(g, &in, x) : x;
 }
 
-// Arrays as large as what is reached, one behind the other: at lines, at pages, or at odd places where they share lines.
+// Arrays as large as the range that is accessed, one after the other. They begin at lines, at pages, or at odd
+// addresses, so that they share lines.
 static inline void draw_arrays(drawing *g) {
   for (int a = 0; a < g->narrays; a++) {
     static const int64_t gap[] = {64, 64, 4096, 4096, 4096, 8};
@@ -312,8 +314,8 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
-// Arrays that stay and arrays that move on, each in strides of its own, round after round; some reach back into what rounds before
-// touched.
+// Some arrays are accessed at the same place in every iteration; others move on, each with its own stride. Some
+// references also reach elements of earlier iterations.
 static inline void draw_stream(drawn *d) {
   int arrays = (int)between(d, 1, 4), elem = 4;
   int64_t rounds = between(d, 300, 1800), inner = between(d, 1, 8);
@@ -349,7 +351,7 @@ static inline nw_cache_opts draw_caches(drawn *d) {
   return o;
 }
 
-// ---- the model against the simulator
+// ---- comparison of the model with the simulator
 
 static inline const char *field_that_differs(const nw_sim_counts *a, const nw_sim_counts *b) {
   if (a->asked != b->asked) return "asked";
@@ -376,7 +378,7 @@ static inline void assert_modelled(nw_ctx *c, const char *name, const nw_affine_
   nw_sim_free(k);
 }
 
-// The part of its accesses that the model asks a level for; it is held against the simulator, and the nest is done with.
+// Compares the model with the simulator, and frees the nest. Returns the share of the accesses that the model looks up.
 static inline double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
   assert_modelled(c, name, &d->nest, o);
   nw_cached *m = nw_cached_of(c, &d->nest, o);

@@ -1,4 +1,4 @@
-// An affine nest through the reference simulator.
+// Runs an affine nest through the reference simulator.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
@@ -8,7 +8,7 @@ static inline bool feed_simulator(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
-// Sites are those of the nest. NULL: a failure, or interrupted.
+// The sites are those of the nest. Returns NULL after a failure or an interrupt.
 static inline nw_sim *simulate(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, const nw_sim_opts *o) {
   uint64_t from, to;
   nw_affine_span(n, &from, &to);

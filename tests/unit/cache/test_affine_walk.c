@@ -1,4 +1,4 @@
-// The walk of an affine nest against loops written out here.
+// Compares the accesses of an affine nest with loops that are written out here.
 #include "../lower/lowering.h"
 #include "simulating.h"
 
@@ -64,7 +64,7 @@ static nw_affine_node *both(made *m, nw_affine_node *x, nw_affine_node *y) {
   return node(m, NW_AFFINE_SEQ, 2, kid);
 }
 
-// ---- what is walked, as text: "0:12 1:8w"
+// ---- accesses as text: "0:12 1:8w"
 
 static bool see(void *env, const nw_ref *ref, int n) {
   for (int i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void assert_walk(lowering *l, made *m, nw_affine_node *root, nw_affine_sh
 
 static const nw_affine_share all = {0};
 
-// for i in 0..2: for j in 3*i..5 step 2: touch A[8*i + j], a byte each
+// for i in 0..2: for j in 3*i..5 step 2: access A[8*i + j], one byte each
 static void bounds_depend_on_outer_loops(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -94,7 +94,7 @@ static void bounds_depend_on_outer_loops(void **state) {
   nw_arena_free(m.a);
 }
 
-// The greatest beginning, the least end; a division rounds inwards, also below zero.
+// The greatest begin and the least end are used. A division rounds inwards, also for negative numbers.
 static void several_bounds(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -121,7 +121,8 @@ static void guards_and_sequences(void **state) {
   nw_arena_free(m.a);
 }
 
-// Thread 0 does what is outside; a loop is cut into parts as large as can be, or dealt in chunks.
+// Code outside parallel loops belongs to thread 0. A loop is cut into parts as equal as possible, or distributed in
+// chunks.
 static void shares_of_threads(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -139,7 +140,7 @@ static void shares_of_threads(void **state) {
   nw_arena_free(m.a);
 }
 
-// 3 x 640 bytes through 2 lines: one miss a line and sweep.
+// 3 x 640 bytes through a cache of 2 lines: one miss for each line of each sweep.
 static void through_the_simulator(void **state) {
   lowering *l = *state;
   made m = {.a = nw_arena_new()};

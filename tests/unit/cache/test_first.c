@@ -1,4 +1,4 @@
-// Who touches each line first, against a walk over all accesses.
+// Compares the first access to each line with a loop over all accesses.
 #include "../lower/lowering.h"
 #include "cache/exact/model_first.h"
 #include "nests.h"
@@ -7,9 +7,9 @@ enum { LINE = 64, SITES = 256 };
 
 typedef struct walked {
   int64_t accesses, asked[SITES];
-  int *label; // by line; -1: not touched
+  int *label; // by line; -1: never accessed
   int64_t from, n;
-  bool astray; // beside all arrays
+  bool astray; // outside all arrays
 } walked;
 
 static bool see(void *env, const nw_ref *ref, int n) {
@@ -53,7 +53,7 @@ static void assert_same(const char *name, const nw_firsts *f, const walked *w, i
   assert_int_equal(touched, seen);
 }
 
-// Returns whether it could be found at all: not where references leave their arrays.
+// Returns false if the result cannot be computed, because references leave their arrays.
 static bool compare(nw_ctx *c, const char *name, const nw_affine_nest *n) {
   nw_firsts f;
   bool found = nw_firsts_find(&f, c, n, LINE, INT64_C(1) << 40);
@@ -65,7 +65,7 @@ static bool compare(nw_ctx *c, const char *name, const nw_affine_nest *n) {
   return found;
 }
 
-static int64_t cases = 2400, from = 1; // 1361, 2107 and 2365 once went wrong
+static int64_t cases = 2400, from = 1; // 1361, 2107 and 2365 were once wrong
 
 static void by_chance(void **state) {
   int64_t found = 0;
@@ -91,7 +91,7 @@ static void by_name(void **state) {
   draw_close(&a), draw_close(&b), draw_close(&t);
 }
 
-// No more than the arrays have lines, whatever runs: 5e9 accesses here.
+// The work depends only on the number of lines, not on the number of accesses, which is 5e9 here.
 static void large(void **state) {
   nw_ctx *c = ((lowering *)*state)->c;
   drawn d = draw_open();

@@ -1,4 +1,4 @@
-// The cache model against the reference simulator.
+// Compares the cache model with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 #include "simulating.h"
@@ -12,7 +12,7 @@ static void gemm(void **state) {
   draw_close(&d);
 }
 
-// How many nests it is told apart by is an argument: ./unit_cost_test_model 100000
+// The number of nests can be given as an argument: ./unit_cost_test_model 100000
 static int64_t cases = 250, from = 1;
 
 static void by_chance(nw_ctx *c, bool wild) {
@@ -31,7 +31,7 @@ static void by_chance(nw_ctx *c, bool wild) {
 static void rectangles_by_chance(void **state) { by_chance(((lowering *)*state)->c, false); }
 static void nests_by_chance(void **state) { by_chance(((lowering *)*state)->c, true); }
 
-// Rounds whose arrays drift apart within the sets.
+// Iterations in which arrays move apart within the sets.
 static void streams_by_chance(void **state) {
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
@@ -50,8 +50,9 @@ static int64_t misses_of(const nw_cached *m, int level) {
   return n.read_misses + n.write_misses;
 }
 
-// Gysi et al., "A Fast Analytical Model of Fully Associative Caches" (PLDI 2019) and Morelli and Reineke, "Warping Cache
-// Simulation of Polyhedral Programs" (PLDI 2022) give these counts; they would be 15e9 accesses to simulate.
+// These counts were published by Gysi et al., "A Fast Analytical Model of Fully Associative Caches" (PLDI 2019), and by
+// Morelli and Reineke, "Warping Cache Simulation of Polyhedral Programs" (PLDI 2022). To simulate them would take 15e9
+// accesses.
 static void published_counts(void **state) {
   lowering *l = *state;
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{32768, 0}}, .line = 64}};
@@ -70,7 +71,7 @@ static void published_counts(void **state) {
   draw_close(&e);
 }
 
-// 10^18 rounds of one line, and of a row that does not fit.
+// 10^18 iterations over one line, and over a row that does not fit into the cache.
 static void rounds_without_end(void **state) {
   lowering *l = *state;
   drawn d = draw_open();
@@ -114,7 +115,7 @@ static void beyond_the_budget(void **state) {
   draw_close(&d);
 }
 
-// A row that is longer than its array: it goes on into the next one, which moves in another way.
+// A row that is longer than its array continues in the next array, which moves in another way.
 static void out_of_an_array(void **state) {
   lowering *l = *state;
   drawn d = draw_open();

@@ -1,11 +1,12 @@
-// Loops that begin at other bytes of the same lines, and summaries whose lines come in another order at the end: the cache model
-// against the reference simulator.
+// Loops that begin at different bytes of the same lines, and states of the cache in which lines come in another order
+// at the end. The cache model is compared with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Short and long loops over elements of odd sizes and moves, by columns and by rows, from places that move by some bytes.
+// Short and long loops over elements of odd sizes and strides, by columns and by rows, from addresses that move by some
+// bytes.
 static void bytes_by_chance(void **state) {
   static const int64_t step[] = {1, 3, 4, 8, 12, 20, 32, 60, 64, 68, 128, 192, 200};
   for (int64_t i = from; i < from + cases; i++) {
@@ -32,7 +33,7 @@ static void bytes_by_chance(void **state) {
   }
 }
 
-// x[i] += A[j][i]*y[j], rows of whole lines: eight columns touch the same lines.
+// x[i] += A[j][i]*y[j], where rows have whole lines: eight columns touch the same lines.
 static void columns_of_whole_lines(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -48,7 +49,8 @@ static void columns_of_whole_lines(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.16); // 0.21 by bytes
 }
 
-// The same array by rows and by columns, where the byte decides how many lines the two references are apart.
+// One array is accessed by rows and by columns. The offset in bytes decides how many lines are between the two
+// references.
 static void two_ways_through_an_array(void **state) {
   for (int64_t apart = 0; apart < 80; apart += 4) {
     drawn d = draw_open();

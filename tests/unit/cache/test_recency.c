@@ -1,11 +1,11 @@
-// Stack distances against their definition, and against a cache.
+// Compares stack distances with their definition, and with a cache.
 #include "../lower/lowering.h"
 #include "access/view/recency.h"
 #include "cache/sim/sim.h"
 
 enum { MOST = 20000 };
 
-// Different lines asked for since `line` was asked for last, counted one by one.
+// Counts the different lines that were requested since the last request for `line`.
 static int64_t counted(const uint32_t *asked, int n, uint32_t line, uint32_t lines) {
   uint8_t *seen = nw_xcalloc(lines + 1, 1);
   int64_t others = 0;
@@ -47,7 +47,7 @@ static void a_ring(void **state) {
   nw_recency_free(&r);
 }
 
-// A fully associative cache has what fewer other lines came between than it has room for.
+// A fully associative cache hits if fewer other lines were requested in between than it can hold.
 static void as_a_cache_has_it(void **state) {
   lowering *l = *state;
   for (int room = 1; room < 200; room = room * 3 + 1) {

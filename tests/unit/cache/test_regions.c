@@ -1,10 +1,10 @@
-// References to one array that move apart: the cache model against the reference simulator.
+// References to one array that move apart. The cache model is compared with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// A statement of a few references to one or two arrays, each by a row, a column or another of the loops around.
+// A statement with a few references to one or two arrays, each by rows, by columns or by another loop.
 static nw_affine_node *draw_apart(drawn *d, int nloops, const int64_t *rounds, int narrays) {
   static const int64_t pitch[] = {64, 96, 136, 320, 328};
   nw_affine_node *s = stmt_of(d, 6);
@@ -47,7 +47,7 @@ static void apart_by_chance(void **state) {
   }
 }
 
-// A[0][j] += A[i][j]: one row beside all others.
+// A[0][j] += A[i][j]: one row, and all other rows.
 static void a_row_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -62,7 +62,7 @@ static void a_row_beside_others(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a row", &d, &o) < 0.02);
 }
 
-// A[i][0] += A[i][j]: one column beside all others, which only rows of the array tell apart.
+// A[i][0] += A[i][j]: one column, and all other columns. The model must treat the array as rows to distinguish them.
 static void a_column_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -77,7 +77,7 @@ static void a_column_beside_others(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a column", &d, &o) < 0.1);
 }
 
-// C[i][j] += A[i][k]*A[j][k]: rows of one matrix, which meet where i is j.
+// C[i][j] += A[i][k]*A[j][k]: rows of one matrix, which are the same row if i is j.
 static void rows_that_meet(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1, 2};

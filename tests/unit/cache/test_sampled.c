@@ -1,4 +1,4 @@
-// Some sets of the simulator against all of them.
+// Compares the simulation of some sets with the simulation of all sets.
 #include "../lower/lowering.h"
 #include "cache/sim/sampled.h"
 #include <math.h>
@@ -32,7 +32,7 @@ static void feed(both *b, uint64_t address, int bytes, bool write) {
 
 static int64_t missed(const nw_sim_counts *n) { return n->read_misses + n->write_misses; }
 
-// Lines side by side, again and again: every set does the same.
+// Adjacent lines are accessed repeatedly, so every set behaves in the same way.
 static void sets_that_do_the_same(void **state) {
   for (int misses = 0; misses < 2; misses++) {
     nw_sim_opts o = caches;
@@ -50,7 +50,7 @@ static void sets_that_do_the_same(void **state) {
   }
 }
 
-// Anywhere, and some of it over the end of a line: near, and as near as the error says.
+// Random accesses, some of which cross into another line: the result must be close, within the stated error.
 static void sets_that_differ(void **state) {
   both b = begin(*state, &caches);
   uint64_t chance = 7;

@@ -1,4 +1,4 @@
-// The simulator against cases worked by hand, and against a simulation by definition.
+// Compares the simulator with cases worked out by hand, and with a simulation by definition.
 #include "../lower/lowering.h"
 #include "cache/sim/sim.h"
 
@@ -26,7 +26,7 @@ static nw_sim_opts one(int64_t lines, int ways) {
   return (nw_sim_opts){.nlevels = 1, .level = {{lines * LINE, ways}}, .line = LINE, .conflicts = true};
 }
 
-// Four lines in a ring through three: LRU keeps none of them.
+// Four lines in turn in a cache of three lines: under LRU, every access misses.
 static void a_ring_larger_than_the_cache(void **state) {
   stream s = {0};
   for (int i = 0; i < 12; i++) add(&s, (uint64_t)i % 4, false);
@@ -40,7 +40,7 @@ static void a_ring_larger_than_the_cache(void **state) {
   assert_int_equal(fed(*state, &o, &s, NULL, 0).outcome[NW_HIT], 8);
 }
 
-// Lines 0, 4, 8 share the set of a cache of 4 sets with 2 ways, which has room for 8.
+// Lines 0, 4 and 8 are in the same set of a cache of 8 lines: 4 sets, 2 ways.
 static void lines_that_share_a_set(void **state) {
   stream s = {0};
   uint8_t out[16];
@@ -57,13 +57,13 @@ static void what_is_written_comes_back(void **state) {
   add(&s, 0, true), add(&s, 1, false), add(&s, 2, false), add(&s, 3, true), add(&s, 3, false), add(&s, 4, false);
   nw_sim_opts o = one(2, 0);
   nw_sim_counts n = fed(*state, &o, &s, NULL, 0);
-  assert_int_equal(n.written_back, 1); // line 0; line 3 is still there
+  assert_int_equal(n.written_back, 1); // line 0; line 3 is still in the cache
   assert_int_equal(n.write_misses, 2);
   assert_int_equal(n.read_misses, 3);
   assert_int_equal(n.outcome[NW_HIT], 1);
 }
 
-// An access that covers two lines asks for both.
+// An access that covers two lines requests both.
 static void lines_are_counted_once_an_access(void **state) {
   stream s = {.n = 2, .ref = {{.address = 60, .bytes = 8}, {.address = 0, .bytes = 64}}};
   nw_sim_opts o = one(4, 0);
@@ -72,7 +72,8 @@ static void lines_are_counted_once_an_access(void **state) {
   assert_int_equal(n.outcome[NW_COLD], 2);
 }
 
-// The second level sees the first one's misses only, and learns of a write when the line is thrown out.
+// The second level receives only the misses of the first, and receives a written line only when the first level evicts
+// it.
 static void a_second_level(void **state) {
   stream s = {0};
   add(&s, 0, true), add(&s, 0, false), add(&s, 1, false), add(&s, 2, false), add(&s, 0, false);
@@ -85,7 +86,7 @@ static void a_second_level(void **state) {
   assert_int_equal(fed(*state, &o, &s, NULL, 1).outcome[NW_HIT], 1);
 }
 
-// ---- by definition: a line hits if fewer than `ways` others of its set came since it was asked for last
+// ---- by definition: a line hits if fewer than `ways` other lines of its set were requested since its last request
 
 static int others_since(const stream *s, int i, uint64_t sets) {
   uint64_t line = s->ref[i].address / LINE;

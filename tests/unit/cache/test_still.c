@@ -1,10 +1,11 @@
-// Rounds that ask for the same lines again, and loops that never come back: the cache model against the reference simulator.
+// Iterations that request the same lines again, and loops whose state never recurs. The cache model is compared with
+// the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Many references, by rows of one or two arrays, to elements that a loop goes through; some stay where they are.
+// Many references, by rows of one or two arrays, to elements along a loop; some references do not move.
 static nw_affine_node *draw_rows(drawn *d, const int64_t *rounds, int64_t inner) {
   static const int64_t pitch[] = {64, 128, 320, 328, 272, 400, 16};
   nw_affine_node *s = stmt_of(d, 40);
@@ -37,8 +38,9 @@ static void rows_by_chance(void **state) {
   }
 }
 
-// X[0] is read while X[j] is written, and there is room for three lines. Where j comes to the second line of X there is one too
-// many: the first round finds X[0], which was written, in the second it leaves, and only in the third do rounds begin to be alike.
+// X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, one line too
+// many is in use. The first iteration finds X[0], which was written; the second evicts it; only from the third on are
+// iterations alike.
 static void a_line_written_before(void **state) {
   drawn d = draw_open();
   int slot[] = {0};
@@ -54,7 +56,7 @@ static void a_line_written_before(void **state) {
   draw_close(&d);
 }
 
-// A body of more lines than there is room for, 40 rows and 40 columns, and 64 bytes of each in turn.
+// A body that accesses more lines than the cache holds: 40 rows and 40 columns, and 64 bytes of each in turn.
 static void a_body_that_does_not_fit(void **state) {
   drawn d = draw_open();
   nw_affine_node *s = stmt_of(&d, 80);
@@ -69,8 +71,8 @@ static void a_body_that_does_not_fit(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a body", &d, &o) < 0.08);
 }
 
-// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time: two arrays that drift apart within the sets from row to row, more than
-// the sets hold, in columns that never come to lie alike again.
+// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time. From row to row, two arrays move apart within the sets by
+// more than the sets hold, and their columns never have the same position again.
 static void columns_that_drift(void **state) {
   drawn d = draw_open();
   enum { CS, X, Y, C, R, Q };
@@ -89,7 +91,8 @@ static void columns_that_drift(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.1);
 }
 
-// A[i][j][k] += A[1][j][k + 1] by columns, planes of rows that are no whole lines: each column goes through all sets twice.
+// A[i][j][k] += A[1][j][k + 1] by columns. Planes consist of rows that are not whole lines, and each column visits all
+// sets twice.
 static void columns_of_odd_rows(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1, 2};

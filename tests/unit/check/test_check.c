@@ -1,4 +1,5 @@
-// nw_check: agrees with right schedules on shapes it chooses itself, and names the element where a wrong one differs.
+// nw_check accepts correct schedules, at sizes that it chooses itself, and names the first element at which a wrong
+// schedule differs.
 #include "../sched/scheduling.h"
 #include "check/inside.h"
 #include "sched/history.h"
@@ -92,7 +93,7 @@ static void a_check_can_be_interrupted(void **state) {
   nw_sched_release(s);
 }
 
-// Puts a program in the schedule that no step made: the product became a sum.
+// Puts a program that no step made into the schedule: the product is replaced by a sum.
 static void spoil(nw_sched *s) {
   nw_node *head = nw_sched_head(s);
   nw_program *p = nw_program_clone(head->program);
@@ -104,7 +105,7 @@ static void spoil(nw_sched *s) {
 
 static void a_wrong_program_is_caught(void **state) {
   bench *b = *state;
-  static const int sizes[] = {5, 100}; // interpreted, and at points
+  static const int sizes[] = {5, 100}; // interpreted completely, and compared at points only
   for (int i = 0; i < 2; i++) {
     nw_sched *s = gemm(b->c, sizes[i]);
     char *report;

@@ -1,5 +1,5 @@
-// A lowered program computes what its scheduled program does, and its machine code the same to the bit, on whole numbers,
-// over sizes that include 0 and 1. Each row is a program that some pass could get wrong.
+// A lowered program must compute the same as its scheduled program, and its machine code must give the same bits, on
+// whole numbers and for sizes that include 0 and 1. Each row is a program that some pass could treat wrongly.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// C as it is written: names, constants, parentheses, conversions, checks of sizes; whole files.
+// The text of generated C: names, constants, parentheses, conversions, checks of sizes, and whole files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void names_are_one_to_one(void **state) {
   assert_string_equal(nwt_name(g, "a_b_1"), "a_b_1_1");
 }
 
-// Keywords, what <math.h> and the runtime declare, and what the file itself defines.
+// Keywords, the declarations of <math.h> and of the runtime, and the definitions of the file itself.
 static void names_of_c_are_left_alone(void **state) {
   nwt *g = &((writing *)*state)->g;
   const char *const taken[] = {"for",  "double",   "restrict",           "exp",      "expf",   "y0",
@@ -110,7 +110,7 @@ static const nw_expr *two(writing *w, nw_op op, const nw_expr *a, const nw_expr 
   return nw_raw(w->pool, op, a->type, 2, (const nw_expr *[]){a, b});
 }
 
-// Floats are not reassociated: a + (b + c) keeps its parentheses, (a + b) + c needs none.
+// Floats are not reassociated: a + (b + c) keeps its parentheses, but (a + b) + c needs none.
 static void operands_keep_their_order(void **state) {
   writing *w = *state;
   const nw_expr *x[3];
@@ -127,7 +127,7 @@ static void operands_keep_their_order(void **state) {
   writes(w, two(w, NW_OP_MUL, chosen, x[0]), "(x[0] < y[0] ? y[0] : z[0]) * x[0]");
 }
 
-// Signed integers of data wrap, which C leaves undefined; index arithmetic does not, and is plain.
+// Signed integers of data wrap, which is undefined in C. Index arithmetic does not wrap, so it is written plainly.
 static void integers_wrap(void **state) {
   writing *w = *state;
   const nw_expr *zero = nw_index(w->pool, 0), *i = nw_load(w->pool, (nw_type){NW_I32, 1}, "x", 1, &zero);
@@ -137,7 +137,8 @@ static void integers_wrap(void **state) {
   writes(w, two(w, NW_OP_ADD, n, nw_index(w->pool, -3)), "n - 3");
 }
 
-// Division rounds down: C's own where nothing is negative, else a helper, which the file then holds.
+// Division rounds down. If nothing is negative, C's own division is used, otherwise a helper function, which the file
+// then contains.
 static void quotients_round_down(void **state) {
   writing *w = *state;
   const nw_expr *size = nw_var(w->pool, "M"), *any = nw_var(w->pool, "n"), *four = nw_index(w->pool, 4);

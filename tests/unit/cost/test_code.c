@@ -1,4 +1,4 @@
-// Compiled code that is followed without being run: what it computes, and what a core takes for it.
+// Simulation of compiled code: the values that it computes, and the cycles that a core needs.
 #include "../lower/lowering.h"
 #include "cost/asm/code_core.h"
 
@@ -22,7 +22,7 @@ static nw_code_time timed(lowering *l, const char *body) {
   return t;
 }
 
-// A loop of so many rounds.
+// A loop with this many iterations.
 static nw_code_time looped(lowering *l, int rounds, const char *body) {
   char text[2048];
   snprintf(text, sizeof text, "\txorl\t%%eax, %%eax\n.LBB0_1:\n%s\tincq\t%%rax\n\tcmpq\t$%d, %%rax\n\tjl\t.LBB0_1\n",
@@ -56,19 +56,20 @@ static void ports_are_shared(void **state) {
   const char *shuffle = "\tvpermps\t%zmm1, %zmm2, %zmm3\n\tvpermps\t%zmm1, %zmm2, %zmm4\n"
                         "\tvpermps\t%zmm1, %zmm2, %zmm5\n";
   double muls = a_round(*state, mul), shuffles = a_round(*state, shuffle);
-  assert_true(muls > 1.9 && muls < 2.1); // two a cycle
-  assert_true(shuffles > 2.9 && shuffles < 3.1); // one
+  assert_true(muls > 1.9 && muls < 2.1); // two in each cycle
+  assert_true(shuffles > 2.9 && shuffles < 3.1); // one in each cycle
 }
 
-// A result that is not read does not make the next round wait.
+// A result that is not read does not delay the next iteration.
 static void what_is_overwritten_is_not_waited_for(void **state) {
   const char *mulx = "\tmovl\t$3, %edx\n\tmulxq\t%rdx, %rcx, %rcx\n\timulq\t$480, %rcx, %rcx\n";
   const char *cleared = "\tvxorps\t%xmm0, %xmm0, %xmm0\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm0\n";
-  assert_true(a_round(*state, mulx) < 2.2); // the multiplier takes one a cycle
+  assert_true(a_round(*state, mulx) < 2.2); // the multiplier starts one in each cycle
   assert_true(a_round(*state, cleared) < 1.2);
 }
 
-// A load of all that was stored gets it from the store; of more than that, from the cache, where it has to come first.
+// If a load reads exactly what a store wrote, the data is forwarded. If it reads more, it waits until the data is in
+// the cache.
 static void loads_of_several_stores_wait(void **state) {
   const char *whole = "\tvmovups\t%ymm0, -64(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
   const char *parts = "\tvmovups\t%xmm0, -64(%rsp)\n\tvmovups\t%xmm0, -48(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
@@ -86,7 +87,7 @@ static void under_a_mask_it_matters_which_lanes_are_on(void **state) {
   assert_true(looped(*state, 20000, some).waits > 19000);
 }
 
-// Entered again and again: a short loop's end is foretold, that of one longer than the history is not.
+// The loop runs repeatedly. The end of a short loop is predicted; that of a loop longer than the branch history is not.
 static nw_code_time nested(lowering *l, int rounds) {
   char body[256];
   snprintf(body, sizeof body, "\txorl\t%%ecx, %%ecx\n.LBB0_2:\n\tincq\t%%rcx\n\tcmpq\t$%d, %%rcx\n\tjl\t.LBB0_2\n",
@@ -99,7 +100,7 @@ static void ends_of_short_loops_are_foretold(void **state) {
   assert_true(nested(*state, 500).mispredicted > 300);
 }
 
-// ---- what is computed
+// ---- computed values
 
 static uint64_t computed(const char *body) {
   char text[2048];
@@ -143,7 +144,7 @@ static void vectors_and_masks_are_followed(void **state) {
   assert_int_equal(computed(bits), 8);
 }
 
-// Nothing that is no code of ours may do harm.
+// Assembly that is not ours must do no harm.
 static void what_is_no_code_is_refused(void **state) {
   (void)state;
   assert_null(nw_code_read(""));
@@ -179,7 +180,7 @@ static void follow(const char *text) {
   nw_code_free(k);
 }
 
-// Letters changed anywhere: in names, registers, numbers, addresses.
+// Changes characters anywhere: in names, registers, numbers, addresses.
 static void damaged_code_does_no_harm(void **state) {
   static const char whole[] =
       "\t.section\t.rodata,\"a\"\n.L0:\n\t.quad\t7\n\t.zero\t24\n\t.text\n" ENTRY

@@ -1,9 +1,10 @@
-// The core model on loops made by hand: which instructions each body holds, how often it runs, what it waits for.
+// The model of a core on loops written by hand: the instructions of each body, the number of its executions, and what
+// it waits for.
 #include "../lower/lowering.h"
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/line_walk.h"
 
-// A machine that does one of each a cycle, with vectors of 32 bytes.
+// A machine that executes one instruction of each kind per cycle, with vectors of 32 bytes.
 static nw_machine plain_machine(void) {
   nw_machine m = {.kind = NW_MACHINE_CPU,
                   .cores = 1,
@@ -75,7 +76,8 @@ static void a_sum_stays_in_a_register(void **state) {
   nw_core_free(k);
 }
 
-// A[i, k] does not change along j: it is loaded outside. C[i, j] moves: it is loaded and stored each time.
+// A[i, k] does not change along j, so it is loaded outside. C[i, j] moves, so it is loaded and stored in each
+// iteration.
 static void what_does_not_change_moves_out(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, GEMM("for k in 0..12:\n  for i in 0..20:\n    for j in 0..24:\n"), &m);
@@ -115,7 +117,7 @@ static void vectors_are_cut_to_those_of_the_machine(void **state) {
   nw_core_free(k);
 }
 
-// The first element's address is enough for elements side by side.
+// For adjacent elements, only the address of the first is computed.
 static void a_vector_of_indices_is_not_computed(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, COPY("32", "i"), &m);
@@ -147,15 +149,15 @@ static void rows_go_line_by_line_and_columns_jump(void **state) {
   assert_true(columns.loads_jump && columns.stores_jump && columns.crowding == 0);
 }
 
-// Rows of 4096 bytes: every element of a column falls into one set of eight lines.
+// Rows of 4096 bytes: every element of a column is in the same set of eight lines.
 static void columns_of_whole_ways_crowd_into_one_set(void **state) {
   nw_line_walk w = walk_of_store(*state, WALK("100", "1024", "for x in 0..1024:\n  for y in 0..100:\n", "y, x"));
   assert_true(w.stores_jump && w.crowding == 1);
   w = walk_of_store(*state, WALK("6", "1024", "for x in 0..1024:\n  for y in 0..6:\n", "y, x"));
-  assert_true(w.crowding == 0); // they fit the set
+  assert_true(w.crowding == 0); // they fit into the set
 }
 
-// Unrolled, a body touches four vectors side by side: no less a run than one of a loop.
+// An unrolled body that touches four adjacent vectors is one run of adjacent lines, like a loop over one vector.
 static void copies_of_a_body_make_one_run(void **state) {
   nw_line_walk w = walk_of_store(
       *state, "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor x in 0..15:\n  for y in 0..100:\n"
@@ -164,7 +166,8 @@ static void copies_of_a_body_make_one_run(void **state) {
   assert_true(w.stores_jump && !w.loads_jump);
 }
 
-// Blocks of four rows, walked along: four runs side by side, which prefetchers follow. A hundred are too many.
+// Blocks of four rows, accessed along the rows, are four runs, which prefetchers can follow. A hundred runs are too
+// many.
 #define BLOCKS(rows)                                                                                                   \
   "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor b in 0..100//" rows ":\n  for x in 0..60:\n"        \
   "    for y in 0.." rows ":\n      vectorize for l in 0..16:\n"                                                       \
@@ -175,7 +178,7 @@ static void few_runs_side_by_side_are_followed(void **state) {
   assert_true(walk_of_store(*state, BLOCKS("100")).stores_jump);
 }
 
-// What is stored in vectors of so many lanes is read back in those of eight: 32 bytes.
+// Data is stored in vectors of this many lanes and loaded in vectors of eight lanes, which are 32 bytes.
 #define READ_BACK(lanes, rounds, at, elements)                                                                         \
   "program p\ninput A: f32[1024]\noutput B: f32[1000]\ntemp T: f32[1024] global\nfor i in 0..125:\n  alloc "           \
   "T[8*i..8*i + " elements "]:\n    for u in 0.." rounds ":\n      vectorize for l in 0.." lanes ":\n"                 \
@@ -209,7 +212,7 @@ static void waiting_loads_take_their_time_each(void **state) {
   nw_core_free(k);
 }
 
-// Both loads have one quotient and one remainder.
+// Both loads use the same quotient and the same remainder.
 static void an_address_is_computed_once(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state,
@@ -220,7 +223,7 @@ static void an_address_is_computed_once(void **state) {
   nw_core_free(k);
 }
 
-// Numbers that are put into a register one by one.
+// Numbers that are inserted into a register one by one.
 static void parts_of_a_register_are_put_in_place(void **state) {
   nw_machine m = plain_machine();
   nw_core *k =
@@ -247,7 +250,8 @@ static void strided_lanes_are_gathered(void **state) {
   nw_core_free(k);
 }
 
-// Chains of sums that begin anew run beside one another: a longer window is never slower, and a short sum not bound by latency.
+// Chains of sums that start again from 0 overlap. With a longer window, the loop is never slower, and latency does not
+// limit a short sum.
 static void short_chains_run_side_by_side(void **state) {
   nw_machine m = plain_machine();
   const char *text = GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n");
@@ -257,13 +261,13 @@ static void short_chains_run_side_by_side(void **state) {
     nw_core *k = shaped(*state, text, &m);
     nw_core_time(k);
     assert_true(k->root->cycles <= last);
-    assert_true(k->root->cycles >= 20 * 24 * 12 * 2); // loads: two an iteration, one a cycle
+    assert_true(k->root->cycles >= 20 * 24 * 12 * 2); // two loads in each iteration, one per cycle
     last = k->root->cycles;
     nw_core_free(k);
   }
 }
 
-// Nor is a machine slower with more places for instructions that wait.
+// With a larger scheduler, a machine is not slower either.
 static void more_may_wait(void **state) {
   nw_machine m = plain_machine();
   double last = 1e18;

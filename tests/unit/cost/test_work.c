@@ -1,4 +1,4 @@
-// What the statements of a nest do: operations by class and size, how often they run, bytes.
+// The work of the statements of a nest: operations by class and size, the number of executions, and bytes.
 #include "../lower/lowering.h"
 
 static nw_nest_work work_of(lowering *l, const char *text) {
@@ -17,7 +17,7 @@ static double times_of(const nw_nest_work *w, const char *name, int bits) {
 
 #define ARRAYS "array A: f64[100]\narray B: f32[100]\narray K: i16[100]\narray X: bytes(12)[100]\n"
 
-// Signs inside of numbers, of one operand and in indices are no operations.
+// Signs within numbers, signs of a single operand, and operators in indices are not counted as operations.
 static void operations_as_written(void **state) {
   nw_nest_work w = work_of(*state, ARRAYS "for i in 0..10:\n  A[2*i + 1] += 1e-3*B[i] - -A[i]/x\n");
   assert_int_equal(w.n, 3);
@@ -39,7 +39,7 @@ static void sizes_of_numbers(void **state) {
   assert_true(w.written == 10 * (4 + 2 + 12 + 32));
 }
 
-// Triangles, steps, ifs and what never runs.
+// Triangles, steps, ifs, and statements that never run.
 static void as_often_as_they_run(void **state) {
   nw_nest_work w =
       work_of(*state, ARRAYS "for i in 0..10:\n  for j in 0..i step 2:\n    if i % 3 == 0 or j > 6:\n      s += A[j]\n"

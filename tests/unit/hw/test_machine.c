@@ -1,4 +1,4 @@
-// Machine records: what is read, completed, refused and listed.
+// Machine records: how they are read, completed, refused and listed.
 #include "hw/machine.h"
 #include <setjmp.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void level(fixture *x, int i, double bytes, double ways) {
   }
 }
 
-// The least that a cpu must say.
+// The fields that a cpu needs at least.
 static void small(fixture *x) {
   static const struct {
     const char *path;
@@ -236,7 +236,7 @@ static void copy_field(void *env, const char *path, const nw_section *s, const n
   if (!nw_machine_set(k->to->c, &k->to->m, path, v)) fail_msg("%s: %s", path, nw_error(k->to->c)->message);
 }
 
-// Every field of a record, written into another, makes the same record.
+// If every field of a record is written into another record, the two records are equal.
 static void a_record_reads_back_field_by_field(void **state) {
   fixture *x = *state;
   level(x, 2, 1 << 20, 16);

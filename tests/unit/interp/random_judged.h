@@ -1,4 +1,5 @@
-// Shared by the tests that hold the judge against the interpreter: chance, picking statements, running programs.
+// Shared by the tests that compare the judge with the interpreter: random numbers, random choice of statements, running
+// programs.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include "interp/interp.h"
 #include "poly/poly.h"
 
-// ---- chance
+// ---- random numbers
 
 static uint64_t state_of_chance = 1;
 static int case_number;
@@ -54,7 +55,7 @@ static inline int32_t datum(int param, int64_t i, int salt, nw_role role) {
   return role == NW_INPUT ? (int32_t)((i * 7 + param * 5 + i * i * 3) % 11) - 4 : 1000000 + salt;
 }
 
-// Outputs start from something that differs between runs, so that what is not written shows.
+// Outputs start from values that differ between runs, so that an element that is not written is noticed.
 static inline run params_of(const nw_program *p, int salt) {
   run r = {0};
   for (int i = 0; i < p->nbuffers && p->buffer[i]->role != NW_TEMP; i++) {

@@ -1,11 +1,11 @@
-// Data for computations of lang.h, and running them three ways.
+// Data for computations of lang.h, which are run in three ways.
 #pragma once
 #include "../te/lang.h"
 #include "interp/interp.h"
 
 #define MAX_PARAMS 8
 
-// What a computation is run on: views in parameter order, inputs first.
+// The data of a computation: views in the order of parameters, inputs first.
 typedef struct job {
   int n, nsizes, ninputs;
   nw_tensor *out[MAX_PARAMS];
@@ -62,7 +62,7 @@ static inline nw_view *input_of(job *j, const char *name) {
   return NULL;
 }
 
-// Runs the scheduled program; true if it ran.
+// Runs the scheduled program. Returns true if it ran.
 static inline bool run(job *j) { return nw_interp_program(nw, j->p, j->size, j->view, NULL); }
 
 static inline bool run_naive(job *j) {
@@ -71,7 +71,7 @@ static inline bool run_naive(job *j) {
   return nw_naive_eval(nw, j->n, j->out, name, j->size, j->nsizes, j->ninputs, j->view, j->again);
 }
 
-// Both ways agree to the bit, apart from the bits of a NaN.
+// Both results must have the same bits, apart from those of a NaN.
 static inline bool same_cell(nw_dtype t, const char *a, const char *b) {
   int n = nw_dtype_bytes(t);
   if (!memcmp(a, b, (size_t)n)) return true;

@@ -1,6 +1,6 @@
-// The judge against the interpreter on grids: loops of small programs are bound at random. What the judge accepts must run
-// without a race and compute the same, with blocks and threads in either order; and of what it refuses as a conflict of
-// blocks or threads, the interpreter, which knows nothing of the judge, must see one.
+// Compares the judge with the interpreter on grids. The loops of small programs are bound at random. A program that the
+// judge accepts must run without a race and compute the same, with blocks and threads in either order. If the judge
+// refuses a conflict of blocks or threads, the interpreter, which shares no code with the judge, must see a conflict.
 #include "random_judged.h"
 
 static const char *const bases[] = {
@@ -90,7 +90,7 @@ static bool turn_round(void *env, const nw_path *path) {
   return true;
 }
 
-// ---- what comes of it
+// ---- outcomes
 
 typedef enum fate { FINE, RACES, WRONG, UNRUN } fate;
 
@@ -114,7 +114,8 @@ static nw_stmt *nth_barrier(nw_program *p, int *n, nw_stmt *s, nw_path *path) {
   return NULL;
 }
 
-// Runs the lowered program without its n-th barrier: *raced tells whether a race is seen. False when it has no such barrier.
+// Runs the lowered program without its n-th barrier, and sets *raced if there is a race. Returns false if there is no
+// such barrier.
 static bool run_without(nw_ctx *c, const nw_program *p, int n, bool *raced) {
   nw_path path;
   nw_exec *e = nw_lower(p, NULL);

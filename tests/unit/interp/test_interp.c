@@ -1,4 +1,4 @@
-// Programs of every shape, run by the interpreter and by their definition.
+// Programs of every form, run by the interpreter and by their definition.
 #include "running.h"
 
 static void a_product(void **state) {
@@ -70,7 +70,7 @@ static void a_prefix_sum(void **state) {
   }
 }
 
-// u[t, x] from its neighbours at t - 1, and a sweep that reads its left neighbour at the same time.
+// u[t, x] is computed from its neighbours at t - 1; a sweep also reads its left neighbour at the same time.
 static void heat_and_a_sweep(void **state) {
   (void)state;
   nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))),
@@ -280,10 +280,10 @@ static void accesses_are_traced(void **state) {
   nw_program_release(p);
 }
 
-// ---- whoever watches
+// ---- callbacks of the interpreter
 
 typedef struct watch {
-  int64_t lo, hi; // iterations that are wanted
+  int64_t lo, hi; // the iterations that should run
   bool back, drop;
   int asked, outside, unwritten;
   double sum;
@@ -321,7 +321,8 @@ static bool watched(nw_program *p, watch *w, nw_view *v, bool lenient) {
                                              .lenient = lenient});
 }
 
-// Two iterations of a trillion are found by halves; what is left out, dropped or turned round is what was asked for.
+// Two iterations of a trillion are found by bisection. Iterations are left out, dropped or reversed exactly as
+// requested.
 static void a_part_of_a_program_runs(void **state) {
   (void)state;
   nw_program *p = parsed(HEAD "for z in 0..1000000000000:\n  block C of C (i = z in 0..1000000000000) where z < 8:\n"
@@ -336,7 +337,7 @@ static void a_part_of_a_program_runs(void **state) {
   c[5] = 0;
   assert_true(watched(p, &w, v, false));
   assert_true(w.n == 3 && w.order[0] == 6 && w.order[2] == 4);
-  assert_true(c[4] == 5 && c[5] == 0); // its store came to nothing
+  assert_true(c[4] == 5 && c[5] == 0); // its store had no effect
   nw_program_release(p);
 }
 

@@ -1,5 +1,6 @@
-// The judge against the interpreter: programs are changed at random, mostly for the worse. Whatever the judge accepts must
-// compute the same, and a loop that it lets run in parallel or in lanes must compute the same backwards.
+// Compares the judge with the interpreter. Programs are changed at random, and most changes make them wrong. A program
+// that the judge accepts must compute the same, and a loop that it accepts as parallel or as lanes must compute the
+// same if it runs backwards.
 #include "random_judged.h"
 #include "ir/program/valid.h"
 
@@ -186,7 +187,7 @@ static bool fission(nw_program *p) {
   return true;
 }
 
-// alloc outside of its loop, or inside of the loop it holds.
+// Moves an alloc outside the loop around it, or inside the loop in it.
 static bool move_alloc(nw_program *p) {
   nw_path path;
   nw_stmt *a = any(p, NW_ALLOC, &path);
@@ -238,7 +239,7 @@ static void guard_blocks(nw_program *p, nw_stmt *s, const nw_expr *cond) {
   for (int i = 0; i < s->nkids; i++) guard_blocks(p, s->kid[i], cond);
 }
 
-// Splits a loop by 2 or 3, with or without the guard that a remainder needs.
+// Splits a loop by 2 or 3, with or without the guard that a tail needs.
 static bool split(nw_program *p) {
   nw_path path;
   nw_stmt *l = any(p, NW_LOOP, &path);
@@ -265,7 +266,7 @@ static bool (*const changes[])(nw_program *) = {
 
 // ---- running
 
-// The new program computes what the old one did, as it stands and lowered.
+// The new program must compute the same as the old one, as it is and lowered.
 static void agree(nw_ctx *c, const nw_program *before, const nw_program *after, const char *what) {
   run a, b, low;
   nw_clear(c);
@@ -306,8 +307,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
   return true;
 }
 
-// A marked loop that binds a reduce variable runs at most once; turned round, its first value would not be its begin, where
-// a reduction over nothing does its init.
+// A marked loop that binds a reduce variable runs at most once. If it ran backwards, its first value would not be its
+// begin, at which a reduction over nothing executes its init.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);

@@ -1,7 +1,7 @@
-// Random computations: their program, run by the interpreter, gives what their definition gives, to the bit.
+// Random computations: the interpreted program must give the same bits as the definition.
 #include "running.h"
 
-static uint64_t seed, trial; // trial: the seed this case started from; NW_SEED=trial runs it alone
+static uint64_t seed, trial; // trial: the seed at which this case started; NW_SEED=trial runs it alone
 
 static int roll(int n) {
   seed = nw_hash_mix(seed, 0x9e3779b97f4a7c15u);
@@ -11,7 +11,7 @@ static int roll(int n) {
 static const nw_dtype dtypes[] = {NW_I8,  NW_I16, NW_I32,  NW_I64, NW_U8, NW_U16,
                                   NW_U32, NW_F16, NW_BF16, NW_F32, NW_F64};
 
-// What a body may read, and the axes it may read it at.
+// The tensors that a body may read, and the axes that it may use as indices.
 typedef struct garden {
   nw_dtype t;
   int ntensors, naxes;
@@ -20,7 +20,7 @@ typedef struct garden {
   int64_t extent[4];
 } garden;
 
-// An index inside 0 .. n for every value of the axes.
+// Returns an index that is inside 0 .. n for every value of the axes.
 static E index_of(garden *g, int64_t n) {
   E e = lit(roll(5) - 2);
   for (int i = 0; i < g->naxes; i++)
@@ -71,7 +71,7 @@ static E body(garden *g, int depth) {
 static const char *const names[] = {"i", "j"};
 static const char *const kinds[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
 
-// One more stage; its outputs of the right dtype can be read by later ones.
+// Adds a stage. If its outputs have the right dtype, later stages can read them.
 static int stage(garden *g, int number_of, nw_tensor **out) {
   char name[16];
   const E extents[] = {lit(1 + roll(5)), lit(1 + roll(4))};

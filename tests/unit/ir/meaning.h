@@ -1,10 +1,11 @@
-// What an expression means, by docs/language.md and ops.def alone: nothing of core/ir is called but the names of its nodes.
+// The meaning of an expression, written from docs/language.md and ops.def alone. Of core/ir, only the names of the
+// nodes are used.
 //
-// Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded by a store or a cast, and nowhere
-// else. A division by 0 and a read outside of a buffer have no value. Both sides of `and` and `or` are evaluated, of a select
-// only the branch taken.
+// Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded only by a store or a cast. A
+// division by 0 and a read outside a buffer have no value. `and` and `or` evaluate both sides; a select evaluates only
+// the branch taken.
 //
-// A read `A[e]` is one of memory.of[dtype][e]; a variable i, j, k or l is one of memory.var.
+// A read `A[e]` is memory.of[dtype][e]; a variable i, j, k or l is in memory.var.
 #pragma once
 #include "ir/expr/fold.h"
 #include <float.h>
@@ -14,7 +15,7 @@
 enum { MEMORY = 8, VARIABLES = 4 };
 
 typedef struct value {
-  bool none; // a division by 0, a read outside
+  bool none; // no value: a division by 0, or a read outside
   int64_t i; // integers, bool
   double f; // floats
 } value;
@@ -22,7 +23,7 @@ typedef struct value {
 typedef struct memory {
   value of[NW_DTYPE_COUNT][MEMORY];
   int64_t var[VARIABLES];
-  bool overflow; // index arithmetic left the range that indices have
+  bool overflow; // index arithmetic left the range of indices
 } memory;
 
 static inline bool is_half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
@@ -51,7 +52,7 @@ static inline int64_t wrapped(nw_dtype t, uint64_t v) {
   return is_unsigned(t) ? (int64_t)(v << unused >> unused) : (int64_t)(v << unused) >> unused;
 }
 
-// v rounded to nearest, ties to even, with so many bits of significand and the least exponent given.
+// Rounds v to nearest, ties to even, to this many bits of significand, with the given least exponent.
 static inline double rounded(double v, int bits, int least, double most) {
   if (v != v || isinf(v) || v == 0) return v;
   int e = ilogb(v) < least ? least : ilogb(v);
@@ -167,8 +168,9 @@ static inline bool has_leaf(const nw_expr *e) {
   return false;
 }
 
-// Index arithmetic does not overflow, and a part of it as large as this has no place in a program. What is computed from data,
-// or from a variable that was cast to another dtype, wraps instead. That is asked here anew.
+// Index arithmetic does not overflow, so values as large as this do not occur in a program. A value that is computed
+// from data, or from a variable that was cast to another dtype, wraps instead. These functions decide this without the
+// core.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
   if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;
@@ -203,7 +205,7 @@ static inline value vector_lane(memory *m, const nw_expr *e, int lane) {
   return number(wrapped((nw_dtype)e->type.dtype, (uint64_t)a.i + (uint64_t)lane * (uint64_t)b.i));
 }
 
-// The value of e in one lane; a scalar has the same one in each.
+// Returns the value of e in one lane; a scalar has the same value in each lane.
 static inline value meaning(memory *m, const nw_expr *e, int lane) {
   switch (e->op) {
   case NW_OP_INT: return number(e->i);
@@ -229,7 +231,7 @@ static inline value meaning(memory *m, const nw_expr *e, int lane) {
   return r;
 }
 
-// The same bits; one NaN is like another, and -0 is not like 0.
+// True if the bits are the same. All NaNs are equal, and -0 differs from 0.
 static inline bool same_value(nw_dtype t, value a, value b) {
   if (a.none || b.none) return a.none == b.none;
   if (!is_float(t)) return a.i == b.i;
@@ -247,7 +249,7 @@ static inline uint64_t next_random(uint64_t *seed) {
 
 static inline int64_t random_to(uint64_t *seed, int64_t n) { return (int64_t)(next_random(seed) % (uint64_t)n); }
 
-// The double of a pattern of so many bits, found without a table.
+// Computes the double with the bits of a half of this format, without a table.
 static inline double half_of_bits(nw_dtype t, unsigned bits) {
   int mantissa = t == NW_F16 ? 10 : 7, bias = t == NW_F16 ? 15 : 127, top = t == NW_F16 ? 31 : 255;
   int e = (int)(bits >> mantissa) & top, m = (int)(bits & ((1u << mantissa) - 1));

@@ -1,11 +1,11 @@
-// Expressions that are not folded, and the comparison of one with what the constructors make of it.
+// Expressions that are not folded, and the comparison of such an expression with the result of the constructors.
 #pragma once
 #include "meaning.h"
 #include <setjmp.h>
 #include <stdio.h>
 #include <cmocka.h>
 
-// Unfolded trees live in one pool, folded ones in another: importing a tree builds it anew through the constructors.
+// Unfolded trees are in one pool, folded trees in another. To import a tree, it is built again by the constructors.
 typedef struct workshop {
   nw_ctx *c;
   nw_pool *raw, *folded;
@@ -33,13 +33,13 @@ static inline const nw_expr *raw_of(nw_pool *p, nw_op op, const nw_expr *a, cons
   return nw_raw(p, op, t, b ? 2 : 1, (const nw_expr *[]){a, b});
 }
 
-// The element at `at` of the memory of one dtype.
+// Returns the element at `at` of the memory of one dtype.
 static inline const nw_expr *element(nw_pool *p, nw_dtype t, const nw_expr *at) {
   char name[] = {(char)('A' + t), 0};
   return nw_load(p, (nw_type){(uint8_t)t, at->type.lanes}, name, 1, &at);
 }
 
-// What was found, over all checks of an executable.
+// The findings over all checks of an executable.
 typedef struct figures {
   long rules, unchecked, wrong;
   long long draws;
@@ -62,13 +62,14 @@ static inline void report_wrong(const char *what, const nw_expr *from, const nw_
   nw_str_free(&s);
 }
 
-// Draws of a rule and a dtype: NW_DRAWS, or few enough for every test run.
+// Returns the number of draws for a rule and a dtype: NW_DRAWS, or a number that is small enough for every test run.
 static inline long draws_wanted(long few) {
   const char *s = getenv("NW_DRAWS");
   return s ? atol(s) : few;
 }
 
-// The figures of this executable, for the bench that adds them up: a flat object, in the file that NW_FIGURES names.
+// Prints the figures of this executable, and writes them to the file that NW_FIGURES names, as a flat JSON object that
+// the bench adds up.
 static inline void write_figures(void) {
   const char *path = getenv("NW_FIGURES");
   printf("rules: %ld\nrules unchecked: %ld\nrules wrong: %ld\ndraws: %lld\n", found.rules, found.unchecked, found.wrong,

@@ -1,4 +1,4 @@
-// Draws trees for the rows of rewrites.def: those of ir, and those that a pass makes.
+// Draws trees for the rows of rewrites.def: those that ir applies, and those that a pass applies.
 #pragma once
 #include "ir/expr/rewrites.h"
 #include "trees.h"
@@ -16,7 +16,7 @@ typedef struct drawing {
   const char *what; // the row and the dtype, in words
 } drawing;
 
-// Calls draw(w, env) for each of so many trees, and returns the sum. Pools are fresh after every `a_pool` trees.
+// Calls draw(w, env) for this many trees, and returns the sum. New pools are made after every `a_pool` trees.
 static inline long draw_trees(workshop *w, long trees, long a_pool, long (*draw)(workshop *w, void *env), void *env) {
   long done = 0;
   for (long n = 0; n < trees; n++) {
@@ -27,8 +27,8 @@ static inline long draw_trees(workshop *w, long trees, long a_pool, long (*draw)
   return done;
 }
 
-// Draws trees for one row and dtype. The row is unchecked where too few values were compared, or where it `applies` and was
-// seldom applied.
+// Draws trees for one row and dtype. The row counts as unchecked if too few values were compared, or if the row was
+// seldom applied although `applies` is true.
 static inline void draw_row(drawing *d, uint64_t seed, long trees, long a_pool, bool applies,
                             long (*draw)(workshop *w, void *drawing)) {
   workshop w = {.seed = seed};
@@ -46,7 +46,7 @@ static inline void draw_row(drawing *d, uint64_t seed, long trees, long a_pool, 
   found.unchecked++;
 }
 
-// The same for n rows and every dtype that each is for. applies(row, t): NULL is always.
+// The same for n rows, and for every dtype to which each applies. If applies(row, t) is NULL, it is always true.
 static inline void every_row_holds(int n, const drawn_row *rows, uint64_t seed, long trees, long a_pool,
                                    bool (*applies)(const drawn_row *row, nw_dtype t),
                                    long (*draw)(workshop *w, void *drawing)) {

@@ -1,4 +1,5 @@
-// Every combiner, over every dtype: what one more contribution does, and that its identity is one, by component.
+// Every combiner, for every dtype: the effect of one more contribution, and that its identity has no effect, by
+// component.
 #include "raw.h"
 #include "ir/program/program.h"
 
@@ -7,7 +8,7 @@ static const nw_combiner combiners[] = {NW_SUM, NW_PROD, NW_MIN_OF, NW_MAX_OF, N
 static bool is_arg(nw_combiner c) { return c == NW_ARGMIN || c == NW_ARGMAX; }
 
 typedef struct pair {
-  value v, at; // at: of an arg-reduction
+  value v, at; // at: the position, for argmin and argmax
 } pair;
 
 static value simple(nw_combiner c, nw_dtype t, value a, value b) {
@@ -17,7 +18,7 @@ static value simple(nw_combiner c, nw_dtype t, value a, value b) {
   return integer_op(ops[c], t, a.i, b.i);
 }
 
-// a before b in the order that an arg-reduction looks for: a NaN before every number.
+// True if a is before b in the order of an argmin or argmax, in which a NaN is before every number.
 static bool before(nw_combiner c, nw_dtype t, value a, value b) {
   if (!is_float(t)) return c == NW_ARGMIN ? a.i < b.i : a.i > b.i;
   if (a.f != a.f || b.f != b.f) return a.f != a.f && b.f == b.f;
@@ -26,7 +27,7 @@ static bool before(nw_combiner c, nw_dtype t, value a, value b) {
 
 static pair reference(nw_combiner c, nw_dtype t, pair old, pair term) {
   if (!is_arg(c)) return (pair){simple(c, t, old.v, term.v), number(0)};
-  if (is_half(t)) term.v.f = to_float(t, term.v.f); // as it is stored
+  if (is_half(t)) term.v.f = to_float(t, term.v.f); // rounded, as if it were stored
   if (old.at.i == -1) return term;
   if (term.at.i == -1) return old;
   if (before(c, t, term.v, old.v)) return term;
@@ -38,7 +39,7 @@ typedef struct combining {
   workshop w;
   nw_combiner c;
   nw_dtype t;
-  const nw_expr *out[2]; // what the core makes of old (elements 0) and term (elements 1)
+  const nw_expr *out[2]; // the core's result for old (elements 0) and term (elements 1)
   value identity[2];
 } combining;
 
@@ -87,11 +88,11 @@ static pair draw(combining *x) {
   if (is_float(x->t) && random_to(&x->w.seed, 8) == 0) p.v = real((double)NAN);
   if (!is_arg(x->c)) return p;
   p.at = number(random_to(&x->w.seed, 6) - 1);
-  if (p.at.i == -1) p.v = x->identity[0]; // the partial result of nothing
+  if (p.at.i == -1) p.v = x->identity[0]; // the partial result over no elements
   return p;
 }
 
-// With the identity before it, a contribution is the result; of sums, 0 and -0 is 0.
+// If the old value is the identity, the result is the contribution. For sums, 0 and -0 may give 0.
 static void check_identity(combining *x, pair p) {
   pair none = {x->identity[0], is_arg(x->c) ? x->identity[1] : number(0)}, want = p;
   if (x->c == NW_SUM && is_float(x->t) && p.v.f == 0) want.v.f = 0;
@@ -107,25 +108,26 @@ static void check_combiner(nw_combiner c, nw_dtype t) {
     pair old = draw(&x), term = draw(&x);
     demand(&x, "a contribution", old, term, combined(&x, old, term), reference(c, t, old, term));
     check_identity(&x, term);
-    if (is_arg(c) && old.at.i != term.at.i) // partial results meet in any order
+    if (is_arg(c) && old.at.i != term.at.i) // partial results may be combined in any order
       demand(&x, "turned round", term, old, combined(&x, term, old), combined(&x, old, term));
   }
   close_pools(&x.w);
 }
 
-// The second component of an arg-reduction is its index; of a reduction with several outputs it is a reduction like the first.
+// The second component of an argmin or argmax is its index. The second output of another reduction is a reduction like
+// the first.
 static void every_combiner_of_every_dtype(void **state) {
   (void)state;
   for (int k = 0; k < NW_COUNT(combiners); k++)
     for (int t = 0; t < NW_DTYPE_COUNT; t++) {
       nw_combiner c = combiners[k];
       if (t == NW_BOOL && (c == NW_SUM || c == NW_PROD)) continue; // a bool is summed as i32
-      if (t == NW_INDEX && is_arg(c)) continue; // see the next test: values and indices are of one dtype there
+      if (t == NW_INDEX && is_arg(c)) continue; // see the next test: there, values and indices have the same dtype
       check_combiner(c, (nw_dtype)t);
     }
 }
 
-// Of i64, value and index are told apart by where they stand.
+// If values are i64, only the position distinguishes the value from the index.
 static void arg_reductions_of_i64(void **state) {
   (void)state;
   uint64_t seed = 7;
@@ -143,7 +145,8 @@ static void arg_reductions_of_i64(void **state) {
         m.of[NW_INDEX][i] = i % 2 ? number(random_to(&seed, 6) - 1) : random_value(&seed, NW_INDEX);
       value *v = m.of[NW_INDEX];
       for (int i = 0; i < 4; i += 2)
-        if (v[i + 1].i == -1) v[i] = number(combiners[k] == NW_ARGMIN ? INT64_MAX : INT64_MIN); // the result of nothing
+        // the result over no elements
+        if (v[i + 1].i == -1) v[i] = number(combiners[k] == NW_ARGMIN ? INT64_MAX : INT64_MIN);
       pair want = reference(combiners[k], NW_INDEX, (pair){v[0], v[1]}, (pair){v[2], v[3]});
       assert_true(meaning(&m, value_of, 0).i == want.v.i);
       assert_true(meaning(&m, at_of, 0).i == want.at.i);
@@ -152,7 +155,7 @@ static void arg_reductions_of_i64(void **state) {
   }
 }
 
-// Two sums in one compute start from 0 both, and so on.
+// Two sums in one compute both start from 0, and so on.
 static void later_components_start_like_the_first(void **state) {
   (void)state;
   workshop w;

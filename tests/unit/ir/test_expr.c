@@ -45,7 +45,7 @@ static const char *text(const nw_expr *e) {
 
 #define PARSES(src, want) assert_string_equal(text(nw_expr_parse(p, src)), want)
 
-// The pool as a table of cases: what is written, and what the constructors make of it.
+// Cases for the pool, as a table: an expression, and the result of the constructors.
 static void sums_are_canonical(void **state) {
   nw_pool *p = ((env *)*state)->p;
   PARSES("i + 0", "i");
@@ -310,7 +310,7 @@ static void symbols_follow_imports(void **state) {
   assert_int_equal(count, 0);
 }
 
-// A hash that kept low bits once made interning quadratic, and every test of correctness passed.
+// A hash that kept only the low bits once made interning quadratic, and all tests of correctness passed.
 static void interning_is_fast(void **state) {
   nw_pool *p = ((env *)*state)->p;
   struct timespec a, b;
@@ -370,7 +370,7 @@ static void monsters_are_refused(void **state) {
   expect_fail(e, index, NW_ELIMIT);
 }
 
-// Index arithmetic that would overflow has no meaning, but making, bounding and printing it is harmless.
+// Index arithmetic that would overflow has no meaning, but to make, bound and print it must do no harm.
 static void huge_constants_are_harmless(void **state) {
   env *e = *state;
   static const int64_t big[] = {
@@ -559,7 +559,8 @@ static sample random_number(nw_pool *p, nw_dtype t, int depth, int64_t (*vars)[N
   return combine(p, ops[kind], t, random_number(p, t, depth - 1, vars), random_number(p, t, depth - 1, vars));
 }
 
-// Where the unfolded expression has a value, the folded one has the same. Index values stay small: they do not overflow.
+// If the unfolded expression has a value, the folded one must have the same value. Index values are so small that they
+// do not overflow.
 static void folding_keeps_the_value(void **state) {
   env *e = *state;
   if (getenv("NW_SEED")) rng = strtoull(getenv("NW_SEED"), NULL, 10);
@@ -599,7 +600,7 @@ static float random_float(void) {
 
 static bool same_float(double a, double b) { return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0; }
 
-// Constants fold to what the processor computes in that dtype.
+// Constants must fold to the values that the processor computes in that dtype.
 static void float_constants_fold_exactly(void **state) {
   env *e = *state;
   for (int round = 0; round < 20000; round++) {

@@ -1,4 +1,5 @@
-// The columns of ops.def: every row is read back as it is printed, and its integers have the meaning that meaning.h gives them.
+// The columns of ops.def: the printed form of every row reads back, and its integers have the meaning that meaning.h
+// gives them.
 #include "fixture.h"
 #include <setjmp.h>
 #include <cmocka.h>
@@ -22,7 +23,7 @@ static const nw_expr *read_back(env *e, const nw_expr *x) {
   return again;
 }
 
-// Leaves, and what only lowering makes, are written otherwise.
+// Leaves, and operations that only lowering makes, have other printed forms.
 static bool is_called(nw_op op) { return !nw_op_has(op, 'L') && !nw_op_has(op, 'X') && nw_op_arity(op) > 0; }
 
 static void every_operation_is_read_back(void **state) {

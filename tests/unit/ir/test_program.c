@@ -88,7 +88,7 @@ static void a_path_leads_from_the_root(void **state) {
   nw_program_release(p);
 }
 
-// Storage that outlives every loop; on the stack it has its place in the tree.
+// Storage that outlives every loop. Storage on the stack has a place in the tree instead.
 static void storage_outside_of_loops_is_a_flat_list(void **state) {
   nw_program *p = parsed(*state, "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8]\ntemp U: f32[8] local\n"
                                  "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i] = A[i]\n"

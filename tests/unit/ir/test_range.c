@@ -300,7 +300,7 @@ typedef struct box {
   int64_t lo[NVARS], hi[NVARS];
 } box;
 
-// a and b have constant ranges, c runs to a bound that uses a; a condition is known besides.
+// a and b have constant ranges, and c has a bound that uses a. In addition, a condition is known.
 static void random_ranges(env *e, nw_ranges *r, box *b, const nw_expr **c_hi, const nw_expr **known) {
   nw_ranges_init(r, e->p);
   for (int v = 0; v < 2; v++) {
@@ -399,7 +399,8 @@ static void proofs_are_fast(void **state) {
   assert_true(us < 500);
 }
 
-// Both sides of `and` and `or` are evaluated, so a clamp of a divisor stays where the other side says it is not needed.
+// `and` and `or` evaluate both sides. So a clamp of a divisor must stay, even if the other side says that it is not
+// needed.
 static void what_stands_beside_a_divisor_does_not_guard_it(void **state) {
   env *e = *state;
   push(e, "i", "0", "7");
@@ -409,7 +410,8 @@ static void what_stands_beside_a_divisor_does_not_guard_it(void **state) {
   SIMPLIFIES("select(0 < i, 100 // max(i, 1), 5)", "select(0 < i, 100 // i, 5)");
 }
 
-// What a select guards is not evaluated elsewhere: a bound has no read and no quotient of one of its branches.
+// An operand that a select guards must not be evaluated elsewhere: a bound contains no read and no quotient of a
+// branch.
 static void a_bound_does_not_evaluate_what_a_condition_guards(void **state) {
   env *e = *state;
   push(e, "i", "-2", "7");

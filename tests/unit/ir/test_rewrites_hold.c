@@ -1,5 +1,5 @@
-// Every row of rewrites.def that ir makes keeps the value, for every dtype that it is for: of random trees of operations that
-// it applies to, what the constructors and the simplifier make of a tree has the same bits as the tree as it stands.
+// Every row of rewrites.def that ir applies keeps the value, for every dtype to which it applies. For random trees of
+// its operations, the tree as made by the constructors and the simplifier must have the same bits as the unfolded tree.
 #include "rows.h"
 #include "ir/program/program.h"
 
@@ -47,7 +47,7 @@ static const drawn_row rows[] = {
 
 // ---------------------------------------------------------------- trees of a certain form
 
-// c*(x // c) + x % c, and things like it, in a larger sum.
+// Makes c*(x // c) + x % c and similar terms in a larger sum.
 static const nw_expr *joined(grower *g) {
   nw_pool *p = g->w->raw;
   const nw_expr *x = grow(g, g->t, 1, 2, false), *c = grow(g, g->t, 1, pick(g, 3) ? 0 : 1, false);
@@ -61,7 +61,7 @@ static const nw_expr *joined(grower *g) {
   return pick(g, 2) ? sum : raw_of(p, NW_OP_SUB, sum, grow(g, g->t, 1, 2, false));
 }
 
-// x // d and x % d where x may be known to be in 0..d - 1, of constant and of symbolic d.
+// Makes x // d and x % d for constant and symbolic d, where x may be known to be in 0..d - 1.
 static const nw_expr *within(grower *g) {
   nw_pool *p = g->w->raw;
   const nw_expr *d = pick(g, 2) ? small_variable(g) : grow(g, g->t, 1, 1, false), *x = grow(g, g->t, 1, 1, false);
@@ -72,7 +72,7 @@ static const nw_expr *within(grower *g) {
   return raw_node(p, NW_OP_SELECT, typed(g->t, 1), 3, (const nw_expr *[]){in, quotient, nw_index(p, 77)});
 }
 
-// g*y + z divided by a multiple of g, where z may be in 0..g - 1.
+// Makes g*y + z divided by a multiple of g, where z may be in 0..g - 1.
 static const nw_expr *parts(grower *g) {
   nw_pool *p = g->w->raw;
   int64_t unit = 2 + pick(g, 12);
@@ -105,7 +105,7 @@ static grower grower_of(workshop *w, const profile *p, nw_dtype t) {
   return g;
 }
 
-// ---------------------------------------------------------------- what is known
+// ---------------------------------------------------------------- known facts
 
 typedef struct known {
   int64_t lo[3], hi[3]; // of i, j, k
@@ -117,7 +117,8 @@ typedef struct known {
 
 static const char *const names[] = {"i", "j", "k"};
 
-// `v % c == n` or a sum of variables below a constant, as they stand in programs; sometimes any condition on data.
+// Makes a fact as it occurs in programs: `v % c == n`, or a sum of variables below a constant. Sometimes it is a
+// condition on data.
 static const nw_expr *draw_fact(grower *g) {
   nw_pool *p = g->w->raw;
   const nw_expr *v = small_variable(g), *c = nw_index(p, 2 + pick(g, 7));
@@ -146,8 +147,8 @@ static void draw_known(grower *g, known *k) {
   }
 }
 
-// Is there index arithmetic in the tree that leaves the range of indices, once data that has no effect is gone, as in
-// select(true, i, J[0])?
+// True if index arithmetic in the tree leaves the range of indices. Data without effect, as in select(true, i, J[0]),
+// is removed first.
 static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
   for (int i = 0; i < e->n; i++)
     if (leaves_range(g, m, e->arg[i], lane)) return true;
@@ -158,7 +159,7 @@ static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
   return v[0].none || v[1].none || r.none || beyond((nw_op)e->op, v[0].i, v[1].i, r.i);
 }
 
-// A point in the ranges at which the facts hold; false: none was found.
+// Draws a point in the ranges at which the facts hold. Returns false if none was found.
 static bool draw_point(grower *g, const known *k, memory *m) {
   for (int tries = 0; tries < 30; tries++) {
     fill_memory(&g->w->seed, m);
@@ -195,7 +196,7 @@ static void show_memory(const memory *m, const known *k) {
   nw_str_free(&s);
 }
 
-// Evaluates both forms at some points; returns at how many.
+// Evaluates both forms at some points. Returns the number of points.
 static int compare_forms(grower *g, const char *what, const nw_expr *raw, const nw_expr *made, const known *k) {
   enum { POINTS = 24 };
   int done = 0;
@@ -209,7 +210,7 @@ static int compare_forms(grower *g, const char *what, const nw_expr *raw, const 
       value v = meaning(&m, raw, lane);
       if (v.none || m.overflow) continue;
       value by = meaning(&m, made, lane);
-      if (m.overflow) continue; // data was cancelled, and what is left is index arithmetic
+      if (m.overflow) continue; // the data cancelled out, and index arithmetic is left
       done++;
       if (same_value(t, v, by) || leaves_range(g, &m, raw, lane)) continue;
       report_wrong(what, raw, made, v, by);
@@ -277,7 +278,7 @@ static limits find_limits(grower *g, const known *k, const nw_expr *e) {
   return l;
 }
 
-// A bound over some variables may use the others, and has a value wherever the expression has one.
+// The bound over some variables may contain the other variables. It must have a value wherever the expression has one.
 static bool within_limits(const limits *l, memory *m, int64_t v) {
   if ((l->least && v < l->lo) || (l->most && v > l->hi) || (l->divided && v % l->by != 0)) return false;
   value lower = l->lower ? meaning(m, l->lower, 0) : number(v), upper = l->upper ? meaning(m, l->upper, 0) : number(v);
@@ -297,7 +298,7 @@ static long check_limits(grower *g, long *bounds) {
     if (!draw_point(g, &k, &m)) break;
     value v = meaning(&m, raw, 0);
     if (!v.none && !m.overflow) meaning(&m, made, 0);
-    if (v.none || m.overflow) continue; // also where data was cancelled, and what is left is index arithmetic
+    if (v.none || m.overflow) continue; // or the data cancelled out, and index arithmetic is left
     done++;
     if (within_limits(&l, &m, v.i)) continue;
     report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);
@@ -311,7 +312,7 @@ static long check_limits(grower *g, long *bounds) {
 }
 
 typedef struct bounding {
-  long n, bounds; // trees so far, and bounds that were found
+  long n, bounds; // the number of trees so far, and of bounds that were found
 } bounding;
 
 static long draw_bounded(workshop *w, void *env) {

@@ -1,4 +1,4 @@
-// Every row of rules.def: its pattern, with things put in for its letters, becomes its replacement.
+// For every row of rules.def, the pattern with values for its letters must become the replacement.
 #include "ir/program/program.h"
 #include <ctype.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static const char *const numbers[] = {"a", "b", "c", "e"};
 static const char *const floats[] = {"f32(a)", "f32(b)", "f32(c)", "f32(e)"};
 static const char *const bools[] = {"(f32(a) < f32(b))", "(f32(b) < f32(c))", "(f32(c) < f32(e))", "(f32(e) < f32(a))"};
 
-// The text with its letters replaced; constants are c and d.
+// Replaces the letters of a text; the constants are c and d.
 static char *spell(const char *s, const char *const *by, const char *x, int c, int d) {
   nw_str out = {0};
   for (const char *p = s; *p; p++) {

@@ -1,9 +1,10 @@
 // Every row of rules.def keeps the value, for every dtype that its pattern can have.
 //
-// Each side of a row is built as it stands, with nothing folded, and evaluated by meaning.h. Where the row's kind covers the
-// dtype, pattern and replacement must have the same bits; whatever the kind says, so must pattern and what the constructors
-// make of it, or a rule is applied to a dtype that it is not for. All values of i8, u8 and bool are tried, of f16 and bf16
-// where there is one operand; of others corner values and random ones. Conditions are drawn true.
+// Each side of a row is built without folding, and evaluated by meaning.h. If the kind of the row includes the dtype,
+// pattern and replacement must have the same bits. For every dtype, the pattern and the result of the constructors must
+// have the same bits; otherwise a rule was applied to a dtype to which it does not apply. All values of i8, u8 and bool
+// are tried, and all values of f16 and bf16 if there is one operand; for other dtypes, corner values and random values
+// are tried. Conditions are drawn so that they are true.
 #include "raw.h"
 #include <ctype.h>
 
@@ -22,8 +23,8 @@ enum { X, Y, Z, W, LETTERS };
 typedef struct reader {
   nw_pool *p;
   const char *at;
-  nw_dtype t; // of the operands
-  bool x_is_bool, index, wrong; // index: letters are variables; wrong: this reading is not well-typed
+  nw_dtype t; // dtype of the operands
+  bool x_is_bool, index, wrong; // index: letters are variables; wrong: the row is not well-typed
   int64_t c, d;
   bool uses[LETTERS], constants;
 } reader;
@@ -133,7 +134,7 @@ typedef struct letters {
   nw_dtype t[LETTERS];
   bool index, all; // all: every value is tried
   int n, slot[LETTERS];
-  long count; // of draws
+  long count; // the number of draws
 } letters;
 
 static long values_of(nw_dtype t) { return t == NW_BOOL ? 2 : t == NW_I8 || t == NW_U8 ? 256 : is_half(t) ? 65536 : 0; }
@@ -143,7 +144,7 @@ static value nth_value(nw_dtype t, long n) {
   return number(t == NW_I8 ? n - 128 : n);
 }
 
-// Every value where there are so few; else `few` draws.
+// Tries every value if there are few; otherwise draws `few` values.
 static letters choose_letters(const reader *r, long few) {
   letters l = {.index = r->index, .all = true, .count = 1};
   for (int i = 0; i < LETTERS; i++) {
@@ -163,7 +164,7 @@ static void draw_letters(const letters *l, long n, uint64_t *seed, memory *m) {
     int i = l->slot[k];
     long each = values_of(l->t[i]);
     value v = l->all ? nth_value(l->t[i], n % each) : random_value(seed, l->t[i]);
-    // An operation on halves has any value of f32, until it is stored.
+    // The result of an operation on halves can be any value of f32 until it is stored.
     if (!l->all && is_half(l->t[i]) && next_random(seed) % 2) v = random_value(seed, NW_F32);
     if (l->all) n /= each;
     if (l->index && l->t[i] != NW_BOOL)
@@ -199,7 +200,7 @@ static void name_check(const check *c, char *out, size_t room) {
   snprintf(out, room, "rule %s for %s%s", rows[c->row].from, c->r.index ? "index " : "", nw_dtype_name(c->r.t));
 }
 
-// Evaluates all sides on so many draws; the folded one always, the replacement where the row is for the dtype.
+// Evaluates all sides for this many draws: the folded side always, and the replacement if the row applies to the dtype.
 static void compare_sides(check *c, const nw_expr *from, const nw_expr *to, const letters *l) {
   const nw_expr *folded = nw_import(c->w->folded, from);
   char what[128];
@@ -208,7 +209,7 @@ static void compare_sides(check *c, const nw_expr *from, const nw_expr *to, cons
     memory m = {0};
     draw_letters(l, n, &c->w->seed, &m);
     value v = meaning(&m, from, 0);
-    if (v.none || m.overflow) continue; // where the pattern has no value, its replacement may have any
+    if (v.none || m.overflow) continue; // if the pattern has no value, the replacement may have any
     c->done++;
     nw_dtype t = (nw_dtype)from->type.dtype;
     value f = meaning(&m, folded, 0), r = c->covered ? meaning(&m, to, 0) : v;
@@ -252,7 +253,8 @@ static void draw_constants(check *c, int64_t *cv, int64_t *dv) {
   *dv = wrapped(t, (uint64_t)*dv);
 }
 
-// One pair of constants; those that make the condition false are tried too, as the constructors must not apply the rule then.
+// Checks one pair of constants. Pairs for which the condition is false are checked too: the constructors must not apply
+// the rule then.
 static bool check_pair(check *c, int64_t cv, int64_t dv, bool always, long few) {
   bool holds = condition_is_true(c, cv, dv), covered = c->covered;
   if (!holds && !always) return false;
@@ -264,7 +266,7 @@ static bool check_pair(check *c, int64_t cv, int64_t dv, bool always, long few) 
 
 enum { TRUE_DRAWS = 300, FALSE_DRAWS = 40 };
 
-// All pairs of i8 and u8; where a test has little time, one of seven.
+// Checks all pairs of i8 and u8, or every seventh pair if a test has little time.
 static void check_constants(check *c) {
   long yes = 0, few = 1 + c->wanted / TRUE_DRAWS, step = c->wanted < 65536 ? 7 : 1;
   long each = values_of(c->r.t);
@@ -278,7 +280,7 @@ static void check_constants(check *c) {
   if (yes < TRUE_DRAWS / step) c->done = 0;
 }
 
-// A reading of the row with operands of this dtype, if it has one.
+// Reads the row with operands of this dtype, if it can be read so.
 static bool well_typed(const check *c) {
   reader r = c->r;
   for (int side = 0; side < 2 && !r.wrong; side++) read_side(&r, side ? rows[c->row].to : rows[c->row].from);
@@ -292,7 +294,7 @@ static void check_dtype(workshop *w, int row, nw_dtype t, bool x_is_bool, bool i
   if (!well_typed(&c)) return;
   reader r = c.r;
   read_side(&r, rows[row].from);
-  if (x_is_bool && !(r.uses[Y] || r.uses[Z]) && t != NW_BOOL) return; // nothing is of that dtype
+  if (x_is_bool && !(r.uses[Y] || r.uses[Z]) && t != NW_BOOL) return; // no operand has that dtype
   if (r.constants)
     check_constants(&c);
   else

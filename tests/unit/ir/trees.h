@@ -1,13 +1,13 @@
-// Random expressions, not folded, of the operations and dtypes that a profile names.
+// Random unfolded expressions, with the operations and dtypes that a profile names.
 #pragma once
 #include "raw.h"
 
 typedef struct profile {
   const char *root; // operations of the root; "": any of ops
-  const char *ops; // of the others
-  const char *dtypes; // those of the operands: i integers  f floats  h halves  x index  a all
+  const char *ops; // operations of the other nodes
+  const char *dtypes; // dtypes of the operands: i integers  f floats  h halves  x index  a all
   int depth, lanes; // lanes 0: scalars
-  bool ranges; // variables have small ranges, and there are facts
+  bool ranges; // true: variables have small ranges, and there are facts
 } profile;
 
 enum { SEEN = 40, OPS = 40 };
@@ -15,10 +15,10 @@ enum { SEEN = 40, OPS = 40 };
 typedef struct grower {
   workshop *w;
   const profile *of;
-  nw_dtype t; // what comparisons compare, and what most leaves are of
+  nw_dtype t; // the dtype of compared operands, and of most leaves
   int nroot, nops, nseen;
   nw_op root[OPS], op[OPS];
-  const nw_expr *seen[SEEN]; // subtrees of this tree, to be used once more
+  const nw_expr *seen[SEEN]; // subtrees of this tree that can be used again
 } grower;
 
 static inline int read_ops(const char *text, nw_op *out) {
@@ -48,7 +48,7 @@ static inline const nw_expr *small_variable(grower *g) {
   return nw_var(g->w->raw, names[pick(g, 3)]);
 }
 
-// An index that is mostly inside of the memory: a number, a variable, or one that is clamped.
+// Makes an index that is usually inside the memory: a number, a variable, or a clamped index.
 static inline const nw_expr *place_of(grower *g) {
   nw_pool *p = g->w->raw;
   const nw_expr *v = small_variable(g), *c = nw_index(p, pick(g, 5) - 2);
@@ -87,7 +87,7 @@ static inline const nw_expr *leaf(grower *g, nw_dtype t, int lanes) {
   return element(p, t, place_of(g));
 }
 
-// The dtype of the operands of op when its result is of dtype t; NW_DTYPE_COUNT: it has no such result.
+// Returns the dtype of the operands of op for a result of dtype t, or NW_DTYPE_COUNT if op has no such result.
 static inline nw_dtype operands_of(grower *g, nw_op op, nw_dtype t) {
   bool order = op == NW_OP_LT || op == NW_OP_LE, division = op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD;
   if (nw_op_has(op, 'C')) return t != NW_BOOL || (order && g->t == NW_BOOL) ? NW_DTYPE_COUNT : g->t;
@@ -135,7 +135,7 @@ static inline const nw_expr *grow(grower *g, nw_dtype t, int lanes, int depth, b
   return e;
 }
 
-// A tree whose root is one of the profile's; of dtype t, or of bool where its root compares values of t.
+// Makes a tree whose root is an operation of the profile. Its dtype is t, or bool if its root compares values of t.
 static inline const nw_expr *grow_tree(grower *g) {
   g->nseen = 0;
   bool truth = g->nroot && (nw_op_has(g->root[0], 'C') || nw_op_has(g->root[0], 'B'));
@@ -149,7 +149,7 @@ static inline grower start_growing(workshop *w, const profile *p, nw_dtype t) {
   return g;
 }
 
-// Data of every dtype, and variables within what index arithmetic may have.
+// Fills the memory with data of every dtype, and variables with values in the range of indices.
 static inline void fill_memory(uint64_t *seed, memory *m) {
   m->overflow = false;
   for (int t = 0; t < NW_DTYPE_COUNT; t++)

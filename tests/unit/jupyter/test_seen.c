@@ -1,4 +1,4 @@
-// The marks of messages: each counts once, for as long as it is remembered.
+// The table of seen messages: each message counts once, as long as it is remembered.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "jupyter/seen.h"
 
-// The n-th of marks that are as good as random (splitmix64).
+// Returns the n-th of a sequence of pseudo-random marks (splitmix64).
 static uint64_t mark(uint64_t n) {
   n *= 0x9e3779b97f4a7c15u;
   n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9u;
@@ -29,11 +29,11 @@ static void remembers_the_last_ones(void **state) {
     assert_false(nwj_seen_before(s, mark(i)));
     assert_true(i < NWJ_REMEMBERED || nwj_seen_before(s, mark(i - NWJ_REMEMBERED + 1)));
   }
-  assert_false(nwj_seen_before(s, mark(0))); // forgotten: what it remembers has a bound
+  assert_false(nwj_seen_before(s, mark(0))); // forgotten, because the table is limited
   nwj_seen_free(s);
 }
 
-// Marks that all want the same slots, and the one that looks like a free slot.
+// Marks that all hash to the same slots, and a mark that looks like a free slot.
 static void takes_any_mark(void **state) {
   (void)state;
   nwj_seen *s = nwj_seen_new();

@@ -1,4 +1,4 @@
-// Models that rank: what is learned, what is refused. Without XGBoost only that this is said.
+// Models that rank: what they learn, and what is refused. Without XGBoost, the tests only check that the error says so.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static int setup(void **state) {
   for (int i = 0; i < ROWS; i++) {
     for (int k = 0; k < FEATURES; k++)
       feature[FEATURES * i + k] = (float)((seed = seed * 1103515245 + 12345) >> 16 & 1023);
-    label[i] = feature[FEATURES * i + 1]; // the second decides
+    label[i] = feature[FEATURES * i + 1]; // the second feature decides
   }
   *state = nw_open();
   return 0;
@@ -34,7 +34,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-// NULL, and the test is skipped, where XGBoost is not there.
+// Returns NULL, and the test is skipped, if XGBoost is missing.
 static nw_learner *learned(nw_ctx *c) {
   nw_learn_rows r = rows();
   nw_learner *m = nw_learn(c, &r, &usual);
@@ -88,12 +88,13 @@ static void begins_with_the_margin(void **state) {
   assert_true(nw_learner_predict(m, &r, without));
   r.margin = margin;
   assert_true(nw_learner_predict(m, &r, with));
-  float constant = with[0] - without[0]; // a start of its own that XGBoost has where there are no margins
+  float constant = with[0] - without[0]; // XGBoost adds a constant of its own if there are no margins
   for (int i = 0; i < ROWS; i++) assert_true(fabsf(with[i] - without[i] - margin[i] - constant) < 1e-3);
   nw_learner_free(m);
 }
 
-// Not only their order: the labels themselves, and more so where a row weighs more.
+// With this objective, the model predicts the labels themselves and not only their order, more exactly for rows of
+// greater weight.
 static void meets_labels(void **state) {
   nw_learner_free(learned(*state));
   nw_learn_rows r = rows();
@@ -130,7 +131,7 @@ static void refused(nw_ctx *c, nw_learn_rows r, nw_learn_opts o, const char *say
   assert_non_null(strstr(nw_error(c)->message, says));
 }
 
-// What XGBoost would take in silence, or stop the process for.
+// Input that XGBoost would accept without an error, or that would make it end the process.
 static void refuses_what_is_no_table(void **state) {
   nw_ctx *c = *state;
   nw_learn_rows r = rows();

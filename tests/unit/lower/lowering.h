@@ -1,4 +1,4 @@
-// Shared by the tests of lower: a program from its text, lowered, as text; golden files.
+// Shared by the tests of lower: parses a program, lowers it, and prints it; golden files.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static inline nw_program *parsed(lowering *l, const char *text) {
   return p;
 }
 
-// The text after a pass; fails the test when the program cannot be lowered.
+// Returns the text after a pass. The test fails if the program cannot be lowered.
 static inline char *lowered(lowering *l, const char *text, const char *pass) {
   nw_program *p = parsed(l, text);
   char *out = nw_lower_text(l->c, p, pass);
@@ -61,7 +61,7 @@ static inline int count_of(const char *text, const char *part) {
   return n;
 }
 
-// Lowering must be refused, with this in the message.
+// Lowering must be refused with a message that contains this text.
 static inline void assert_refused(lowering *l, const char *text, const char *message) {
   nw_program *p = parsed(l, text);
   nw_exec *e = nw_lower(p, NULL);

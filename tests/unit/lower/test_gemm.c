@@ -1,4 +1,4 @@
-// The stages of a packed GEMM with a register tile, as text.
+// A packed GEMM with a register tile, as text after each pass.
 #include "lowering.h"
 
 static const char gemm[] =
@@ -42,7 +42,8 @@ static void every_stage_is_as_it_was(void **state) {
   }
 }
 
-// What the compiler needs to keep the tile in registers: constant offsets into it, one fma a row, no index of the lane.
+// The compiler can keep the tile in registers only under these conditions: constant offsets into it, one fma for each
+// row, and no index that depends on the lane.
 static void register_tile_has_constant_offsets(void **state) {
   char *text = lowered(*state, gemm, NULL);
   assert_int_equal(count_of(text, "fma("), 8);

@@ -1,4 +1,4 @@
-// Loops cut where a condition begins or ceases to hold.
+// Loops are cut where a condition begins or ends to hold.
 #include "lowering.h"
 
 static char *partitioned(void *state, const char *text) { return lowered(state, text, "partition"); }
@@ -19,7 +19,7 @@ static char *rows_with(void *state, const char *outer, const char *inner) {
   return partitioned(state, text);
 }
 
-// Only the innermost serial loop is cut: the condition becomes its end, and nothing is left for the rounds after it.
+// Only the innermost serial loop is cut. The condition becomes its end, and no code is left for later iterations.
 static void a_scalar_guard_becomes_a_bound(void **state) {
   char *t = rows_with(*state, "for", "for");
   assert_has(t, "for i_i in 0..min(");
@@ -51,7 +51,7 @@ static void a_parallel_loop_stays_whole(void **state) {
   free(t);
 }
 
-// The bound of the inner loop speaks of the parallel one around it.
+// The bound of the inner loop uses the variable of the parallel loop around it.
 static void the_cut_may_depend_on_loops_outside(void **state) {
   char *t = rows_with(*state, "parallel for", "for");
   assert_has(t, "16*i_o");

@@ -1,4 +1,4 @@
-// One property of a pass each, on the smallest program that shows it.
+// One property of each pass, on the smallest program that shows it.
 #include "lowering.h"
 
 static void init_goes_before_the_outermost_reduce_loop(void **state) {
@@ -18,7 +18,7 @@ static void init_goes_before_the_outermost_reduce_loop(void **state) {
   free(t);
 }
 
-// The tail of a cut loop starts at k = 4: it never holds the first reduce instance.
+// The tail of a cut loop starts at k = 4, so it never contains the first iteration of the reduction.
 static void a_tail_has_no_init(void **state) {
   char *t = lowered(*state,
                     "program p\n"
@@ -116,7 +116,7 @@ static void a_proved_condition_is_dropped(void **state) {
   free(t);
 }
 
-// A branch that reads outside for some lanes is read under a mask.
+// If a branch would read outside for some lanes, it is read under a mask.
 static void a_lazy_select_masks_its_loads(void **state) {
   char *t = lowered(*state,
                     "program p\n"
@@ -213,7 +213,7 @@ static const char masked_tile[] =
     "        block C of C (i = i_2 in 0..4, j = 16*j_o + j_2 in 0..N) where 16*j_o + j_2 < N:\n"
     "          C[i, j] = T[i, j]\n";
 
-// The tile is accumulated in whole vectors; what is read of B and written to C is masked.
+// The tile is accumulated in whole vectors; reads of B and writes of C are masked.
 static void a_masked_tile_lives_in_registers(void **state) {
   char *t = lowered(*state, masked_tile, NULL);
   assert_has(t, "T[ramp(48, 1, 16)] = fma(broadcast(A[k_1 + 24], 16), B[");
@@ -222,7 +222,7 @@ static void a_masked_tile_lives_in_registers(void **state) {
   free(t);
 }
 
-// Every row of the unrolled tile tests for a lane that runs: once, around the loops, is enough.
+// Every row of the unrolled tile tests whether any lane runs. One test around the loops is enough.
 static void guards_of_unrolled_rows_are_shared(void **state) {
   char *t = lowered(*state,
                     "program p\n"
@@ -287,7 +287,7 @@ static void an_unknown_pass_is_named(void **state) {
   nw_program_release(p);
 }
 
-// Vectors and copies are made unless loops are kept; a target without lanes gets no vectors.
+// Vectors and unrolled copies are made unless loops are kept. A target without vectors gets none.
 static void a_target_chooses_its_passes(void **state) {
   lowering *l = *state;
   nw_target narrow = *nw_target_host(l->c);

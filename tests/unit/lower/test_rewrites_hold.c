@@ -1,7 +1,8 @@
-// Every row of rewrites.def that a pass makes keeps the value of what is stored, of random trees of every dtype it is for.
+// Every row of rewrites.def that a pass applies keeps the stored value, for random trees of every dtype to which it
+// applies.
 //
-// fma rounds once where a product and a sum round twice. So it is compared where a product is exact: on small numbers, and on
-// zeros, infinities and NaN.
+// fma rounds once, while a product and a sum round twice. So it is compared only where a product is exact: for small
+// numbers, zeros, infinities and NaN.
 #include "../ir/rows.h"
 #include "lower/pass.h"
 
@@ -24,7 +25,7 @@ static nw_program *(*const pass[])(nw_program *p) = {
 
 static const char store_of[] = "program p\noutput C: %s[1]\nC[0] = %s(0)\n";
 
-// What the pass makes of a store of e.
+// Returns the pass's result for a store of e.
 static const nw_expr *after_pass(workshop *w, int row, const nw_expr *e) {
   char text[128];
   const char *t = nw_dtype_name((nw_dtype)e->type.dtype);
@@ -42,7 +43,7 @@ static const nw_expr *after_pass(workshop *w, int row, const nw_expr *e) {
   return made;
 }
 
-// No arithmetic on halves is left: only what is read, stored or cast.
+// There must be no arithmetic on halves; they are only read, stored or cast.
 static bool no_half_arithmetic(void *env, const nw_expr *e) {
   (void)env;
   nw_dtype t = (nw_dtype)e->type.dtype;
@@ -60,7 +61,7 @@ static void fill_exactly(uint64_t *seed, memory *m) {
       m->of[t][i] = is_float((nw_dtype)t) ? real(few[random_to(seed, NW_COUNT(few))]) : number(random_to(seed, 2));
 }
 
-// Only such constants: what a tree of so few levels makes of them has at most 24 bits, and is exact.
+// Only constants that are so small that all results of these shallow trees have at most 24 bits, and are exact.
 static bool small_constants(void *env, const nw_expr *e) {
   (void)env;
   return e->op != NW_OP_FLOAT || e->f != e->f || isinf(e->f) || (fabs(e->f) <= 8 && e->f * 2 == rint(e->f * 2));

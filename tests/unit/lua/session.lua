@@ -1,5 +1,5 @@
---- What one session does beside others, in a thread of its own: steps, refusals, counts, code, runs. Returns a digest of it all,
---- which must not depend on what the others do.
+--- The work of one session that runs in a thread beside others: steps, refusals, counts, code, runs. Returns a digest of all
+--- results, which must not depend on the other sessions.
 local seed = ...
 local nw = require "nestwright"
 local core = require "nestwright.core"

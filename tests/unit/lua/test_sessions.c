@@ -1,4 +1,5 @@
-// Two sessions in two threads of one process do what each does alone. ThreadSanitizer looks at what they share.
+// Two sessions in two threads of one process must give the same results as each alone. ThreadSanitizer checks the data
+// that they share.
 #include <lauxlib.h>
 #include <lualib.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Shared by the tests of poly: programs as text, and what the judge says of a step from one to another.
+// Shared by the tests of poly: programs as text, and the verdict of the judge on a step from one program to another.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static inline void print_refusal(nw_ctx *c) {
                 r && r->distance ? r->distance : "", r && r->loops[0] ? r->loops[0] : "", "");
 }
 
-// The step must be accepted, by this question ('o', 'v', 'm'; 0: any).
+// The step must be accepted, and judged by this question ('o', 'v', 'm'; 0: any).
 static inline void accepts(env *e, const char *before, const char *after, char question) {
   nw_program *a = parsed(e, before), *b = parsed(e, after);
   if (!nw_judge(a, b)) {
@@ -66,7 +66,8 @@ static inline void accepts(env *e, const char *before, const char *after, char q
   nw_program_release(b);
 }
 
-// The step must be refused, with this kind, and `why` in its sentence. Returns the refusal, good until nw_clear.
+// The step must be refused with this kind, and its sentence must contain `why`. Returns the refusal, which is valid
+// until nw_clear.
 static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind,
                                         const char *why) {
   nw_clear(e->c);

@@ -1,4 +1,4 @@
-// Atomic updates: what threads may share, and what they may not.
+// Atomic updates: which updates threads may share, and which they may not.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -13,7 +13,7 @@ static void threads_share_updates(void **state) {
           "by another thread");
 }
 
-// The init is done where k begins, and that is inside the parallel loop, which binds i as well.
+// The init is executed when k begins. k begins inside the parallel loop, which binds i as well.
 static void init_among_the_threads(void **state) {
   static const char before[] = SUM "for f in 0..128:\n  atomic block R of R (i = f // 16 in 0..8, reduce k = f % 16 in "
                                    "0..16):\n    init R[i] = 0.0\n"
@@ -24,7 +24,8 @@ static void init_among_the_threads(void **state) {
           NW_REFUSE_REDUCTION, "another thread contributes");
 }
 
-// One piece of the reduction, the last contributions to half of the elements, does not know of the other's threads.
+// The last contributions to half of the elements are added by a piece that is not atomic. They conflict with updates by
+// other threads.
 static void a_piece_that_is_not_atomic(void **state) {
 #define PIECES(mark)                                                                                                   \
   SUM "for z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    R[i] = 0.0\n" mark                               \

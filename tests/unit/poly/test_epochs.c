@@ -1,4 +1,4 @@
-// Reductions that are done more than once: tiles that overlap, started from their init each time.
+// Reductions that are executed more than once: overlapping tiles, each of which starts from the init.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -9,7 +9,7 @@
 #define SHIFTED "min(4*o, 6) + p"
 static const char naive[] = HEAD "for i in 0..10:\n  for k in 0..6:\n    " AT("i", "    ");
 
-// The last of three tiles of four starts at row 6, so rows 6 and 7 are summed up twice, each time from nothing.
+// The last of three tiles of four starts at row 6. So rows 6 and 7 are summed twice, each time from the init.
 static void overlapping_tiles(void **state) {
   accepts(*state, naive, HEAD "for o in 0..3:\n  for p in 0..4:\n    for k in 0..6:\n      " AT(SHIFTED, "      "),
           'v');
@@ -24,7 +24,7 @@ static void reduction_outside(void **state) {
   assert_string_equal(r->element, "R[6]");
 }
 
-// With one contribution the init stands between the two, but it may as well be done before the loop over k.
+// With one contribution, the init runs between the two loops, but it may also run before the loop over k.
 static void lifted_init(void **state) {
 #define ONE "program rows\ninput A: f32[10, 1]\noutput R: f32[10]\n"
 #define UPDATE(i)                                                                                                      \
@@ -40,14 +40,14 @@ static void lifted_init(void **state) {
 #define SUM(where) "block R of R (i = " SHIFTED " in 0..10, reduce k = k in 0..6)" where ":\n        R[i] += A[i, k]\n"
 #define TILE_SUM(where) "  for p in 0..4:\n    for k in 0..6:\n      " SUM(where)
 
-// An init that was split off has to be done again for each tile.
+// A separate init must run again for each tile.
 static void init_apart(void **state) {
   accepts(*state, naive, HEAD "for o in 0..3:\n" TILE_INIT TILE_SUM(""), 'v');
   refuses(*state, naive, HEAD "for i in 0..10:\n  " INIT("i", "  ") "for o in 0..3:\n" TILE_SUM(""),
           NW_REFUSE_REDUCTION, "one contribution twice");
 }
 
-// Rows 6 and 7 are set back by the last tile, which adds nothing to them.
+// The last tile resets rows 6 and 7, and adds nothing to them.
 static void set_back_for_nothing(void **state) {
   refuses(*state, naive, HEAD "for o in 0..3:\n" TILE_INIT TILE_SUM(" where o < 2 or 2 <= p"), NW_REFUSE_REDUCTION,
           "but gets a contribution before that");
@@ -74,7 +74,7 @@ static void symbolic(void **state) {
   assert_non_null(r);
 }
 
-// A temporary may be computed beyond its end; an output may not, and a sum takes what it took.
+// A temporary may be computed beyond its end, but an output may not. A sum must get the same contributions as before.
 #define PADDED(n, k)                                                                                                   \
   "program sums\ninput A: f32[16, 16]\noutput Y: f32[10]\ntemp X: f32[" n "]\nalloc X[0.." n "]:\n  for i in 0.." n    \
   ":\n    for k in 0.." k ":\n      block X of X (i = i in 0.." n ", reduce k = k in 0.." k                            \

@@ -1,7 +1,7 @@
-// The GEMM walk, from naive to packed, tiled and parallel: every step legal, and quick.
+// The GEMM tutorial, from naive to packed, tiled and parallel: every step must be legal, and judged quickly.
 #include "judging.h"
 
-// Texts of the walk, sizes as given.
+// The programs of the tutorial as text, with the given sizes.
 static char *text(const char *sizes, const char *m, const char *n, const char *k, const char *body) {
   nw_str s = {0};
   nw_str_fmt(&s, "program gemm\n%sinput A: f32[%s, %s]\ninput B: f32[%s, %s]\noutput C: f32[%s, %s]\n", sizes, m, k, k,

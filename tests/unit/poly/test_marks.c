@@ -1,4 +1,4 @@
-// What parallel and vectorized loops carry, and what storage and layouts must satisfy.
+// Dependences that parallel and vectorized loops carry, and conditions on storage and layouts.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -15,7 +15,7 @@ static char *gemm(const char *i, const char *j, const char *k_o, const char *k_i
   return nw_str_take(&s);
 }
 
-// NULL: accepted.
+// NULL means that the step must be accepted.
 static void tries(void **state, const char *i, const char *j, const char *k_o, const char *k_i, const char *message,
                   nw_refusal_kind kind) {
   char *before = gemm("", "", "", ""), *after = gemm(i, j, k_o, k_i);
@@ -52,7 +52,7 @@ static void reduction_in_lanes(void **state) {
   tries(state, "", "", "", "vectorize ", "cannot vectorize k_i", NW_REFUSE_REDUCTION);
 }
 
-// The init split off does not help: updates still meet.
+// A separate init does not help, because updates still conflict.
 static void decomposed_reduction(void **state) {
 #define SUM                                                                                                            \
   "program sum\ninput A: f32[8, 32]\noutput R: f32[8]\nfor z in 0..8:\n  init block R_init of R (i = z in 0..8):\n   " \
@@ -127,7 +127,7 @@ static void vector_shape(void **state) {
           "would need different numbers of iterations");
 }
 
-// A guard that leaves one lane leaves no dependence, and no vector either.
+// A guard that leaves one lane leaves no dependence, but also no vector.
 static void one_lane(void **state) {
 #define ONE(mark, n, guard)                                                                                            \
   "program o\ninput A: f32[1]\noutput B: f32[1]\n" mark "for i in 0.." n ":\n  block B of B (i = i in 0..1)" guard     \
@@ -138,7 +138,7 @@ static void one_lane(void **state) {
           "every lane of i writes the same element of B");
 }
 
-// What is allocated in a loop is allocated once, with room for the largest.
+// A buffer that is allocated in a loop is allocated once, with space for its largest size.
 static void storage_in_loops(void **state) {
 #define SQUARE "program r\nsize N >= 0\ninput A: f32[N, N]\noutput B: f32[N, N]\n"
 #define ROOM(end)                                                                                                      \
@@ -175,8 +175,8 @@ static void layouts(void **state) {
   refuses(*state, before, LAY("[_1, _0 + 1] in [8, 8]"), NW_REFUSE_STRUCTURE, "outside its own extents");
 }
 
-// A window of three rows that moves down, in n rows of storage: three are enough, two are not, unless every round fills
-// them anew. Rounds that run at once need a place each.
+// A window of three rows moves down in a buffer of n rows. Three rows are enough; two are not, unless every iteration
+// fills them again. Iterations that run at the same time each need their own rows.
 static void folded(void **state) {
 #define FOLD(mark, first, layout)                                                                                      \
   "program f\ninput A: f32[10]\noutput B: f32[8]\ntemp X: f32[10]" layout "\nalloc X[0..10]:\n"                        \

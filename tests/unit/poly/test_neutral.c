@@ -1,4 +1,4 @@
-// Reductions without the contributions that add nothing.
+// Reductions without the iterations that add nothing.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -35,13 +35,13 @@ static void only_the_neutral_adds_nothing(void **state) {
           "does not get all its contributions");
 }
 
-// What the data decides is not known to add nothing.
+// If data decide whether an iteration adds something, it is not known to add nothing.
 static void conditions_of_data(void **state) {
   refuses(*state, APART("0..6", SUM("A[i, k] < 0.0", "0.0")), APART("2..6", SUM("A[i, k] < 0.0", "0.0")),
           NW_REFUSE_VALUE, "does not get all its contributions");
 }
 
-// Facts are remembered by content: what holds of one sum is not taken for another whose loops are the same.
+// Facts are kept by content. A fact about one sum must not be used for another sum with the same loops.
 static void another_condition_is_another_fact(void **state) {
   accepts(*state, APART("0..6", SUM("2 <= k", "0.0")), APART("2..6", SUM("2 <= k", "0.0")), 'v');
   refuses(*state, APART("0..6", SUM("1 <= k", "0.0")), APART("2..6", SUM("1 <= k", "0.0")), NW_REFUSE_VALUE,

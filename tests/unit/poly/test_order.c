@@ -1,7 +1,7 @@
 // Steps judged by order: reorders, skews, splits, fused loops, in-place updates.
 #include "judging.h"
 
-// A heat equation over time; S holds every time.
+// A heat equation over time; S holds the values of all time steps.
 #define HEAT                                                                                                           \
   "program heat\ninput A: f32[16]\noutput S: f32[8, 16]\n"                                                             \
   "for x in 0..16:\n  block S0 of S0 (t = 0 in 0..1, x = x in 0..16):\n    S[t, x] = A[x]\n"
@@ -28,7 +28,7 @@ static void rectangular_tiles_of_time(void **state) {
           NW_REFUSE_RAW, "before it is written");
 }
 
-// z = y + t makes every dependence point forward, so tiles of z may go outside.
+// With z = y + t, every dependence points forward, so tiles of z may be outermost.
 static void skewed_tiles(void **state) {
   static const char skewed[] = HEAT "for z_o in 0..6:\n  for t in 1..8:\n    for z_i in 0..4:\n"
                                     "      block S of S (t = t in 1..8, x = 4*z_o + z_i - t in 0..16) where 4*z_o + "
@@ -38,7 +38,7 @@ static void skewed_tiles(void **state) {
   accepts(*state, skewed, heat, 'o');
 }
 
-// The in-place sweep of a line: a program of ours only as text, where elements change their value.
+// A sweep of a line in place. It can be written only as text, because its elements are overwritten.
 #define LINE "program line\noutput X: f32[64]\nfor z in 0..64:\n  block Z of Z (i = z in 0..64):\n    X[i] = 1.0\n"
 static const char shift_up[] = LINE "for i in 1..63:\n  block X of X (i = i in 1..63):\n    X[i] = X[i + 1]\n";
 
@@ -65,7 +65,7 @@ static void in_place_reordered_tiles(void **state) {
           NW_REFUSE_WAR, "already be overwritten");
 }
 
-// Two writers of one element: the later one must stay the later one.
+// If two statements write one element, the later write must stay the later one.
 static void last_writer(void **state) {
 #define TWO "program two\ninput A: f32[8]\noutput X: f32[8]\n"
 #define FIRST "for i in 0..8:\n  block P of P (i = i in 0..8):\n    X[i] = A[i]\n"
@@ -161,7 +161,7 @@ static void fused(void **state) {
       ") % M in 0..M) where " where ":\n      " body
   accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // put together, it is the one before
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
-  // The last number is left out, a number is taken twice, and the digits are those of another box.
+  // The last number is missing, a number occurs twice, and the digits are those of another box.
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("3*f_o + f_i", "3*f_o + f_i < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("4*f_o + f_i + 1", "4*f_o + f_i + 1 < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
@@ -179,7 +179,7 @@ static void fused(void **state) {
           NW_REFUSE_COVER, "B[0, 1] is never written when N = 1, M = 2");
 }
 
-// Sums whose order may not change: the pieces of the fused loop run in the order of its numbers, or not at all.
+// The order of these sums may not change, so the pieces of the fused loop must run in the order of its numbers.
 static void fused_in_pieces(void **state) {
 #define PLACE "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
 #define NEXT "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"
@@ -193,7 +193,7 @@ static void fused_in_pieces(void **state) {
           "run in another order");
 }
 
-// A digit of one value: f is j itself.
+// A digit with one value: f is j itself.
 static void fused_with_one(void **state) {
 #define ROW "program r\nsize M >= 1\ninput A: f32[1, M]\noutput B: f32[1, M]\n"
   accepts(*state,
@@ -251,7 +251,8 @@ static void init_after_the_first_update(void **state) {
   assert_string_equal(r->element, "R[0]");
 }
 
-// An owned init happens at the first value of the reduce variable: run backwards, that is the last.
+// The init that a block owns runs at the first value of the reduce variable; in a loop that runs backwards, this value
+// comes last.
 static void backwards_with_its_init(void **state) {
   refuses(*state, sum,
           SUM "for i in 0..8:\n  for k in 0..32:\n    block R of R (i = i in 0..8, reduce k = 31 - k in 0..32):\n      "
@@ -282,8 +283,8 @@ static void a_contribution_lost(void **state) {
           NW_REFUSE_VALUE, "all its contributions");
 }
 
-// A sum over nothing is its init, whatever its own guard says of the loops that do not run; but a statement around it would
-// keep the init out as well.
+// A sum over an empty axis is its init, whatever its own guard says about the loops that do not run. But a guard
+// outside the block would prevent the init too.
 static void reduction_over_nothing(void **state) {
 #define EMPTY "program e\nsize K >= 0\ninput A: f32[8, K]\noutput R: f32[8]\n"
 #define EMPTY_BODY "  init R[i] = 0.0\n        R[i] += A[i, k]\n"

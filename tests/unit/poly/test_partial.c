@@ -1,9 +1,9 @@
-// Reductions taken in parts: partial results that are combined must make up the whole.
+// Reductions in parts: the combined partial results must be the complete result.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-// ---- C[i] = the sum of n numbers, and the same from partial results P[i, r]
+// ---- C[i] = the sum of n numbers, and the same sum from partial results P[i, r]
 
 static void write_whole(char *out, size_t size, int n) {
   snprintf(out, size,

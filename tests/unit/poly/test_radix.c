@@ -1,4 +1,4 @@
-// Numbers in mixed radix, against all their values.
+// Compares proofs about numbers in mixed radix with all values of these numbers.
 #include "judging.h"
 #include "poly/radix.h"
 
@@ -6,7 +6,7 @@
 
 enum { DIGITS = 4, MIDDLE = 1000, CASES = 200000 };
 
-// How often each number is made, by all choices of digits.
+// Counts how many times each number occurs, over all values of the digits.
 static void count(int n, const nw_digit *d, int64_t sum, int *times) {
   if (!n) {
     times[MIDDLE + sum]++;
@@ -38,7 +38,7 @@ static void what_is_said_holds(void **state) {
   assert_true(once > CASES / 20 && dense > CASES / 20);
 }
 
-// Of splits in any order it says all.
+// For splits in any order, every question must be decided.
 static void splits_are_evident(void **state) {
   (void)state;
   nw_digit d[] = {{8, 4}, {1, 8}, {-32, 3}}, huge[] = {{INT64_MAX, 3}, {1, 2}}, least[] = {{INT64_MIN, 2}};
@@ -66,7 +66,7 @@ static void rows_left_out(void **state) {
           NW_REFUSE_COVER, "never written");
 }
 
-// Both rows and columns come from one loop: the others are never written.
+// Rows and columns both come from one loop, so the other elements are never written.
 static void a_loop_that_is_shared(void **state) {
   refuses(*state, PLAIN, HEAD "for i in 0..12:\n  for j in 0..12:\n    " BODY("i", "i"), NW_REFUSE_COVER,
           "never written");
@@ -74,7 +74,7 @@ static void a_loop_that_is_shared(void **state) {
           "never written");
 }
 
-// The sum of a row may not take an element twice.
+// The sum of a row must not add an element twice.
 #define SUM                                                                                                            \
   "program sums\ninput A: f32[12, 12]\noutput S: f32[12]\n"                                                            \
   "for i_init in 0..12:\n  init block I of S (i = i_init in 0..12):\n    S[i] = 0.0\nfor i in 0..12:\n"

@@ -1,4 +1,4 @@
-// Streaming stores: what the processor has, and nothing else.
+// Streaming stores must be those that the processor has, and change nothing else.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -31,7 +31,7 @@ static void widths(void **state) {
   tries(state, "f32", 64, 4, "0", "vectorize ", "", NULL);
   tries(state, "f32", 64, 16, "0", "vectorize ", "", NULL);
   tries(state, "u8", 256, 128, "0", "vectorize ", "", NULL);
-  tries(state, "f64", 64, 16, "5", "vectorize ", "", NULL); // the lanes need not be counted from 0
+  tries(state, "f64", 64, 16, "5", "vectorize ", "", NULL); // the lanes need not start at 0
   tries(state, "f32", 96, 12, "0", "vectorize ", "", "16, 32 or a multiple of 64 bytes");
   tries(state, "f32", 64, 2, "0", "vectorize ", "", "16, 32 or a multiple of 64 bytes");
   tries(state, "f32", 64, 16, "0", "", "", "they are scalar");
@@ -52,7 +52,7 @@ static void alignment(void **state) {
 }
 
 static void mask(void **state) {
-  tries(state, "f32", 64, 16, "0", "vectorize ", " where 16*j_o + j_i < 64", NULL); // always holds
+  tries(state, "f32", 64, 16, "0", "vectorize ", " where 16*j_o + j_i < 64", NULL); // the condition always holds
 }
 
 static void own_updates(void **state) {
@@ -66,7 +66,7 @@ static void own_updates(void **state) {
   refuses(*state, before, after, NW_REFUSE_STRUCTURE, "reads the element it has just stored");
 }
 
-// A prefetch changes nothing, but it must be able to do something.
+// A prefetch changes no result, but it must be able to have an effect.
 static void prefetch(void **state) {
   const char *form =
       "program p\ninput A: f32[8, 16]\ninput B: f32[8, 16]\noutput Z: f32[8, 16]\nfor i in 0..8:\n  %s%sfor j "
@@ -81,7 +81,7 @@ static void prefetch(void **state) {
   refuses(*state, before, after, NW_REFUSE_STRUCTURE, "lanes of one vector");
 }
 
-// What is said of a loop stays with it, and what threads shall do is said of a parallel one.
+// A setting stays with its loop, and settings for threads are allowed only on parallel loops.
 static void tags(void **state) {
   const char *form =
       "program p\ninput A: f32[8]\noutput Z: f32[8]\n%sblock Z of Z (i = %s in 0..8):\n%s  Z[i] = A[i]\n";

@@ -1,4 +1,4 @@
-// What the judge holds a program to before it asks anything of isl.
+// The conditions that the judge checks before it uses isl.
 #include "judging.h"
 
 #define HEAD "program p\ninput A: f32[8]\noutput C: f32[8]\n"

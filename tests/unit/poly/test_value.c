@@ -29,7 +29,7 @@ static void compute_at(void **state) {
   "  for i in 0.." #n ":\n    block X of X (i = i in 0.." #n "):\n      X[i] = A[min(i, " #last ")]*2.0\n"
 #define WIDE "temp X: f32[72]\nalloc X[0..72]:\n"
 
-// Where elements of a temporary are computed beyond its end, only the others have to be what they were.
+// If elements of a temporary are computed beyond its end, only the other elements must be the same as before.
 static void reads_that_stop_at_the_end(void **state) {
   accepts(*state, stages, STAGES TEMP "alloc X[0..64]:\n" NAIVE_READS(64, 63) NAIVE_Y, 'v');
   accepts(*state, stages, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, 'v');
@@ -66,7 +66,7 @@ static void producer_after_consumer(void **state) {
           NW_REFUSE_RAW, "before it is written");
 }
 
-// The same element is written again by later iterations, with the same value: a reader only needs the first.
+// Later iterations write the same element again, with the same value. A reader needs only the first write.
 static void recomputed_into_one_buffer(void **state) {
   accepts(*state, stages,
           STAGES TEMP "alloc X[0..64]:\n  for j in 0..62:\n    for a in 0..3:\n      block X of X (i = j + a in "
@@ -247,7 +247,7 @@ static void written_back_too_early(void **state) {
   assert_string_equal(r->loops[0], "k_o");
 }
 
-// Each tile starts from nothing: an init that only the first tile gets.
+// Each tile starts from the init, but only some tiles execute an init.
 static void init_of_some_tiles(void **state) {
   refuses(*state, gemm,
           GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n"
@@ -283,7 +283,7 @@ static void tile_with_one_twice(void **state) {
           NW_REFUSE_REDUCTION, "one contribution twice");
 }
 
-// A producer that reduces, computed inside its consumer, with a halo.
+// A producer that contains a reduction is computed inside its consumer, with a halo.
 static void reduction_computed_at(void **state) {
 #define ROWS "program rows\ninput A: f32[32, 8]\noutput Y: f32[31]\ntemp R: f32[32]\n"
   static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i "

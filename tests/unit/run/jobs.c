@@ -1,4 +1,4 @@
-// Functions for the worker to run, most of them bad: a library of its own.
+// A library of functions for the worker to run. Most of them misbehave.
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>

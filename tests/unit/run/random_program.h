@@ -1,4 +1,4 @@
-// Random lowered programs: every operation, dtype, width and way to reach memory that generated code knows.
+// Random lowered programs with every operation, dtype, width and kind of memory access that generated code supports.
 #pragma once
 #include "run/run.h"
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const nw_expr *spread(maker *m, const nw_expr *e, int lanes) {
   return lanes > 1 && e->type.lanes == 1 ? nw_broadcast(m->pool, e, lanes) : e;
 }
 
-// Without promotion: to nw_select an f64 constant is a literal.
+// Makes a select without promotion, because nw_select would treat an f64 constant as a literal.
 static const nw_expr *pick(maker *m, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   return nw_make(m->pool, NW_OP_SELECT, a->type, 3, (const nw_expr *[]){cond, a, b});
 }
@@ -49,7 +49,8 @@ static void input_name(char *out, nw_dtype t) {
   strcpy(out + 1, nw_dtype_name(t));
 }
 
-// Contiguous, backwards, strided, one element for all lanes, or by an index that was read and cut to size.
+// An access that is contiguous, backwards or strided, that reads one element for all lanes, or that uses an index read
+// from data and clamped.
 static const nw_expr *random_index(maker *m, int lanes) {
   int64_t strides[] = {1, 1, 1, -1, 2, 3, 7}, s = strides[draw(m, 7)], span = lanes * (s < 0 ? -s : s);
   int64_t from = (int64_t)draw(m, (uint64_t)(SIZE - OUTER - span)) + (s < 0 ? span : 0);
@@ -172,7 +173,7 @@ static nw_stmt *store_to(maker *m, const char *buffer, const nw_expr *index, con
   return s;
 }
 
-// Iteration v writes OUTER elements or vectors apart, so that the order of parallel iterations does not matter.
+// Each iteration writes its own OUTER elements or vectors, so that the order of parallel iterations does not matter.
 static nw_stmt *random_store(maker *m) {
   char name[8];
   nw_dtype t = any_dtype(m);
@@ -192,7 +193,7 @@ static nw_stmt *guarded(maker *m, nw_stmt *s) {
   return g;
 }
 
-// A small local array, written in whole and read back, by constant or by varying positions.
+// A small local array that is written completely and read back, at constant or varying positions.
 static nw_stmt *through_local(maker *m, nw_dtype t) {
   char name[16], out[8];
   snprintf(name, sizeof name, "L%d", m->temps++);
@@ -236,7 +237,7 @@ static nw_stmt *random_loop(maker *m, int number) {
   return l;
 }
 
-// Inputs and outputs of every dtype, one size M <= OUTER, and a few loops of stores.
+// Makes inputs and outputs of every dtype, one size M <= OUTER, and a few loops of stores.
 static nw_program *random_program(nw_ctx *c, nw_pool *pool, uint64_t seed) {
   maker m = {.pool = pool, .p = nw_program_new(c, pool, "random"), .seed = seed};
   const nw_expr *size = nw_index(pool, SIZE);

@@ -1,4 +1,4 @@
-// Arrays and .npy files, damaged ones too.
+// Arrays and .npy files, including damaged files.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,7 +191,7 @@ static void test_damaged_files(void **state) {
   refused(c);
 }
 
-// Nothing of a file is passed over in silence: it has the array, and no more.
+// A file with anything besides the array is refused.
 static void test_files_with_more_than_an_array(void **state) {
   nw_ctx *c = *state;
 #define HEADER "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)"

@@ -1,4 +1,5 @@
-// The calibration: figures are numbers of fields that there are, on any processor; it can be stopped. No bars on speed.
+// The calibration: on any processor, figures are numbers of existing fields, and the calibration can be stopped. Speed
+// is not tested.
 #include "hw/machine.h"
 #include "run/run.h"
 #include <math.h>

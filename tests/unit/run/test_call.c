@@ -1,4 +1,4 @@
-// Kernels as a user meets them: checks of the arguments, sizes, workspaces, threads, views, times, freed code.
+// Kernels as a user calls them: checks of arguments, sizes, workspaces, threads, views, times, freed code.
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "run/run.h"
 
-// C[i] = A[i] + T[i], T = 2*B through a temporary; a parallel loop and a size with a fact.
+// C[i] = A[i] + T[i], with a temporary T = 2*B, a parallel loop, and a fact about a size.
 static const char program_text[] = "program add\n"
                                    "size M >= 2\n"
                                    "fact M % 2 == 0\n"
@@ -157,7 +157,7 @@ static void test_objects_are_cached_by_content(void **state) {
   nw_kernel_release(d);
 }
 
-// A directory named by NESTWRIGHT_CACHE keeps objects for other processes; a damaged one is compiled again.
+// A folder named by NESTWRIGHT_CACHE keeps objects for other processes. A damaged object is compiled again.
 static void test_objects_on_disk(void **state) {
   fixture *f = *state;
   char dir[] = "/tmp/nw-test-objects-XXXXXX", command[128];
@@ -228,7 +228,7 @@ static void test_freed_code_is_gone(void **state) {
   assert_null(nw_error(f->c));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (!getenv("NW_EMULATED"))
-    assert_true(resident_kib() - after_warm_up < 2048); // an emulator keeps what it translated
+    assert_true(resident_kib() - after_warm_up < 2048); // an emulator keeps the code that it translated
 #endif
 }
 
@@ -259,7 +259,8 @@ static void *tell_later(void *arg) {
   return NULL;
 }
 
-// A long kernel, serial and with one long chunk a thread, stopped by another thread; then used again.
+// Another thread stops a long kernel, which is serial or has one long chunk for each thread. Then the kernel is used
+// again.
 static void test_interrupting_generated_code(void **state) {
   fixture *f = *state;
   static const char text[] = "program long\nsize M >= 1\ninput A: f32[M]\noutput C: f32[4]\n"
@@ -319,7 +320,7 @@ static void test_peak_is_what_the_ports_give(void **state) {
   free(m);
 }
 
-// Sizes that no vector divides; that the figures are right is seen where they are drawn.
+// The sizes are not multiples of a vector. Whether the figures are right is tested with the pictures.
 static void test_bandwidths(void **state) {
   fixture *f = *state;
   for (int loop = NW_STREAM_READ; loop <= NW_STREAM_WRITE; loop++)
@@ -334,7 +335,7 @@ static void test_bandwidths(void **state) {
   nw_clear(f->c);
 }
 
-// One run is timed, or stopped when it takes too long.
+// One run is timed, or stopped if it takes too long.
 static void test_one_run(void **state) {
   fixture *f = *state;
   nw_kernel *k = compiled(f, 1);

@@ -1,4 +1,4 @@
-// The tree that finds a version against the chain of conditions that says which one is meant.
+// Compares the tree that finds a version with the chain of conditions that defines which version is meant.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void a_tree_finds_what_the_chain_says(void **state) {
   }
 }
 
-// M == 1, M == 2, ...: found by halves.
+// M == 1, M == 2, ...: the tree bisects.
 static void intervals_are_found_by_halves(void **state) {
   env *e = *state;
   enum { N = 200 };
@@ -114,7 +114,8 @@ static void intervals_are_found_by_halves(void **state) {
   nw_choices_free(&t);
 }
 
-// Nothing can be halved, and every version has several facts: the tree must not grow with the combinations of these.
+// No condition allows bisection, and every version has several facts. The tree must not grow with the combinations of
+// facts.
 static void facts_of_several_sizes_make_a_chain(void **state) {
   env *e = *state;
   enum { N = 60 };

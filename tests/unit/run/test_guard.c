@@ -1,4 +1,4 @@
-// Crashes and interrupts in native code: the call ends, the session goes on.
+// Crashes and interrupts in native code: the call ends, and the session continues.
 #include <signal.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 static volatile int64_t sink;
-static volatile int *volatile nowhere = (volatile int *)8; // no page that a process has
+static volatile int *volatile nowhere = (volatile int *)8; // no process has a page here
 
 static void null_write(nw_frame *f) {
   (void)f;
@@ -54,7 +54,7 @@ static void overflow(nw_frame *f) {
 // ---- fences
 
 typedef struct reach {
-  int64_t by, bytes; // from the begin of params[0]; what is touched
+  int64_t by, bytes; // offset from the beginning of params[0]; number of bytes to touch
   bool write;
 } reach;
 static reach reached;
@@ -69,7 +69,7 @@ static void touches(nw_frame *f) {
   }
 }
 
-// Touches so many bytes so far from the begin of a tensor of 1001 f32.
+// Touches this many bytes at this offset from the beginning of a tensor of 1001 f32.
 static bool reaches(nw_ctx *c, nw_fence fence, size_t align, reach r) {
   int64_t shape[] = {1001};
   nw_fences(c, fence, align);
@@ -93,7 +93,7 @@ static void one_element_beside_a_tensor_is_a_crash(void **state) {
     assert_true(reaches(c, NW_FENCE_BEFORE, 0, (reach){0, 4004, write}));
     assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){-4, 4, write}));
   }
-  // Between the tensor and the page nothing traps, but what is written there is seen after the call.
+  // A write between the end of the tensor and the page does not trap, but is found after the call.
   assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){-4, 4, true}));
   assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){4004, 4, true}));
   assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4004, 4, true}));
@@ -280,7 +280,7 @@ static void *send_sigint(void *arg) {
   return NULL;
 }
 
-// The handler itself always returns, before the jump.
+// The handler itself always returns before the jump.
 static void test_interrupt_from_the_handler(void **state) {
   (void)state;
   session = nw_open();

@@ -1,4 +1,4 @@
-// Generated code against the interpreter, bit for bit, and kernels as a user calls them.
+// Compares generated code with the interpreter, bit for bit, and tests kernels as a user calls them.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static void fill_awkward(nw_array *a, uint64_t seed) {
   }
 }
 
-// NaNs are one value; everything else must be the same bits.
+// All NaNs are equal; everything else must have the same bits.
 static bool same(const nw_array *a, const nw_array *b, int64_t *at) {
   size_t n = (size_t)nw_dtype_bytes(a->dtype);
   for (int64_t i = 0; i < a->count; i++) {

@@ -1,4 +1,4 @@
-// LLVM code as it is made, before LLVM changes it: what wraps, what is fused, who aliases whom, masks, parallel loops.
+// The LLVM code before LLVM optimises it: wrapping, fused operations, aliasing, masks, parallel loops.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static int end(void **state) {
   return 0;
 }
 
-// The code of a program, with as little done to it as can be.
+// Returns the code of a program with as few changes as possible.
 static char *code_of(session *s, const char *text) {
   nw_program *p = nw_program_parse(s->c, s->pool, text);
   nw_kernel *k = p ? nw_compile(s->c, p, &(nw_build_opts){.threads = 1, .opt = 0}) : NULL;
@@ -50,7 +50,7 @@ static void lacks(const char *code, const char *part) {
   "program p\ninput A: " type "[64]\ninput B: " type "[64]\noutput C: " type "[64]\n" mark                             \
   "for i in 0..64:\n  block C of C (i = i in 0..64):\n    C[i] = " rest "\n"
 
-// Integers of data wrap: nothing may be promised to LLVM of them.
+// Integers of data wrap, so LLVM must not be promised that they do not.
 static void integers_of_data_wrap(void **state) {
   char *code = code_of(*state, LOOP("", "i32", "A[i]*B[i] + A[i]"));
   has(code, "mul i32");
@@ -59,7 +59,7 @@ static void integers_of_data_wrap(void **state) {
   free(code);
 }
 
-// A product and a sum stay two operations unless the program fuses them; nothing is reassociated.
+// A product and a sum remain two operations unless the program fuses them. Nothing is reassociated.
 static void floats_are_as_written(void **state) {
   char *code = code_of(*state, LOOP("", "f32", "A[i]*B[i] + A[i]"));
   lacks(code, "fast");
@@ -68,7 +68,7 @@ static void floats_are_as_written(void **state) {
   free(code);
 }
 
-// The tensors of a call are checked to lie apart, and LLVM is told so.
+// Each call checks that its tensors do not overlap, and LLVM is told so.
 static void tensors_lie_apart(void **state) {
   char *code = code_of(*state, LOOP("", "f32", "A[i] + B[i]"));
   has(code, "ptr noalias");

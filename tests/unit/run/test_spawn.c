@@ -1,4 +1,4 @@
-// What starting threads costs, as a note says it.
+// The time to start threads, as stated in a note.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@ static void *keep_busy(void *arg) {
   return arg;
 }
 
-// On cores that others keep busy a round lasts as long as the scheduler likes: never to be taken for the cost.
+// If other processes keep the cores busy, an iteration takes as long as the scheduler decides. Such a time must not be
+// taken as the cost.
 static void test_a_busy_machine_is_no_cost(void **state) {
   (void)state;
   enum { HOGS = 4 };

@@ -1,4 +1,4 @@
-// Programs nobody judged are compiled only when they stay inside their buffers.
+// A program that was not judged is compiled only if it stays inside its buffers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

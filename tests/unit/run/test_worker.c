@@ -1,4 +1,4 @@
-// The worker: jobs done, and jobs that crash, exit, hang or are interrupted.
+// The worker process: jobs that succeed, and jobs that crash, exit, hang or are interrupted.
 #include <signal.h>
 #include <dirent.h>
 #include <errno.h>
@@ -172,7 +172,7 @@ static void one_that_is_killed_at_work_is_reported(void **state) {
   end(f);
 }
 
-// Scripts that stand for a worker: killed, gone, and another program that says something else.
+// Scripts in place of a worker: one is killed, one exits, and one is another program, which answers something else.
 static void one_that_does_not_start_is_reported(void **state) {
   (void)state;
   const char *const body[] = {"kill -9 $$", "exit 3", "echo nonsense >&3; sleep 60"};

@@ -1,4 +1,4 @@
-// Shared by the tests of sched: computations, steps in one line, and what the text of a program must hold.
+// Shared by the tests of sched: computations, steps in one line, and checks of the text of a program.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,7 +115,7 @@ static inline nw_results assert_step(nw_sched *s, const char *primitive, const n
   return out;
 }
 
-// The failure is left in the context for the test to look at; nw_clear it.
+// The error is left in the context for the test to read, and must then be cleared by nw_clear.
 static inline const nw_diag *assert_refused(nw_sched *s, const char *primitive, const nw_arg *args, const char *pattern,
                                             int line) {
   const nw_program *before = nw_sched_program(s);

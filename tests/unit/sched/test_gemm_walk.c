@@ -1,4 +1,5 @@
-// The GEMM walk, every step judged: blocking, vectorize, loop order, packing, write cache and register tile, parallel.
+// The GEMM tutorial with every step judged: blocking, vectorize, loop order, packing, write cache and register tile,
+// parallel.
 #include "scheduling.h"
 #include <time.h>
 

@@ -25,7 +25,7 @@ static void undo_gives_the_same_program(void **state) {
   nw_sched_release(s);
 }
 
-// A test in which a step breaks an invariant prints the program that the step was given.
+// If a step breaks an invariant in a test, the program before the step is printed.
 static void the_program_in_work_is_printed(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
@@ -134,7 +134,7 @@ static void replay_names_the_step_that_fails(void **state) {
   nw_sched_release(s);
 }
 
-// A trace that speaks of a tail replays on a shape that has none, and the other way round.
+// A trace that names a tail can be replayed on a shape without a tail, and vice versa.
 static void tails_vanish(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *odd = gemm(c, 100), *even = gemm(c, 96);
@@ -181,7 +181,7 @@ static void log_and_text(void **state) {
   assert_string_equal(first.notes, "i divides evenly: no tail");
   assert_int_equal(first.added, 2); // i_o and i_i for i
   assert_int_equal(first.removed, 1);
-  assert_int_equal(first.changed, 2); // j stands in another loop
+  assert_int_equal(first.changed, 2); // j is in another loop
   assert_true(first.operations == 2.0 * 64 * 64 * 64 && first.operations == naive.operations && first.exact);
   assert_true(first.input_bytes == 64.0 * 64 * 64 * 8 && first.output_bytes == 64.0 * 64 * 64 * 8);
   char *text = nw_sched_step_text(s, 2);
@@ -203,7 +203,7 @@ static void loops_of_a_stage(void **state) {
   nw_sched_release(s);
 }
 
-// Every row documents itself fully; the examples name the primitive.
+// Every row is fully documented, and its examples name the primitive.
 static void rows(void **state) {
   (void)state;
   assert_true(nw_primitive_count() >= 14);

@@ -45,7 +45,7 @@ static void split_parts(void **state) {
   nw_sched_release(s);
 }
 
-// As many rounds as were asked for, whatever that leaves to do for the last of them.
+// The outer loop has as many iterations as requested, even if the last ones have no work.
 static void split_more_parts_than_work(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 10);
@@ -87,7 +87,7 @@ static void split_symbolic(void **state) {
   nw_sched_release(s);
 }
 
-// ceil(M/4) rounds of a size nobody knows: decided or refused, never taken on trust.
+// A loop of ceil(M/4) iterations of an unknown size: each step is decided or refused, never accepted without a proof.
 static void split_symbolic_parts(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm_of(c, NW_F32, nw_size_var(c, "M", 1), I(c, 64), I(c, 64));
@@ -161,7 +161,7 @@ static void stale_loops(void **state) {
   nw_sched_release(s);
 }
 
-// A handle from an undone step never means the loop another step makes.
+// A handle from an undone step never denotes a loop that another step makes.
 static void ids_are_not_used_twice(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);

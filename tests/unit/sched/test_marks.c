@@ -1,4 +1,4 @@
-// unroll, vectorize, parallel: what the marks themselves ask.
+// unroll, vectorize and parallel: the conditions of the marks themselves.
 #include "ir/program/tags.h"
 #include "scheduling.h"
 
@@ -105,7 +105,7 @@ static void a_cost_nobody_could_measure(void **state) {
   c->spawn_seconds = NULL;
 }
 
-// Every key the rows of pragma and annotate offer is in the table, and the other way round.
+// The table contains every key that the rows of pragma and annotate offer, and vice versa.
 static void keys(void **state) {
   (void)state;
   for (int stage = 0; stage < 2; stage++) {

@@ -30,7 +30,7 @@ static void compute_at_stencil(void **state) {
   nw_sched_release(s);
 }
 
-// The box of a guarded tile reaches past the domain: what is outside is not computed.
+// The box of a guarded tile extends beyond the domain. Elements outside the domain are not computed.
 static void compute_at_guarded(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = two_stages(c, 62);

@@ -1,7 +1,7 @@
-// Steps the judge refuses, as the user sees them: message, witness, picture, ways on that work.
+// Steps that the judge refuses, as the user sees them: message, witness, picture, and alternatives that work.
 #include "scheduling.h"
 
-// Every alternative must be a step that is accepted: it was tried.
+// Every alternative must be a step that is accepted.
 static void assert_ways_on(const nw_diag *d, int least) {
   int n = 0;
   while (n < NW_MAX_NOTES && d->refusal->alternatives[n]) n++;
@@ -43,7 +43,8 @@ static void vectorize_over_a_reduction(void **state) {
   nw_sched_release(s);
 }
 
-// A fused loop runs over the first reduce instances of several elements: its inner part cannot come first.
+// A fused loop runs over the first iterations of the reductions of several elements, so its inner part cannot come
+// first.
 static void the_init_comes_first(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 4);
@@ -55,7 +56,7 @@ static void the_init_comes_first(void **state) {
   nw_sched_release(s);
 }
 
-// The tail of a cut reduction goes on with what the main part has summed.
+// The tail of a cut reduction continues the sum of the main part.
 static void the_tail_has_no_init(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 10);
@@ -79,7 +80,7 @@ static void a_local_buffer_has_to_fit(void **state) {
   nw_sched_release(s);
 }
 
-// However little work a proof may take: the step is undecided, or makes the program that it makes with all the time there is.
+// However few operations a proof may use, the step is either undecided or makes the same program as without a limit.
 static void little_work_decides_nothing_else(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
@@ -122,7 +123,8 @@ static void little_work_decides_nothing_else(void **state) {
   nw_sched_release(s);
 }
 
-// The step on a schedule of its own, in a context of its own, with nothing asked before: its code.
+// Takes the step on a schedule of its own in a context of its own, where nothing was judged before. Returns the error
+// code.
 static nw_code asked_afresh(const char *primitive, const nw_arg *arg, long budget) {
   nw_ctx *c = nw_open();
   nw_sched *s = gemm(c, 100);
@@ -172,8 +174,8 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
   nw_sched_release(s);
 }
 
-// To the operation: with the least budget with which a step is decided in a context of its own, it is decided after many
-// questions too, and with one operation less it is in neither.
+// The budget is exact. With the least budget with which a step is decided in a new context, it is also decided after
+// many other steps. With one operation less, it is decided in neither.
 static void many_questions_leave_nothing_behind(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {

@@ -1,4 +1,4 @@
-// What follows from a machine record.
+// Properties of a target that follow from its machine record.
 #include "target/target.h"
 #include <setjmp.h>
 #include <cmocka.h>
@@ -74,7 +74,7 @@ static void an_accelerator_has_the_scopes_of_its_buffers(void **state) {
   m.accelerator.nbuffers = 1;
   m.accelerator.buffer[0] = (nw_machine_buffer){.name = "weight", .bytes = 77};
   nw_target *t = made(*state, &m);
-  memset(&m, 0, sizeof m); // the target has its own
+  memset(&m, 0, sizeof m); // the target has a copy of its own
   assert_int_equal(nw_target_scope(t, "weight")->bytes, 77);
   assert_null(nw_target_scope(t, "local"));
   nw_target_release(t);
@@ -102,7 +102,7 @@ static void providing_reaches_the_host_that_is_there(void **state) {
   assert_ptr_equal(t->model, &model);
   nw_machine m = record(NW_MACHINE_GPU);
   nw_target *other = made(*state, &m);
-  assert_null(other->backend); // of another kind
+  assert_null(other->backend); // a target of another kind
   nw_target_release(other);
 }
 

@@ -1,4 +1,4 @@
-// Tensor expressions in a few letters, for tests. One session `nw`, made by setup.
+// Tensor expressions in short notation, for tests. setup makes one session `nw`.
 #pragma once
 #include "ir/program/program.h"
 #include "te/te.h"
