@@ -1,4 +1,4 @@
---- Kernels by name, with the steps that make them: what golden files show, and what other tests export.
+--- Kernels by name, with the steps that make them. Golden files show them, and other tests export them.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local support = require "support"
@@ -12,7 +12,7 @@ local function total()
   return nw.schedule(S), S
 end
 
--- Each makes a schedule and lists its steps, in order, as functions of the schedule.
+-- Each entry makes a schedule and lists its steps, in order, as functions of the schedule.
 local programs = {}
 
 programs.gemm_walk = {
@@ -105,7 +105,7 @@ programs.sliding = {
   },
 }
 
--- There and back.
+-- A stage is moved into a loop, and then back to the root.
 programs.root = {
   make = programs.blur.make,
   lowered = true,
@@ -116,7 +116,8 @@ programs.root = {
   },
 }
 
--- Tiles of a product: loaded one round ahead, what follows computed beside them and made part of what it reads.
+-- Tiles of a product. They are loaded one iteration ahead, and the next stage is computed beside them and inlined into the
+-- stage that it reads.
 programs.ahead = {
   make = function()
     local A, B = nw.placeholder({32, 32}, "f32", "A"), nw.placeholder({32, 32}, "f32", "B")
@@ -153,7 +154,7 @@ programs.scan = {
   },
 }
 
--- The heat equation as Pluto tiles it: skewed, tiled, and the tiles of a wavefront in parallel.
+-- The heat equation tiled as by Pluto: skewed, tiled, and with the tiles of a wavefront in parallel.
 programs.wavefront = {
   make = function()
     local A = nw.placeholder({1, 50}, "f32", "A")
@@ -396,7 +397,7 @@ programs.storage = {
   },
 }
 
--- Both operands of a tile of C are brought into shared storage by all threads of the block.
+-- All threads of the block copy both operands of a tile of C to shared storage.
 programs.gpu_gemm = {
   make = function() return support.gemm(64) end,
   lowered = true,
@@ -417,7 +418,7 @@ programs.gpu_gemm = {
   },
 }
 
--- Each thread computes four elements, two virtual threads of two: the tile of A is there twice.
+-- Each thread computes four elements as two virtual threads with two elements each, so the tile of A is there twice.
 programs.gpu_vthread = {
   make = function()
     local A = nw.placeholder({256}, "f32", "A")

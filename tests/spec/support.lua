@@ -12,20 +12,20 @@ function support.product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
---- Four columns of a product at a time, outside of its rows.
+--- Splits a product into four columns at a time, outside the loop over rows.
 function support.columns_outside(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")
 end
 
---- The error a function raises; fails when it raises none.
+--- Returns the error that a function raises. Fails if it raises none.
 function support.error_of(f, ...)
   local ok, err = pcall(f, ...)
   assert(not ok, "an error was expected")
   return err
 end
 
---- Checks that f fails with an error of the library whose message has the pattern, at this file's line when given.
+--- Checks that f fails with an error of the library whose message matches the pattern, at a line of this file if one is given.
 function support.fails(pattern, code, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))
@@ -35,7 +35,7 @@ function support.fails(pattern, code, f, ...)
   return err
 end
 
---- Runs a command; its standard output and error together, and its exit status as a shell gives it.
+--- Runs a command. Returns its standard output and error together, and its exit status in the form of a shell.
 function support.run(command, input)
   local file = os.tmpname()
   local feed = "</dev/null"
@@ -54,7 +54,7 @@ function support.run(command, input)
   return out, tonumber(status)
 end
 
---- A fresh file name; the file is gone after the spec when cleaned up by the caller.
+--- Returns a new file name. The caller removes the file.
 function support.temporary(suffix)
   local name = os.tmpname()
   os.remove(name)
@@ -66,8 +66,8 @@ function support.have_gnuplot()
   return text:find "^gnuplot" ~= nil
 end
 
---- Draws a plot as PNG and fails where that is blank; its width and height. One of a few hundred pixels either way that is
---- blank takes about three thousand bytes.
+--- Draws a plot as PNG, and fails if the picture is blank. Returns its width and height. A blank picture of some hundred pixels
+--- in each direction has about three thousand bytes.
 function support.picture(plot)
   local path = support.temporary ".png"
   plot:save(path)
@@ -91,8 +91,7 @@ function support.read(path)
   return text
 end
 
---- The names of loops or stages.
---- The sum over a text that stands in the file of a learned model.
+--- Returns the checksum that the file of a learned model contains for this text.
 function support.fnv(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -105,10 +104,11 @@ function support.names(list)
   return out
 end
 
--- The text form of the program reads back; not where every word of a text is reversed (tests/bench/house.lua).
+-- Checks that the text form of the program reads back. It cannot read back where every word is reversed
+-- (tests/bench/house.lua).
 local function reads_back(s) assert(os.getenv "NW_SCRAMBLE" or s:reparses()) end
 
---- The schedule computes in every way of running what its definition says, on small shapes, and its text reads back.
+--- Checks that every way of running computes what the definition says, on small shapes, and that the text reads back.
 function support.agrees(s)
   local report = s:check()
   assert(report:find "agree", report)
@@ -116,7 +116,7 @@ function support.agrees(s)
   reads_back(s)
 end
 
---- The same for these outputs of whole numbers, to the bit, on the shapes as they are.
+--- The same for outputs of whole numbers, with the same bits, on the given shapes.
 function support.computes(s, outputs)
   local nw = require "nestwright"
   local data = {}
@@ -137,7 +137,7 @@ function support.computes(s, outputs)
   reads_back(s)
 end
 
---- Every way of running agrees with the definition on random inputs of one shape and dtype, to the bit unless said.
+--- Every way of running must agree with the definition on random inputs of one shape and dtype, with the same bits by default.
 function support.agrees_with(s, outputs, shape, dtype, tolerance)
   local nw = require "nestwright"
   local data, near = {}, {rtol = tolerance or 0, atol = tolerance or 0}
@@ -149,7 +149,7 @@ function support.agrees_with(s, outputs, shape, dtype, tolerance)
   end
 end
 
---- The trace, pasted and as JSON, makes the identical program of a new schedule of the same computation.
+--- The trace, pasted or as JSON, must make the identical program on a new schedule of the same computation.
 function support.replays(s, make)
   local pasted = make()
   assert(load("local s = ... " .. s:trace()))(pasted)
@@ -157,14 +157,14 @@ function support.replays(s, make)
   assert(s:text() == make():replay(s:trace "json"):text(), s:trace())
 end
 
---- What f does is refused, and leaves the schedule as it was.
+--- f must be refused, and the schedule must be unchanged.
 function support.untouched(s, f)
   local before = s:text()
   f()
   assert(before == s:text(), "a refused step changed the schedule")
 end
 
---- A step that fails, as support.fails has it, and leaves the schedule as it was.
+--- A step must fail as support.fails says, and the schedule must be unchanged.
 function support.refuses(s, pattern, code, f, ...)
   local before = s:text()
   local err = support.fails(pattern, code, f, ...)
@@ -172,7 +172,7 @@ function support.refuses(s, pattern, code, f, ...)
   return err
 end
 
---- Checks that f fails with an error of the library whose whole text has these words.
+--- Checks that f fails with an error of the library whose whole text contains these words.
 function support.fails_saying(words, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))
@@ -180,7 +180,7 @@ function support.fails_saying(words, f, ...)
   return err
 end
 
---- Compares a text with a golden file; UPDATE_GOLDEN=1 writes what is there now.
+--- Compares a text with a golden file; UPDATE_GOLDEN=1 rewrites it.
 function support.golden(file, text)
   local path = "tests/golden/" .. file
   if os.getenv "UPDATE_GOLDEN" then return support.write(path, text) end
@@ -189,7 +189,7 @@ function support.golden(file, text)
   assert(text == golden, ("%s is no longer what it was; it is now:\n%s"):format(path, text))
 end
 
---- A matrix product and what it is made of.
+--- A matrix product, and its tensors and axis.
 function support.gemm(m, n, k)
   local nw = require "nestwright"
   n, k = n or m, k or m
@@ -206,7 +206,7 @@ function support.doubled(n)
   return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "Y"))
 end
 
---- Two stages of n elements: X reads nothing, Y each of X.
+--- Two stages of n elements. X reads no tensor, and Y reads each element of X.
 function support.staged(n)
   local nw = require "nestwright"
   local A = nw.placeholder({n}, "f32", "A")
@@ -224,7 +224,7 @@ function support.two_stages(m, n)
   return nw.schedule(Y), Y, P, A
 end
 
---- The sums of the rows of X = 2A, M x N.
+--- The sums of the rows of X = 2A, of shape M x N.
 function support.row_sums()
   local nw = require "nestwright"
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})

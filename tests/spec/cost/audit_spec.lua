@@ -1,4 +1,4 @@
---- nw.cost.audit: drawing legal schedules, measuring them, holding predictions against the times, keeping samples.
+--- nw.cost.audit: drawing legal schedules, measuring them, comparing predictions with the times, keeping samples.
 local nw = require "nestwright"
 local json = require "nestwright.show.json"
 local sample = require "nestwright.learn.sample"
@@ -13,7 +13,7 @@ local SMALL = {gemm = {24, 20, 28}, conv1d = {200, 9}, depthwise = {3, 14, 10}, 
 
 local function small(name) return workloads.make("test", name, table.unpack(SMALL[name])) end
 
--- Texts of the first n schedules of a seed.
+-- Returns the texts of the first n schedules of a seed.
 local function drawn(output, seed, n)
   local from, out = sampler.new({output}, seed), {}
   for k = 1, n do out[k] = from:next():text() end
@@ -141,7 +141,7 @@ describe("an audit", function()
   it("draws on for those without a prediction, and says how many and why", function()
     local core, methods = require "nestwright.core", require "nestwright.language.rows".methods "schedule"
     local cost, path, b = methods.cost, support.temporary ".json", nil
-    sample.save(sample.load(file), path) -- complete, as long as each has a prediction
+    sample.save(sample.load(file), path) -- complete while every schedule has a prediction
     local without = sample.kept(sample.load(path))[3].trace
     function methods.cost(s, o)
       if s:trace "json" == without then core.fail("limit", "too many accesses to count") end
@@ -170,7 +170,7 @@ describe("an audit", function()
     m = sample.measure(nw, {outputs = {small "blur"}, schedules = 6, seed = 2, threads = 1, file = cut, name = "Y"})
     assert.is_true(#m.entries >= 6)
     assert.equal(first, m.entries[1].trace)
-    assert.equal(1e-6, m.entries[1].seconds) -- as the file says
+    assert.equal(1e-6, m.entries[1].seconds) -- the value from the file
     local seen = {}
     for _, entry in ipairs(m.entries) do
       assert.is_nil(seen[entry.trace])

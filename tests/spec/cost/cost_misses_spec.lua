@@ -1,5 +1,5 @@
---- The misses that s:cost tells, held to the simulator over random legal schedules: guards, tails, masks, packed copies, several
---- statements, stages inside of others, threads.
+--- Compares the misses that s:cost reports with the simulator, on random legal schedules: guards, tails, masks, packed copies,
+--- several statements, stages inside other stages, threads.
 local nw = require "nestwright"
 local sampler = require "nestwright.learn.sampler"
 local workloads = require "nestwright.measure.workloads"
@@ -7,9 +7,9 @@ local workloads = require "nestwright.measure.workloads"
 local SIZES = {gemm = {12, 20, 9}, conv1d = {90, 5}, depthwise = {2, 9, 8}, blur = {12, 16}, dense = {9, 14, 11},
   conv2d = {3, 2, 6, 7}, pool = {2, 6, 7}, sobel = {11, 13}, heat = {4, 6, 9}, transpose = {19}, center = {13, 21}}
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
-local EACH = 12 -- schedules of a computation
+local EACH = 12 -- schedules of each computation
 
--- Small caches, of 3 and of 5 sets, and a third that holds all.
+-- Two small caches, of 3 and of 5 sets, and a third that holds all data.
 local MACHINE = {extends = "zen5", name = "small", cores = 4, caches = {
   {bytes = 3 * 4 * 64, ways = 4, latency = 4, bytes_per_cycle = 64},
   {bytes = 5 * 12 * 64, ways = 12, latency = 14, bytes_per_cycle = 32},
@@ -17,7 +17,7 @@ local MACHINE = {extends = "zen5", name = "small", cores = 4, caches = {
 
 local function key(row) return ("L%d %s for %s %s"):format(row.level, row.tensor, tostring(row.loop), row.write and "w" or "r") end
 
--- Counts by level, tensor, loop and direction.
+-- Returns the counts by level, tensor, loop and direction.
 local function counts(list)
   local out = {}
   for _, row in ipairs(list) do

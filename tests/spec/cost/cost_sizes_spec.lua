@@ -1,4 +1,4 @@
--- Sizes that no machine holds: all that counts costs refuses them at once.
+-- Arrays that are larger than any machine's memory: every function that computes costs refuses them at once.
 local nw = require "nestwright"
 local support = require "support"
 

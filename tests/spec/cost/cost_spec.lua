@@ -1,8 +1,8 @@
--- What a schedule should cost, by the model.
+-- The predicted cost of a schedule.
 local nw = require "nestwright"
 local support = require "support"
 
--- A machine of round numbers: two instructions of each kind per cycle, one store.
+-- A machine with round numbers: two instructions of each kind per cycle, but one store.
 local function round_machine(more)
   local m = {name = "round", cores = 4, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4, window = 100,
     forward = 5, ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4},
@@ -100,8 +100,8 @@ describe("cost", function()
     assert.is_true(c.flops >= 2 * 32 * 32 * 32)
   end)
 
-  -- By hand, without the model's counts: a product that stays in the caches reads each array once; a copy of much more than they
-  -- hold also reads the lines that it writes, and writes them back. Both burn 3 W for as long as they take.
+  -- Computed by hand: a product that stays in the caches reads each array once. A copy that is much larger than the caches also
+  -- reads the lines that it writes, and writes them back. Both use 3 W of static power.
   it("gets the energy that first touches and multiply-adds come to by hand", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
@@ -111,11 +111,12 @@ describe("cost", function()
     local A = nw.placeholder({n}, "f32", "A")
     c = nw.schedule(nw.compute({n}, function(i) return A(i) end, "C")):cost {machine = m}
     local moved = 100e-12 * 2 * 4 * n + 200e-12 * 4 * n
-    assert.near(moved + 3 * c.seconds, c.joules, 0.06 * moved) -- up to a 1 MiB cache of lines is written back later
+    -- at most 1 MiB of lines, the size of the cache, is written back later
+    assert.near(moved + 3 * c.seconds, c.joules, 0.06 * moved)
   end)
 
-  -- The reference of the Timeloop and Accelergy exercises for a convolution on 12 x 14 units: accesses of each memory, and fJ for
-  -- each multiply-add that it ends at.
+  -- The reference values are from the Timeloop and Accelergy exercises, for a convolution on 12 x 14 units: the accesses of
+  -- each memory, and the resulting fJ for each multiply-add.
   local MACS = 10838016
   local COUNTS = {mac = MACS, psum = 18063360, weights = 11031552, ifmap = 12192768, glb = 1913456, memory = 572528}
   local FJ = {mac = 208, psum = 387, weights = 1007, ifmap = 112, glb = 375, memory = 3381}
@@ -151,8 +152,9 @@ describe("cost", function()
     end)
   end)
 
-  -- Energies of an access, of Accelergy's table at 65 nm: 8 pJ a bit of LPDDR4; 18.2 pJ to read and 14.1 to write 64 bits of the
-  -- buffer; 1.98 and 1.88 for 16 bits of 192 words; 0.25 and 0.22 for 16 bits of 16 words. Words are 8 bits, of sums 16.
+  -- Energies of one access, from Accelergy's table at 65 nm. LPDDR4: 8 pJ for each bit. Buffer, 64 bits: read 18.2 pJ, write
+  -- 14.1. Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. Words have 8 bits, those of
+  -- sums 16.
   it("prices them by the table of a machine that has these memories", function()
     local function priced(read_or_write)
       local p = nw.cost.price {counts = COUNTS, utilisation = 0.75, machine = nw.machine {extends = "eyeriss", name = "reference",
@@ -168,7 +170,7 @@ describe("cost", function()
     local read, most = priced {0.25, 1.98, 18.2}
     local written, least = priced {0.22, 1.88, 14.1}
     for _, name in ipairs {"mac", "memory"} do assert.near(FJ[name] * MACS * 1e-15, read[name], 0.001 * read[name]) end
-    for _, name in ipairs {"psum", "weights", "glb"} do -- some of each
+    for _, name in ipairs {"psum", "weights", "glb"} do -- some accesses of each memory
       local want = FJ[name] * MACS * 1e-15
       assert.is_true(want <= 1.001 * read[name] and want >= 0.999 * written[name], name)
     end
@@ -176,11 +178,12 @@ describe("cost", function()
     assert.near(59.28e-6, most, 0.02 * most)
   end)
 
-  -- The 32 rows of A that a tile reads begin 4096 bytes apart at N = 1024: one set, which holds 12 of their lines.
+  -- At N = 1024, the 32 rows of A that a tile reads begin 4096 bytes apart, so they are all in one set, which holds 12 of their
+  -- lines.
   it("knows that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
     local cycles, of_a, crowded = {}, {}, {}
     for _, n in ipairs {992, 1024, 1056} do
-      local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the others are alike
+      local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the other tiles behave alike
       local i_o, j_o, i_i, j_i = s:tile("i", "j", 32, 32)
       local k_o, k_i = s:split("k", 32)
       s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
@@ -197,8 +200,8 @@ describe("cost", function()
     assert.is_true(cycles[1024] > 1.6 * cycles[992] and cycles[1024] < 2.6 * cycles[992])
     assert.is_true(cycles[1024] > 1.6 * cycles[1056])
     assert.same({0, 0}, {of_a[992], of_a[1056]})
-    assert.equal(32 * 1024 - 2048, of_a[1024]) -- all but the first look at each line
-    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- the picture: all sets, one after the other
+    assert.equal(32 * 1024 - 2048, of_a[1024]) -- all accesses to lines except the first to each line
+    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- the picture visits all sets in turn
   end)
 
   it("shares out parallel loops as they run", function()
@@ -207,7 +210,7 @@ describe("cost", function()
     local m = round_machine {teams = {{threads = 2, spawn = 1, barrier = 1}, {threads = 4, spawn = 1, barrier = 1}}}
     local one, two, four = s:cost {machine = m}, s:cost {machine = m, threads = 2}, s:cost {machine = m, threads = 4}
     assert.near(0.5, two.shares[1] / one.shares[1], 0.02)
-    assert.near(2, four.shares[2] / four.shares[1], 0.1) -- six rounds over four threads: 1, 2, 1, 2
+    assert.near(2, four.shares[2] / four.shares[1], 0.1) -- six iterations over four threads: 1, 2, 1, 2
     assert.near(0.75, four.balance, 0.02)
     assert.equal(2e-6, four.team_seconds)
     support.fails("^cost: threads: 5 is more than the 4 cores of round", "range", function() s:cost {machine = m, threads = 5} end)
@@ -299,7 +302,8 @@ describe("cost", function()
     support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 
-  -- The mean of three neighbours along rows, in strips of eight columns; the last one is moved inside where eight do not divide.
+  -- The mean of three neighbours along rows, in strips of eight columns. If eight does not divide the columns, the last strip
+  -- begins earlier.
   local function strips(width)
     local A = nw.placeholder({200, 1008}, "f32", "A")
     local s = nw.schedule(nw.compute({200, width}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "B"))
@@ -319,7 +323,7 @@ describe("cost", function()
   it("knows that loads across two lines take longer while these come one by one", function()
     for _, width in ipairs {1000, 1002} do
       local s = strips(width)
-      -- of three loads of 32 bytes at steps of 16, four of sixteen begin where they reach into the next line
+      -- With loads of 32 bytes at steps of 16, four of sixteen loads begin so late in a line that they cross into the next
       assert.is_true(across(s, 60) > across(s, 30) + 20 * 200 * 125)
     end
     local rows = strips(1000)

@@ -1,4 +1,4 @@
---- Learned models: the features and what each follows, training on audits, files, what is refused.
+--- Learned models: the features and what they depend on, training on audits, files, and refused input.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local features = require "nestwright.learn.features"
@@ -39,7 +39,7 @@ local function tiled(s)
   return s
 end
 
--- So many rows, a size or a number; what is computed once is read twice, and inlined there.
+-- A computation with this many rows (a number or a size). A stage that is read twice is inlined.
 local function of_rows(m)
   local A = nw.placeholder({m, 24}, "f32", "A")
   local P = nw.compute({m, 24}, function(i, j) return A(i, j) * 2 end, "P")
@@ -48,7 +48,7 @@ local function of_rows(m)
   return s
 end
 
--- Eight taps, in parts of so many, each part written out.
+-- Eight taps, in parts of this many, each part unrolled.
 local function convolved(part)
   local s = nw.schedule(workloads.make("test", "conv1d", 200, 8))
   s:split("i_1", {factor = 32, tail = "cut"})
@@ -58,7 +58,7 @@ local function convolved(part)
   return s
 end
 
--- A division for each element, of few operations.
+-- One division and one other operation for each element.
 local function divided()
   local A = nw.placeholder({64, 64}, "f32", "A")
   return nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) / (A(i, j) + 1) end, "Z"))
@@ -94,7 +94,7 @@ local function stencil(streamed)
   return s
 end
 
--- X in rows beside those of Y that read them: one of the two in vectors.
+-- Rows of X are computed next to the rows of Y that read them; one of the two stages is vectorized.
 local function beside(loop)
   local s = blur()
   s:compute_at("X", "y_1")
@@ -110,7 +110,7 @@ local function padded(vector)
   return s
 end
 
--- As many registers as there are, and twice as many.
+-- Uses as many registers as there are, and twice as many.
 local function crowded(rows)
   local s = gemm(64, 48, 40)
   s:split("i", rows)
@@ -120,7 +120,7 @@ local function crowded(rows)
   return s
 end
 
--- Columns of a matrix of long rows, one after the other, or its rows.
+-- Reads a matrix with long rows by columns or by rows.
 local function walked(order)
   local s = gemm(64, 2048, 8)
   s:reorder(table.unpack(order))
@@ -166,8 +166,8 @@ local function inlined()
   return s
 end
 
--- What each row names, changed: {rows, before, after, options}. Where it is clear, the second value is the larger one.
--- What is stored element by element is read as vectors at once.
+-- For each row, a change of the feature that it names: {rows, before, after, options}. Where the direction is clear, the second
+-- value is the larger one. Data that was stored element by element is read as vectors at once.
 local function read_wide()
   local s = blur()
   s:compute_at("X", "y_1")
@@ -284,7 +284,7 @@ describe("features", function()
   end)
 end)
 
--- An audit as nw.cost.audit makes it, with times that somebody says.
+-- An audit like those of nw.cost.audit, with given times.
 local function audit(name, sizes, seed, n, time)
   local from, points = sampler.new({workloads.make("test", name, table.unpack(sizes))}, seed), {}
   for k = 1, n do
@@ -300,7 +300,7 @@ end
 local LANES
 for n, name in ipairs(features.names()) do if name == "lanes a store" then LANES = n end end
 
--- As a score begins, but vectors cost twice as much for each doubling of their lanes.
+-- The base of a score, but with vectors twice as expensive for each doubling of their lanes.
 local function vectors_lose(p) return features.expected(p.features, p.predicted) * 2.0 ^ p.features[LANES] end
 
 describe("a learned model", function()
@@ -372,7 +372,7 @@ describe("a learned model", function()
       file:close()
       fails(pattern, nil, nw.cost.load, path)
     end
-    -- A file whose sum fits, but whose trees would lead XGBoost out of them.
+    -- A file with a valid checksum whose trees would make XGBoost read outside them.
     local trees, sum = m.trees, m.sum
     local function forged(pattern, from, to)
       local text, n = trees:gsub(from, to, 1)

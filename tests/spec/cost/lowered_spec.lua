@@ -1,4 +1,4 @@
---- Programs as data: the lowered one with its statements and strides, the scheduled one, signatures, and loops after steps.
+--- Programs as data: lowered programs with their statements and strides, scheduled programs, signatures, and loops after steps.
 local core = require "nestwright.core"
 local lowered = require "nestwright.cost.lowered"
 local nw = require "nestwright"

@@ -1,9 +1,9 @@
---- Each field of a processor's record: a prediction goes with it, or it is known that none does.
+--- Every field of a processor's record either changes a prediction, or is listed as a field that changes none.
 local nw = require "nestwright"
 
 local SLOW = {div = true, sqrt = true, exp = true, log = true, tanh = true, erf = true, pow = true}
 
--- Every field differs from its default, so that each counts by itself.
+-- Every field differs from its default, so that each has an effect of its own.
 local function record()
   local m = {name = "probe", cores = 8, clock = 2, vector_bytes = 64, vector_registers = 32, dispatch = 6, gather = 1, scatter = 5,
     gather_least = 7, gather_instructions = 8, scheduler = 20, foretold = 60,
@@ -28,7 +28,7 @@ local function record()
   return m
 end
 
--- Fields that no prediction goes with: what they say is there to be read, or to limit what may be asked.
+-- Fields that change no prediction. They are for people to read, or limit what a schedule may use.
 local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "of measuring", cores = "a limit of threads",
   isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
   ["memory.bytes"] = "its size", ["memory.latency"] = "behind prefetchers", ["caches[1].latency"] = "in ops.load",
@@ -40,7 +40,7 @@ local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_rat
   ["caches[2].write_allocate"] = "true only",
   ["caches[1].ways"] = "with bytes", ["caches[2].ways"] = "with bytes", ["caches[1].shared_by"] = "of threads", combine = "a word",
   ["teams[1].threads"] = "a key", ["teams[2].threads"] = "a key",
-  -- in records, and measured, but no part of the model: docs/cost.md says so
+  -- These are in records and measured, but are not part of the model: docs/cost.md says so.
   alias_4k = "", call = "", ["caches[1].overlaps"] = "", ["caches[2].overlaps"] = "", ["memory.overlaps"] = ""}
 
 local function product(m, n, d)
@@ -59,7 +59,7 @@ local function of_each(dtype, lanes, f)
   return s
 end
 
--- Small programs, which between them use what there is: {schedule, threads}.
+-- Small programs that together use every part of the model: {schedule, threads}.
 local function programs()
   local list = {}
   local function add(s, threads) list[#list + 1] = {s, threads or 1} end
@@ -105,7 +105,7 @@ local function programs()
   local scattered = filled(16, 32)
   scattered:vectorize "i"
   add(scattered)
-  add(nw.schedule(tensor({6, 70}, function(B) return function(i, j) return B(i, j) + 1 end end, "i8"))) -- ends of loops
+  add(nw.schedule(tensor({6, 70}, function(B) return function(i, j) return B(i, j) + 1 end end, "i8"))) -- the ends of loops
   local stream = nw.schedule(tensor({16384}, function(B) return function(i) return B(i) + 1 end end))
   stream:split("i", 16)
   stream:vectorize "i_i"
@@ -117,7 +117,7 @@ end
 local CHANGED = {line_crossing = 50, store_crossing = 50, vector_bytes = 32, vector_registers = 4, store_lines = 0.02, dispatch = 1,
   shared_by = 1}
 
--- "caches[2].latency" of the table: another value.
+-- Returns a copy of the table in which a field, such as "caches[2].latency", has another value.
 local function change(m, path)
   local at, key = m, nil
   for name in path:gmatch "[%w_]+" do
@@ -131,7 +131,7 @@ end
 describe("a field of a machine record", function()
   local list
 
-  -- Everything that is said of them, in one text.
+  -- Returns all predictions in one text.
   local function said(m)
     local out = {}
     list = list or programs()
@@ -180,7 +180,8 @@ describe("the rates of an operation", function()
       for _, dtype in ipairs {"f32", "f64"} do
         local bits = dtype == "f32" and 32 or 64
         local wide = dtype == "f64" and fast().ops[class .. "64"] and class .. "64" or class
-        for w, bytes in ipairs {bits // 8, 16, 32, nw.machine().vector_bytes >= 64 and 64 or nil} do -- wider code is not made here
+        -- the compiler makes no wider code here
+        for w, bytes in ipairs {bits // 8, 16, 32, nw.machine().vector_bytes >= 64 and 64 or nil} do
           local s = of_each(dtype, bytes * 8 // bits, function(a) return apply(op, a) end)
           local m = fast()
           m.ops[wide].per_cycle[w] = m.ops[wide].per_cycle[w] / 40

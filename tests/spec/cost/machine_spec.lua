@@ -1,11 +1,11 @@
---- Machine records: those that there are, those of a user's own, and what is wrong with them.
+--- Machine records: the included records, records of users, and errors in records.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying
 
 local CACHE = {bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}
 
--- The least that a cpu must say; `more` over it.
+-- The least that a cpu record must give, with the fields of `more` added.
 local function least(more)
   local t = {
     name = "mine", clock = 3, cores = 4, vector_bytes = 32, vector_registers = 16, dispatch = 4,
@@ -82,7 +82,7 @@ describe("the records that come along", function()
   end)
 
   it("agree with what is printed of their peaks", function()
-    -- TFLOP/s of f32 in the data sheets: SMs * lanes * 2 * clock.
+    -- The TFLOP/s of f32 in the data sheets are SMs * lanes * 2 * clock.
     for name, peak in pairs {t4 = 8.1, a100 = 19.5, h200 = 66.9} do
       local m = nw.machine(name)
       assert.is_true(math.abs(m.gpu.sms * m.gpu.lanes * 2 * m.clock / 1000 - peak) < 0.06, name)

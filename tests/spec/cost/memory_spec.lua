@@ -1,4 +1,4 @@
---- Accesses and misses: against counts worked by hand.
+--- Compares accesses and misses with counts worked out by hand.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -37,7 +37,7 @@ describe("nw.accesses", function()
     local _, inner = s:split("i", 16)
     s:vectorize(inner)
     local a = nw.accesses(s)
-    assert.equal(8, #a) -- X is read once: the two reads are one expression
+    assert.equal(8, #a) -- X is read once, because the two reads are one expression
     assert.equal(16, a:at(1).lanes)
   end)
 
@@ -69,9 +69,10 @@ describe("nw.accesses", function()
 
   it("take no size that does not fit", function()
     local s = support.gemm(8, 8, 8)
-    fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- it became 0
-    fails("ways: 4294967304 is not in", "range", nw.misses, s, {levels = {{bytes = 32768, ways = (1 << 32) + 8}}}) -- it became 8
-    fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- it was no limit at all
+    fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- the line size was once cut to 0
+    -- the ways were once cut to 8
+    fails("ways: 4294967304 is not in", "range", nw.misses, s, {levels = {{bytes = 32768, ways = (1 << 32) + 8}}})
+    fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- once this meant no limit
   end)
 
   it("asks for sizes, and for no more than it can hold", function()
@@ -104,13 +105,13 @@ describe("nw.misses", function()
 
   it("tells what is read again too late from what is read again in time", function()
     local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- 4 lines ahead
-    assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four, at the end
+    assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four lines, which are read again at the end
     local far = nw.misses(twice_read(1024, 16 * 32), {levels = ONE})
     assert.equal(64, row(far.by_tensor, 1, "X").capacity)
   end)
 
   it("tells conflicts", function()
-    -- Rows of 4 KiB: all of a column in one set of 16 lines, direct-mapped or of two ways.
+    -- Rows of 4 KiB. All elements of a column are in one set of a cache of 16 lines, direct-mapped or with two ways.
     local X = nw.placeholder({4, 1024}, "f32", "X")
     local k = nw.reduce_axis(4, "k")
     local s = nw.schedule(nw.compute({1024}, function(j) return nw.sum(X(k, j), k) end, "Y"))
@@ -169,7 +170,7 @@ describe("nw.misses", function()
     assert.same(nw.misses(s, {levels = by_hand}).by_access, nw.misses(s, {machine = m}).by_access)
     local found, costs = nw.misses(s, {machine = m}).total, s:cost({machine = m}).levels
     for n, total in ipairs(found) do assert.equal(total.asked - total.hits, costs[n].misses) end
-    local shared = nw.misses(s, {machine = m, threads = 2}) -- the second level is for both
+    local shared = nw.misses(s, {machine = m, threads = 2}) -- both threads share the second level
     assert.same({1024, 2048}, {shared.levels[1].bytes, shared.levels[2].bytes})
     assert.equal(nw.reuse(s, {machine = m}).caption, nw.reuse(s, {levels = by_hand}).caption)
     assert.equal(nw.cache_sets(s, {machine = m, level = 2}).caption, nw.cache_sets(s, {levels = by_hand, level = 2}).caption)

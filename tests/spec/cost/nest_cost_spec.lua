@@ -1,9 +1,9 @@
---- What a nest read from text costs a machine at least.
+--- The lower bound for the cost of a nest read from text.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- Round numbers: a line from the second level takes 2 cycles and one back 4, a line from memory 8.
+-- Round numbers: a line takes 2 cycles from the second level and 4 cycles back, and 8 cycles from memory.
 local function machine(more)
   local m = {name = "round", cores = 1, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4,
     ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4}, div = {per_cycle = 0.25, latency = 12},

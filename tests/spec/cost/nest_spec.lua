@@ -1,4 +1,4 @@
---- Loop nests as text: reading, printing, what they touch, what caches make of it.
+--- Loop nests as text: how they are read and printed, their accesses, and their cache misses.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -137,7 +137,8 @@ else:
     wrong("param N = 3 // 0\n", "divisor", "limit")
     wrong("array A: f64[4]\nfor i in 0..5:\n  A[i]\n", "3:3: cannot prove that A stays inside its bounds", "range")
     wrong("array A: f64[4, 4]\nfor i in 0..3:\n  A[i, i + 2]\n", "3:3: cannot prove that A stays", "range")
-    local only_two = "for i in 0..3:\n  for j in 0..3:\n    if 2*i + 3*j == 7:\n      A[i - 2]\n" -- i = 2 alone, of whole numbers
+    -- for whole numbers, only i = 2 is possible
+    local only_two = "for i in 0..3:\n  for j in 0..3:\n    if 2*i + 3*j == 7:\n      A[i - 2]\n"
     assert.equal(1, #nw.nest.parse("array A: f64[1]\n" .. only_two):accesses())
     wrong("array A: f64[1]\nfor o in 0..1000000:\n  " .. only_two:gsub("\n(.)", "\n  %1"), "6:9: cannot prove", "range")
     wrong("array A: f64[4] address 0\narray B: f64[4] address 8\n", "A and B share memory", "invalid")
@@ -170,7 +171,7 @@ else:
     assert.equal("  A[i]\n  ^\nMake the array larger, or put an if around it.", hint(arrays .. "for i in 0..N + 1:\n  A[i]\n"))
     local _, e = pcall(nw.nest.parse, "array B: double[4]\n")
     assert.truthy(tostring(e):find("\n  hint: array B: double[4]\n                 ^\n        double is f64", 1, true), tostring(e))
-    assert.is_nil(hint("x = 1 \1 2\n")) -- what does not print is not shown
+    assert.is_nil(hint("x = 1 \1 2\n")) -- unprintable characters are not shown
   end)
 
   it("reads files, and names them in errors", function()
@@ -262,7 +263,7 @@ describe("the page on cost", function()
   for block in page:gmatch "\n\n(    param .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
 
   it("has nests that read", function()
-    assert.equal(4, #examples) -- three, and the table of the grammar
+    assert.equal(4, #examples) -- three nests, and the table of the grammar
     assert.equal(1000 * 1100 * (2 + 4 * 1200), nw.nest.parse(examples[1]):misses({levels = {{bytes = 32768}}}).accesses)
     local jacobi = nw.nest.parse(examples[3], {T = 3, N = 20})
     assert.equal(3 * 2 * 18 * 18 * 6, #jacobi:accesses())
@@ -286,7 +287,7 @@ describe("the page on cost", function()
 end)
 
 describe("kernels of PolyBench", function()
-  -- Accesses of LARGE, by the loops as they are written.
+  -- The number of accesses at size LARGE, from the loops in the source.
   local LARGE = {
     gemm = 5282200000, ["2mm"] = 6626640000, ["jacobi-2d"] = 10108824000, ["seidel-2d"] = 500 * 1998 * 1998 * 10,
   }
@@ -354,7 +355,7 @@ describe("the model", function()
     end
   end)
 
-  -- With a budget of a part of the accesses: enough to walk all of them, or not.
+  -- With a budget below the number of accesses, which may or may not be enough to visit all of them.
   local function told(part, seeds)
     local covered, drawn = 0, 0
     for seed = 1, seeds do

@@ -1,9 +1,9 @@
---- The cost model in the roofline: roofs of a record, and dots that nobody measured.
+--- The cost model in the roofline: roofs from a record, and predicted dots.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- One core does 2 multiply-adds of 8 f32 a cycle of 2 GHz: 64 Gflop/s; 128, 64 and 8 GB/s.
+-- At 2 GHz, one core does 2 multiply-adds of 8 f32 in each cycle, which is 64 Gflop/s. The bandwidths are 128, 64 and 8 GB/s.
 local function machine(more)
   local m = {extends = "zen5", name = "round", cores = 4, clock = 2, vector_bytes = 32,
     caches = {{bytes = 1024, ways = 4, latency = 4, bytes_per_cycle = 64}, {bytes = 8192, ways = 8, latency = 14,
@@ -49,7 +49,7 @@ describe("a roofline of a machine record", function()
     assert.truthy(one.caption:find("Ridges of 1 thread, in flop/byte: L1 0.5, L2 1, memory 8.", 1, true), one.caption)
     assert.same({"the peak", 64e9}, {one.rows[1][10], one.rows[1][11]})
     local p = nw.roofline(s, {machine = machine(), threads = 4})
-    assert.equal(1, p.rows[1][13]) -- before it was made parallel
+    assert.equal(1, p.rows[1][13]) -- before the loop was made parallel
     assert.equal(4, p.rows[2][13])
     assert.truthy(p.caption:find("Ridges of 4 threads, in flop/byte: L1 0.5, L2 1, memory 21.3.", 1, true), p.caption)
     s:checkout(1)

@@ -1,11 +1,11 @@
---- Rooflines: dots and roofs against numbers worked out by hand, what bounds a dot, and input that is not good.
+--- Rooflines: dots and roofs compared with numbers worked out by hand, which roof limits a dot, and invalid input.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
 local function roof(name, best) return {name = name, best = best, median = best, spread = 0.02, loop = "read", over = 1} end
 
--- Ridges at 0.25, 1 and 10 flop/byte.
+-- The ridge points are at 0.25, 1 and 10 flop/byte.
 local function roofs(threads)
   return {threads = threads or 1, machine = "a machine", peak = {best = 100e9, median = 99e9, spread = 0.01},
     levels = {roof("L1", 400e9), roof("L2", 100e9), roof("memory", 10e9)}}
@@ -13,7 +13,7 @@ end
 
 local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
 
--- Numbers of the datablocks of the script whose names begin so.
+-- Returns the numbers in the data blocks of the script whose names begin with this text.
 local function block(p, name)
   local out = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
@@ -40,7 +40,7 @@ describe("nw.roofline", function()
     local dots, spread = block(p, "dots"), block(p, "spread")
     assert.is_true(near(dots[1][1], 1) and near(dots[1][2], 5e9))
     assert.is_true(near(dots[2][1], 100) and near(dots[2][2], 40e9))
-    assert.equal(1, #spread) -- a lone number has none
+    assert.equal(1, #spread) -- a single number has no spread
     assert.is_true(near(spread[1][3], 1e9 / 0.05) and near(spread[1][4], 1e9 / 0.02))
     assert.truthy(tostring(p):find("50 % of memory", 1, true))
     assert.truthy(tostring(p):find("40 % of the peak", 1, true))
@@ -131,7 +131,7 @@ describe("nw.roofline", function()
     fails("sizes: expected a table", "invalid", nw.roofline, s, {roofs = roofs(), sizes = 8})
   end)
 
-  -- A sum of 64 numbers a row: integers have no peak here, f64 has its own.
+  -- A sum of 64 numbers in each row. Integers have no peak here, and f64 has its own.
   it("holds integers against bandwidths alone, and f64 against the peak of f64", function()
     local function one(dtype)
       local A = nw.placeholder({64, 64}, dtype, "A")
@@ -161,7 +161,7 @@ describe("nw.roofline", function()
     assert.truthy(both.script:find("peak 40 Gflop/s (f64)", 1, true))
   end)
 
-  -- The place of the words along the right edge, in parts of the picture.
+  -- Returns the positions of the labels along the right edge, as fractions of the picture.
   it("keeps the words at roofs of one and of two threads apart", function()
     local one, two = roofs(), roofs(2)
     one.peak.best, two.peak.best, two.levels[1].best, two.levels[2].best = 174e9, 131e9, 300e9, 300e9
@@ -207,7 +207,7 @@ describe("nw.roofline", function()
     end
     local q = nw.roofline({a = s, b = support.gemm(16)}, {roofs = roofs(), rounds = 2})
     assert.same({"a", "b"}, {q.rows[1][1], q.rows[2][1]})
-    assert.falsy(q.script:find "head filled") -- of names nothing says which came first
+    assert.falsy(q.script:find "head filled") -- a table by names has no order, so there are no arrows
   end)
 
   it("knows which versions use several threads", function()

@@ -1,10 +1,10 @@
---- What the page on the language shows is what the program does.
+--- The pages of docs/ must show what the program prints.
 local nw = require "nestwright"
 local support = require "support"
 
 local PAGE = support.read "docs/language.md"
 
--- A text as an example on the page.
+-- Returns a text in the form of an example on a page.
 local function indented(text) return "\n\n    " .. text:gsub("\n+$", ""):gsub("\n", "\n    ") .. "\n\n" end
 
 local function shows(text) assert.truthy(PAGE:find(indented(text), 1, true), text) end
@@ -124,7 +124,7 @@ describe("the page on cost", function()
   end)
 end)
 
--- The roofs are made up: measuring them takes seconds.
+-- The roofs are made up, because measuring them takes seconds.
 describe("the page on measuring", function()
   it("has examples that run", function()
     local page, code, saved, printed = support.read "docs/measuring.md", {}, 0, {}

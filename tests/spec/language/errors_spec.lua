@@ -1,4 +1,4 @@
---- How failures read: tables with fields, whose text is a picture.
+--- Errors as users see them: tables with fields, whose text shows the loops.
 local nw = require "nestwright"
 local support = require "support"
 

@@ -1,4 +1,4 @@
--- What is said of sizes, and places written in them: facts that make no sense are refused where they are written.
+-- Facts about sizes, and expressions in sizes: those that make no sense are refused where they are written.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +10,7 @@ end
 
 local function plain(text) return (text:gsub("%p", "%%%0")) end
 
--- The step is refused with this message and this way out, and the schedule is as it was.
+-- The step must be refused with this message and this remedy, and the schedule must be unchanged.
 local function refused(message, hint, step)
   local s, M = doubled()
   local before = tostring(s)

@@ -1,4 +1,4 @@
---- Arguments are held against the rows that document them.
+--- Arguments are checked against the rows that document them.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local guard = require "nestwright.language.guard"

@@ -1,4 +1,4 @@
---- JSON: what is read is what was written, and what is no JSON is said to be none.
+--- JSON: decoding returns what was encoded, and invalid JSON is refused.
 local json = require "nestwright.show.json"
 
 local function reads(text, value) assert.same(value, json.decode(text)) end

@@ -1,15 +1,15 @@
---- The language: what can be written, what it means, what is refused where it is written.
+--- The language: what can be written, what it means, and what is refused where it is written.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- The value of an expression without inputs, by the definition itself.
+-- Returns the value of an expression without inputs, by evaluating the definition.
 local function value_of(body)
   local T = nw.compute({1}, function(_) return body() end, "T")
   return nw.evaluate(T, {})[1]:getflat(1)
 end
 
--- An expression in one input element, evaluated on a value.
+-- Evaluates an expression of one input element on a value.
 local function on(dtype, x, f)
   local A = nw.placeholder({1}, dtype, "A")
   local T = nw.compute({1}, function(i) return f(A(i)) end, "T")
@@ -37,8 +37,8 @@ describe("expressions", function()
     assert.equal(text, tostring(x))
   end)
 
-  -- What is written outside of a compute shares a pool, which is replaced when it has grown. It went before the extents of the
-  -- compute were read in it: found by wrong calls by chance, as "the extent of j is of type bool".
+  -- Expressions that are made outside a compute share a pool, which is replaced when it has grown. The pool was once freed
+  -- before the extents of the compute were read. Random wrong calls found this by the error "the extent of j is of type bool".
   it("are good as extents when the pool that they are in is replaced", function()
     for round = 1, 30 do
       do
@@ -46,7 +46,7 @@ describe("expressions", function()
         for n = 1, 6000 do assert(X(n % 64) * (round * 10000 + n + 0.5)) end
       end
       collectgarbage()
-      collectgarbage() -- nobody holds the pool but the session
+      collectgarbage() -- only the session refers to the pool
       local T = nw.compute({8, round + 1000}, function(i, j) return nw.f32(i + j) end, "T")
       assert.truthy(nw.schedule(T):text():find(("for j in 0..%d"):format(round + 1000), 1, true))
     end

@@ -1,8 +1,9 @@
---- Every primitive with bad arguments in every place: an error that names the line, and a schedule that is as it was.
+--- Calls every primitive with bad arguments in every position. The error must name the line, and the schedule must be
+--- unchanged.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 
--- Two stages, a symbolic size, a temporary, a handle that a step has consumed and one of another schedule.
+-- Two stages, a symbolic size, a temporary, a handle that a step has consumed, and a handle of another schedule.
 local function workshop()
   local M = nw.size("M", {min = 1})
   local A = nw.placeholder({M, 16}, "f32", "A")
@@ -15,7 +16,7 @@ local function workshop()
   return {s = s, stale = stale, foreign = other:loops()[1], tensor = nw.compute({4}, function(i) return A(0, i) end, "Q")}
 end
 
--- What fits a parameter, more or less.
+-- Returns values that are valid for a parameter, or nearly so.
 local GOOD = {loop = "i_i", stage = "P", stmt = "P", int = 2, expr = 3, cond = "M > 3", str = "local", tensor = "P"}
 
 local function good(param)
@@ -33,7 +34,7 @@ local function bad_values(w)
   }
 end
 
--- Positional arguments, those that may be left out only up to `upto`, and options.
+-- Returns positional arguments and options. Optional positional arguments are given only up to `upto`.
 local function arguments(row, upto)
   local args, options, place = {}, {}, 0
   for _, param in ipairs(row.params) do
@@ -57,7 +58,7 @@ local function shown(value)
   return ok and text:sub(1, 60) or type(value)
 end
 
--- nil, or what is wrong with what came of the call.
+-- Returns nil, or what is wrong with the outcome of the call.
 local function complaint(s, before, ok, err)
   if ok then
     if s:text() ~= before then s:undo() end

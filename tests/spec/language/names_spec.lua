@@ -1,11 +1,12 @@
---- Names that a user gives: what the text form of a program reads back is accepted, and the rest is refused where it is given.
+--- Names that a user gives. A name is accepted if the text form of the program reads back, and is otherwise refused where it is
+--- given.
 local core = require "nestwright.core"
 local nw = require "nestwright"
 local support = require "support"
 
 local fails = support.fails
 
--- Every word that stands in quotes in the parser of the text form, in its tables, or in those of operations and types.
+-- Every quoted word in the parser of the text form, in its tables, and in the tables of operations and types.
 local function words()
   local found, list = {}, {}
   for _, path in ipairs {"text/lex.c", "text/parse.c", "text/parse_block.c", "text/parse_expr.c", "text/parse_table.c",
@@ -17,7 +18,7 @@ local function words()
   return list
 end
 
--- A schedule whose size, input, stage and reduce axis have this name.
+-- Returns a schedule whose size, input, stage and reduce axis have this name.
 local function schedule_with(name)
   local A = nw.placeholder({nw.size(name), 64}, "f32", name)
   local axis = nw.reduce_axis(64, name)

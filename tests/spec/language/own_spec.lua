@@ -1,8 +1,8 @@
---- The library does not run on the globals of scripts and cells, nor on tables that they can change.
+--- The library does not use the globals of scripts and cells, nor tables that they can change.
 local support = require "support"
 
--- What is done with each global, and each field of a table, in its turn, and once with all of them; then the library is used,
--- and what it answers must be what it was. The last program has damaged all before it loads the parts that are loaded late.
+-- Damages each global and each field of a table in turn, and once all of them together. Then the library is used, and its
+-- results must be the same. The last program damages everything before the modules that load late are loaded.
 local PROGRAM = [=[
 package.preload["nestwright.front"] = function() return {publish = function() end, ask = function() return "" end} end
 local nw = require "nestwright"
@@ -41,7 +41,7 @@ end
 ]=]
 
 local ONE_BY_ONE = PROGRAM .. [=[
-use() -- pictures of nests know of misses from now on
+use() -- from now on, pictures of nests include misses
 local before, bad = use(), {}
 each(function(t, key)
   local value = rawget(t, key)

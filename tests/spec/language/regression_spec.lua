@@ -1,10 +1,11 @@
---- Bugs that were, each under its name.
+--- Bugs that were fixed. Each test has the name of the bug.
 local nw = require "nestwright"
 local support = require "support"
 
 describe("fixed:", function()
   it("stores before a parallel loop are seen inside it and its stores after it", function()
-    -- LLVM was told that a buffer is reached through one pointer only, while the parallel body read another from the frame.
+    -- LLVM was told that a buffer is accessed by one pointer only, but the body of the parallel loop read another pointer from
+    -- the frame.
     local B = nw.placeholder({1}, "u8", "B")
     local k = nw.reduce_axis(1, "k")
     local X = nw.compute({}, function() return nw.sum(B(k), k) end, "X")
@@ -15,7 +16,7 @@ describe("fixed:", function()
   end)
 
   it("the library required anew keeps the session of the arrays there are", function()
-    -- A second session replaced the first, which was collected before its arrays.
+    -- A second session replaced the first, which was freed before its arrays.
     local before = nw.zeros({4}, "f32")
     package.loaded["nestwright.core"] = nil
     local again = require "nestwright.core"
@@ -44,7 +45,7 @@ describe("fixed:", function()
   end)
 
   it("a kernel outlives the schedule it was built from, with its symbolic sizes", function()
-    -- The names of sizes lay in the memory of the naive program.
+    -- The names of sizes were stored in the memory of the naive program.
     local function kernel()
       local M = nw.size "M"
       local A = nw.placeholder({M}, "f32", "A")
@@ -59,19 +60,19 @@ describe("fixed:", function()
   end)
 
   it("pieces of one stage may read the same values in different places", function()
-    -- The judge compared every piece with the first one only, and refused.
+    -- The judge compared every piece with the first one only, and refused the step.
     local A = nw.placeholder({20}, "f32", "A")
     local X = nw.compute({20}, function(i) return A(i) * 2 end, "X")
     local s = nw.schedule(X)
     s:split("i", {factor = 8, tail = "cut"})
-    s:cache_read(A, "global", {X}, {at = "i_o"}) -- the main piece reads the copy, the tail A itself
+    s:cache_read(A, "global", {X}, {at = "i_o"}) -- the main piece reads the copy, and the tail reads A itself
     s:split("i_i", {factor = 3, tail = "cut"})
     local a = nw.random({20})
     assert.is_true(nw.allclose(s:build {threads = 1}(a), nw.evaluate(X, {a})[1]))
   end)
 
   it("a reduction over an axis without values gives what it starts from", function()
-    -- In a loop that never runs anything could be proven, also that the init is not needed.
+    -- In a loop that never runs, anything can be proved, even that the init is not needed.
     local steps = {
       function() end,
       function(s) s:split("k", 4) end,
@@ -276,8 +277,8 @@ describe("fixed:", function()
   end)
 
   it("a race in a long sum is told at once, not in the square of its length", function()
-    -- Each contribution was looked for among all that had come before.
-    local many = 2000000 -- the square of it would take hours
+    -- Each contribution was compared with all earlier ones.
+    local many = 2000000 -- its square would take hours
     local k = nw.reduce_axis(many, "k")
     local A = nw.placeholder({many}, "i32", "A")
     local s = nw.schedule(nw.compute({}, function() return nw.sum(A(k), k) end, "S"))
@@ -286,7 +287,7 @@ describe("fixed:", function()
   end)
 
   it("what was said of a loop stays when its stage moves", function()
-    -- The fresh loop had the name and the id of the old one, and was taken for it.
+    -- The new loop had the name and the id of the old one, and was confused with it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return T(i, j) * 2 end, "O"))
@@ -296,7 +297,7 @@ describe("fixed:", function()
   end)
 
   it("a step that nobody judges leaves nothing said of a loop that cannot honour it", function()
-    -- It was accepted, and every later step refused for it.
+    -- The step was accepted, and every later step was refused because of it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) * 2 end, "O"))
     s:parallel "i"

@@ -1,4 +1,5 @@
---- Every row has a doc and is named in some spec; the reference and the editor's file are made from the rows as they are.
+--- Every row has a description and is named in some spec. The reference and the editor's file are generated from the current
+--- rows.
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"
 local help = require "nestwright.show.help"
@@ -43,7 +44,7 @@ describe("the rows", function()
     end
   end)
 
-  -- Functions of the public header that Lua has no use for: its objects hold one count each, so nothing is retained;
+  -- Functions of the public header that Lua does not need. Its objects hold one reference each, so nothing is retained;
   -- operations have functions of their own; a pool belongs to the session.
   local NOT_BOUND = {
     nw_array_retain = true, nw_axis_retain = true, nw_kernel_retain = true, nw_program_retain = true,

@@ -1,4 +1,5 @@
---- The C view and exported libraries: what the system's compiler makes of them gives the results of the other ways to run.
+--- The C view and exported libraries, compiled by the system's compiler, give the same results as the other ways to run a
+--- program.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -7,9 +8,9 @@ local types = require "types"
 local build, extents, gen = require "build", require "sizes", require "gen"
 local rng, steps = require "nestwright.measure.rng", require "steps"
 
-local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- nothing is read of an empty tensor
+local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- an empty tensor is never read
 
--- The C program around the kernels: tensors come from .npy files, outputs go back into theirs.
+-- The C program around the kernels. Tensors are read from .npy files, and outputs are written back to theirs.
 local HARNESS = [[
 #include <stdint.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void drop(file f) { free(f.all); free(f.data); }
 local directory = support.temporary()
 os.execute("mkdir -p " .. directory)
 
--- Kernels to be compiled and run together.
+-- A list of kernels that are compiled and run together.
 local batch = {}
 
 local function sizes_in(prototype)
@@ -55,7 +56,7 @@ local function sizes_in(prototype)
   return list
 end
 
--- Adds a schedule with its inputs and the values of its sizes; `call` makes the text to compile and the function's name.
+-- Adds a schedule with its inputs and the values of its sizes. `call` returns the text to compile and the name of the function.
 local function add(s, data, sizes, text)
   local n = #batch + 1
   local prototype = text:match "\n(int [%w_]+%([^)]*%))"
@@ -197,7 +198,7 @@ describe("the C view", function()
       local r = rng.new(7700 + number)
       local case = gen.case(r, nil, types.classes[number % #types.classes + 1])
       local fine, outputs, tensors = pcall(build, case)
-      local plain = true -- .npy files have no bf16
+      local plain = true -- .npy files cannot hold bf16
       for _, list in ipairs {case.inputs, fine and outputs or {}} do
         for _, t in ipairs(list) do plain = plain and t.dtype ~= "bf16" end
       end
@@ -228,7 +229,7 @@ describe("the C view", function()
   it("names what C cannot say", function()
     local A = nw.placeholder({4}, "f32", "A")
     local X = nw.compute({4}, function(i) return A(i) + A(i) end, "X")
-    for n = 1, 12 do -- each doubles the expression once it is inlined
+    for n = 1, 12 do -- each doubles the size of the expression after inlining
       local before = X
       X = nw.compute({4}, function(i) return before(i) * before(i) end, "X" .. n)
     end
@@ -290,7 +291,7 @@ int main(void) {
   end)
 end)
 
--- Loads a library, calls its function, forks, and calls it in the child and in the child's child: all get the same.
+-- Loads a library, calls its function, forks, and calls it in the child and in the child's child. All must get the same result.
 local FORKS = [[
 #include <dlfcn.h>
 #include <stdint.h>
@@ -335,7 +336,7 @@ describe("a library that has run in parallel", function()
   end)
   teardown(function() os.execute(("rm -rf %s*"):format(path)) end)
 
-  -- chunk: of the loop; the team shares its rounds out in three ways.
+  -- chunk: the option of the loop, which decides how the threads share its iterations.
   local function parallel(chunk)
     local X = nw.placeholder({1000}, "f32", "X")
     local Y = nw.compute({1000}, function(i) return 2 * X(i) + 1 end, "Y")
@@ -370,7 +371,7 @@ describe("a library that has run in parallel", function()
     assert.equal("precious", support.read(path .. ".h"))
     os.remove(path .. ".h")
     s:build():export(path .. ".so")
-    s:build():export(path .. ".so") -- its own may be replaced
+    s:build():export(path .. ".so") -- a header that an export wrote may be replaced
     assert.equal("// Made by Nestwright: an exported kernel.", support.read(path .. ".h"):match "^[^\n]*")
   end)
 

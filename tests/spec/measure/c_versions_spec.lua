@@ -1,4 +1,4 @@
---- Kernels of several versions taken home: as one C file, and as a library with its header.
+--- Exported kernels with several versions: as one C file, and as a library with its header.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -7,7 +7,7 @@ local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Werror"
 
 local directory = support.temporary()
 
--- Calls `run` for every M and N up to MOST, and says which is wrong.
+-- Calls `run` for every M and N up to MOST, and prints which result is wrong.
 local MAIN = [[
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ local function product()
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- A version for each list of facts, each with loops of its own; f(s, n) takes further steps.
+-- Makes a version for each list of facts, each with loops of its own; f(s, n) takes further steps.
 local function built(lists, f)
   local s, versions = product(), {}
   for n, facts in ipairs(lists) do
@@ -65,7 +65,7 @@ describe("a kernel of several versions", function()
   setup(function() os.execute("mkdir -p " .. directory) end)
   teardown(function() os.execute("rm -rf " .. directory) end)
 
-  -- Temporaries, and threads in one of them.
+  -- Some versions have temporaries, and one of them has threads.
   local function steps(s, n)
     if n == 2 then s:parallel "i_o" end
     if n == 4 then s:cache_read("B", "global") end

@@ -1,4 +1,4 @@
---- The calibration: figures that any machine's must be like, and the file that keeps them.
+--- The calibration: figures that are plausible on any machine, and the file that keeps them.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local calibration = require "nestwright.measure.calibration"
@@ -14,14 +14,14 @@ local function folder()
   return path
 end
 
--- A calibration that was not measured.
+-- Returns a calibration with made-up figures.
 local function made_up(figures)
   local h = core.machine_host()
   return {format = 1, when = "2026-01-02 03:04", figures = figures or {clock = 3.25, ["ops.fma.latency"] = 5},
     cpu = h.cpu, model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}
 end
 
--- The unit that does more in a cycle than instructions begin, if there is one.
+-- Returns a unit that executes more instructions in a cycle than the core can dispatch, if there is one.
 local function beyond_dispatch(got)
   for path, value in pairs(got) do
     if path:find "^ops.*per_cycle" and value >= 1.25 * got.dispatch then return path end
@@ -32,7 +32,7 @@ describe("what is measured", function()
   local report
   setup(function()
     if not X86 then return end
-    for _ = 1, 3 do -- who else is at work may disturb one of them, not all the time
+    for _ = 1, 3 do -- other processes may disturb one attempt, but not all three
       report = nw.calibrate {keep = false}
       if not beyond_dispatch(report.figures) then break end
     end
@@ -146,7 +146,7 @@ describe("the file of the calibration", function()
     assert.truthy(full)
   end)
 
-  -- In a process of its own: the state directory is named by its environment.
+  -- Runs a script in a process of its own, because an environment variable names the state folder.
   local function host_of(state, code)
     local file = os.tmpname() .. ".lua"
     support.write(file, "local nw = require 'nestwright' " .. code)

@@ -1,4 +1,4 @@
---- What the compiler made: instructions read off assembly, by what they keep busy, as often as they run.
+--- Compiled code: instructions read from assembly, by the units that they occupy, and by the number of their executions.
 local nw = require "nestwright"
 local support = require "support"
 local core = require "nestwright.core"
@@ -69,7 +69,7 @@ describe("compiled code", function()
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
   end)
 
-  -- Each branch has to go the way it goes when it runs.
+  -- Each branch must be taken as it is when the code runs.
   it("is followed through all of its loops, those of threads too", function()
     local function ratio(change)
       local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 32, 48, 40))

@@ -1,4 +1,5 @@
---- Files: whole or as they were, what is read, what sweeps keep. tests/safe tries the rest, in sessions of their own.
+--- Files: each is either written completely or unchanged, what is read, and what sweeps keep. tests/safe tests the rest in
+--- separate sessions.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -132,7 +133,7 @@ describe("the file of a sweep", function()
     assert.same({0, "007", 8}, {again, r[2].n, r[1].n[1]})
   end)
 
-  -- The numbers that are hard to write: whole floats, those of 17 digits, the ends of the integers.
+  -- Numbers that are hard to write: whole floats, floats with 17 digits, and the ends of the range of integers.
   local HARD = {2 ^ 3, 1e15, 2.0 ^ 40, 2.0 ^ 62, 2 ^ 63, 0.1 + 0.2, 0.3, 1 / 3, (1 << 53) + 1, 2 ^ 53, math.maxinteger,
     math.mininteger, -0.0, 5e-324, 1.7976931348623157e308}
   local TEXTS = {"", "007", "x", "a,b", 'q"', "l\nm", "\0", "\r", " 5", "0x10", "1e3", true, {8, 8.0}, {a = {1e15}}}
@@ -149,7 +150,7 @@ describe("the file of a sweep", function()
       for _, list in ipairs {HARD, TEXTS} do
         assert.equal(#list, all(list))
         assert.equal(0, all(list))
-        assert.equal(1, all {5}) -- the file is read, kept and written by a sweep that has none of them
+        assert.equal(1, all {5}) -- the file is read, kept and written by a sweep that has none of its points
         assert.equal(0, all(list))
         if o.csv and o.json then
           os.remove(path)

@@ -1,4 +1,4 @@
---- Counters of energy, in a folder that is like the kernel's.
+--- Energy counters, in a folder with the structure of the kernel's.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying
@@ -24,8 +24,8 @@ describe("nw.joules", function()
     local root = folder()
     local r = nw.joules(function()
       support.write(root .. "/intel-rapl:0/energy_uj", "6500000\n") -- 1.5 J
-      support.write(root .. "/intel-rapl:1/energy_uj", "249999\n") -- 0.25 J, past the limit
-      support.write(root .. "/intel-rapl:0:0/energy_uj", "900000\n") -- part of the package
+      support.write(root .. "/intel-rapl:1/energy_uj", "249999\n") -- 0.25 J, after the counter has wrapped
+      support.write(root .. "/intel-rapl:0:0/energy_uj", "900000\n") -- a part of the package
       support.write(root .. "/intel-rapl:0:1/energy_uj", "500100\n") -- 0.5 J
       support.write(root .. "/intel-rapl-mmio:0/energy_uj", "900000\n")
     end, {root = root, least = 0})

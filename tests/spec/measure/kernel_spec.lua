@@ -1,4 +1,4 @@
---- Running: kernels, interpreters, times.
+--- Running programs: kernels, interpreters, times.
 local nw = require "nestwright"
 local support = require "support"
 local fails, gemm = support.fails, support.gemm

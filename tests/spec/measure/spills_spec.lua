@@ -1,4 +1,4 @@
---- Registers stored and loaded again: counted in what the compiler emitted.
+--- Register spills, counted in compiled code.
 local nw = require "nestwright"
 local spilled = require "nestwright.measure.spilled"
 

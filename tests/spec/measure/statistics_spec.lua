@@ -1,4 +1,4 @@
---- What is said of predictions: ranks, Kendall's tau-b, Spearman's rho, pairs, errors, regrets.
+--- Statistics of predictions: ranks, Kendall's tau-b, Spearman's rho, pairs, errors, regrets.
 local rng = require "nestwright.measure.rng"
 local st = require "nestwright.measure.statistics"
 
@@ -13,7 +13,7 @@ end
 
 local function sign(v) return v > 0 and 1 or v < 0 and -1 or 0 end
 
--- The definition: the correlation of the signs of all differences.
+-- The definition of tau-b: the correlation of the signs of all differences.
 local function tau_by_signs(a, b)
   local ab, aa, bb = 0, 0, 0
   for i = 1, #a do
@@ -25,7 +25,7 @@ local function tau_by_signs(a, b)
   return ab / math.sqrt(aa * bb)
 end
 
--- A rank is half the number of those equal, and all that are less, and a half.
+-- The rank of a number is the count of lesser numbers, plus half the count of equal ones (itself included), plus one half.
 local function rank_by_count(list, n)
   local less, equal = 0, 0
   for _, v in ipairs(list) do
@@ -58,7 +58,7 @@ describe("Kendall's tau-b", function()
   end)
 
   it("is what is published for lists with ties", function()
-    -- scipy.stats.kendalltau's example: tau-b of {12, 2, 1, 12, 2} and {1, 4, 7, 1, 0}
+    -- The example of scipy.stats.kendalltau: tau-b of {12, 2, 1, 12, 2} and {1, 4, 7, 1, 0}.
     near(-0.47140452079103173, st.tau({12, 2, 1, 12, 2}, {1, 4, 7, 1, 0}))
   end)
 
@@ -67,7 +67,7 @@ describe("Kendall's tau-b", function()
     for _ = 1, 50 do
       local n = r:int(3, 25)
       local a, b = random_list(r, n, r:int(2, 9)), random_list(r, n, r:int(2, 9))
-      a[1], a[2], b[1], b[2] = 0, 1, 0, 1 -- not all equal
+      a[1], a[2], b[1], b[2] = 0, 1, 0, 1 -- so that not all numbers are equal
       near(tau_by_signs(a, b), st.tau(a, b))
     end
   end)
@@ -86,7 +86,7 @@ describe("Spearman's rho", function()
   end)
 
   it("is the correlation of ranks where there are", function()
-    -- ranks {1.5, 1.5, 3, 4} and {1, 2.5, 2.5, 4}
+    -- The ranks are {1.5, 1.5, 3, 4} and {1, 2.5, 2.5, 4}.
     near(3.75 / 4.5, st.spearman({1, 1, 2, 3}, {1, 2, 2, 3}))
   end)
 end)

@@ -1,16 +1,16 @@
---- Pictures of measured times: what is drawn against the samples, who is told apart, and input that is not good.
+--- Pictures of measured times: what is drawn, compared with the samples; which times are distinguishable; and invalid input.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- Twenty times around a median, told exactly: the middle half is from 0.96 to 1.04 of it.
+-- Returns twenty exact samples around a median; their middle half is from 0.96 to 1.04 of the median.
 local function around(median, wide)
   local t = {samples = {}, threads = 1, machine = "a machine"}
   for n = 1, 21 do t.samples[n] = median * (1 + (wide or 0.08) * (n - 11) / 10) end
   return t
 end
 
--- Numbers of a datablock of the script whose name begins so.
+-- Returns the numbers of the data block of the script whose name begins with this text.
 local function block(p, name)
   local rows = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
@@ -62,7 +62,7 @@ describe("nw.timings", function()
     assert.truthy(script:find "label '1.00x' at first 0, first [%d.]+ center")
   end)
 
-  -- One number has no spread, and what has none is not told apart from anything.
+  -- A single number has no known spread, so it is not distinguishable from anything.
   it("says nothing of times of which one number is known", function()
     local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}
     for n = 2, 5 do assert.equal("no verdict: spread unknown", c[n].verdict) end
@@ -165,7 +165,7 @@ describe("comparison:plot", function()
     assert.is_true(at[1] < at[2] and at[2] < at[3])
   end)
 
-  -- Overlap is not transitive: a and b overlap, b and c, not a and c. By brute force over all subsets.
+  -- Overlap is not transitive: a may overlap b, and b may overlap c, while a and c do not overlap. All subsets are tried.
   it("finds the largest sets of those alike", function()
     local list = {}
     for n, half in ipairs {{1, 3}, {2, 5}, {4, 6}, {9, 9}, {4.5, 4.6}, {9, 10}} do list[n] = {lo = half[1], hi = half[2]} end
@@ -321,7 +321,7 @@ describe("s:time_steps", function()
 
   it("stops what takes too long", function()
     fails("one run takes more than 1 ms", "limit", function() support.gemm(512):time_steps {threads = 1, limit = 1e-3} end)
-    assert.is_true(support.gemm(8):time {threads = 1, reps = 1}.min > 0) -- the session goes on
+    assert.is_true(support.gemm(8):time {threads = 1, reps = 1}.min > 0) -- the session continues
   end)
 
   it("draws a curve: what is told apart from the version before, what not, and what was not measured", function()
@@ -337,11 +337,11 @@ describe("s:time_steps", function()
     end
     assert.same({{0, 3, 5}, {1, 4}, {2}}, {places "told", places "same", places "refused"})
     local curve = p.script:match "%$curve%d+ << EOD\n(.-)EOD"
-    assert.truthy(curve:find "\n\n") -- broken where nothing was measured
+    assert.truthy(curve:find "\n\n") -- a gap where nothing was measured
     for _, word in ipairs {"'8.00x'", "'4.00x'", "'≈ 1x'"} do assert.truthy(p.script:find(word, 1, true), word) end
     assert.equal(list[1].label, p.rows[1][1])
-    assert.falsy(p.script:find(("long"):rep(20), 1, true)) -- shortened below the axis
-    assert.truthy(tostring(p):find(("long"):rep(20), 1, true)) -- whole in the caption
+    assert.falsy(p.script:find(("long"):rep(20), 1, true)) -- labels below the axis are shortened
+    assert.truthy(tostring(p):find(("long"):rep(20), 1, true)) -- the caption has the whole text
     if support.have_gnuplot() then support.picture(p) end
   end)
 end)

@@ -1,4 +1,4 @@
---- A worker that is killed from outside is reported, and the session goes on.
+--- A worker that is killed from outside is reported, and the session continues.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
@@ -20,7 +20,7 @@ local function lines(command)
   return out
 end
 
--- Processes that this one started: their numbers by their names; and how many of them ended without being waited for.
+-- Returns the child processes of this process: their ids by name, and the number that ended without being waited for.
 local function children()
   local found, zombies = {}, 0
   for _, pid in ipairs(lines "ls /proc") do
@@ -35,7 +35,7 @@ end
 
 local function worker() return children()["nestwright-work"] end
 
--- What this process has open; a pipe may be that of the command which looks.
+-- Returns the open files of this process. One pipe may belong to the command that lists them.
 local function files()
   local n = 0
   for _, line in ipairs(lines(("ls -l /proc/%s/fd"):format(OWN))) do
@@ -44,7 +44,7 @@ local function files()
   return n
 end
 
--- Another text is another library, with a trial of its own. `first`: what the function does when it is called.
+-- Another text makes another library, with a trial of its own. `first` is what the function does when it is called.
 local function register(name, first)
   local source = kernels.gemm_source {name = name, m = 4, n = 8, k = 2}
   if first then source = "#include <fcntl.h>\n#include <unistd.h>\n" .. source:gsub("{", "{ " .. first .. ";", 1) end

@@ -1,4 +1,5 @@
---- Strategies of partitioning against the definition for every size from nothing to three tiles and one more, and their choice.
+--- Compares the strategies of partitioning with the definition, for every size from 0 to one more than three tiles, and tests
+--- how a strategy is chosen.
 local nw = require "nestwright"
 local plans = require "nestwright.partition.plans"
 local strategies = require "nestwright.partition.strategies"
@@ -63,7 +64,7 @@ describe("strategies", function()
         if ok then
           agrees(s:build {threads = 1, versions = strategies.versions(cases)}, m)
         else
-          assert.equal("shift", name) -- fewer rounds than a tile has
+          assert.equal("shift", name) -- fewer iterations than one tile has
           assert.is_true(m < 4)
         end
       end
@@ -128,7 +129,7 @@ describe("strategies", function()
     local s = nw.schedule(nw.compute({size}, function(i) return A(i) + 1 end, "C"))
     s:split("i", 4, {tail = "predicate"})
     assert.equal(0, nw.partition.conditions(s, "i_o"))
-    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- of the load and of the store
+    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- one of the load and one of the store
   end)
 
   it("the pass of TVM is right for every number of rounds", function()
@@ -218,7 +219,7 @@ describe("plans", function()
   local function timed(rows, first, more) return {rows = rows, seconds = {first = first, more = more, guarded = 4 * more}} end
   local list = {timed(5, 50, 46), timed(4, 44, 40), timed(3, 60, 58), timed(1, 30, 28)}
 
-  -- All ways to cover so many rounds.
+  -- Returns all ways to cover this many iterations.
   local function brute(rows, n)
     if rows == 0 then return 0 end
     if n > #list then return math.huge end

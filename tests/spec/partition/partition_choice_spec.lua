@@ -1,4 +1,4 @@
---- The choice among strategies: by which cost, for what, within which code, and over sizes that vary.
+--- The choice among strategies: by a cost, for an objective, with a limit on code size, and over several sizes.
 local nw = require "nestwright"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -20,12 +20,12 @@ local function kernel(rows)
   end}
 end
 
--- Columns of any number.
+-- A computation with any number of columns.
 local function tall(rows)
   return {rows = rows, schedule = function(s, p) s:unroll(p.inner) end}
 end
 
--- Integers are dear: what is quick for the addresses that it computes is not what saves energy.
+-- On this machine, integer operations need much energy. Address computation then costs little time but much energy.
 local HUNGRY = {name = "hungry", extends = "zen5", energy = {static_watts = 0, instruction = 0, int = {1e6, 1e6, 1e6, 1e6}}} -- pJ
 
 local function auto(o)
@@ -50,8 +50,8 @@ describe("an objective", function()
   end)
 
   it("of their product ranks by neither of them", function()
-    assert.equal("guard", first("edp", "guard", "cut")) -- cycles: cut
-    assert.equal("residues", first("edp", "pad", "residues")) -- energy: pad
+    assert.equal("guard", first("edp", "guard", "cut")) -- by cycles, cut would be first
+    assert.equal("residues", first("edp", "pad", "residues")) -- by energy, pad would be first
   end)
 
   it("of size ranks by code", function() assert.equal("cut", first("size", "cut", "sizes")) end)
@@ -69,7 +69,7 @@ describe("a limit of code", function()
   end)
 end)
 
--- A model as nw.cost.train makes it, from audits with times that somebody says: vectors cost twice as much for each doubling.
+-- A model as nw.cost.train makes it, from audits with given times in which vectors cost twice as much for each doubling.
 local function trained(objective)
   local lanes
   for n, name in ipairs(features.names()) do if name == "lanes a store" then lanes = n end end
@@ -147,7 +147,7 @@ describe("sizes", function()
 end)
 
 describe("a decision tree", function()
-  -- What the best tree costs, by trying all of them.
+  -- Returns the cost of the best tree, by trying all trees.
   local function brute(shapes, ways)
     local best = math.huge
     for _, way in ipairs(ways) do
@@ -196,7 +196,8 @@ describe("a decision tree", function()
   end)
 end)
 
--- Scores by the shape: of versions with a loop over a rest, as cut has it, where few rows are long, of others elsewhere.
+-- Scores that depend on the shape: versions with a loop over a tail, as cut makes it, are best if few rows are long; otherwise
+-- other versions are.
 local by_shape = {predict = function(_, s, o)
   local wants = o.sizes.M < 8 and o.sizes.N >= 16
   local has_rest = false

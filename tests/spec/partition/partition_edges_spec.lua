@@ -1,4 +1,5 @@
---- Convolutions whose edges partition cuts off, as the bench measures them: right for every size, no condition in the main piece.
+--- Convolutions whose edges are cut off by partition, as in the bench: right for every size, without conditions in the main
+--- piece.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local edges = require "_partition_edges"
@@ -49,7 +50,8 @@ describe("edges cut off by partition", function()
   end)
 end)
 
--- Every strategy for every number of rows, with tiles of one's own and, where there are, libxsmm's; and what the bench measures.
+-- Every strategy for every number of rows, with tiles of our own and, if available, those of libxsmm; and the programs of the
+-- bench.
 describe("a product of rows that no tile divides", function()
   local partition = require "_partition"
   local strategies = require "nestwright.partition.strategies"
@@ -83,7 +85,7 @@ describe("a product of rows that no tile divides", function()
     it(row[1] .. " is right for every number of rows up to three tiles and one more", function()
       local plain = product(nw.size("M", {min = 0})):build {threads = 1}
       check(row[1], false, plain)
-      local asks = row[1] == "guard" or row[1] == "predicate" -- which no product does
+      local asks = row[1] == "guard" or row[1] == "predicate" -- libxsmm runs no guarded tiles
       if nw.xsmm.available() and not asks then check(row[1], true, plain) end
     end)
   end

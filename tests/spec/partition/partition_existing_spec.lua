@@ -1,4 +1,5 @@
---- TVM's pass rebuilt, as the bench measures it: what it leaves in the loops, and that it is right for every number of rows.
+--- Our version of TVM's pass, as in the bench: the conditions that it leaves in the loops, and right results for every number
+--- of rows.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local partition = require "_partition"
@@ -13,7 +14,7 @@ end
 
 local function lowered(s) return tostring(s:show "lowered") end
 
--- A line of a lowered program as a pattern.
+-- Returns a line of a lowered program as a Lua pattern.
 local function line(text) return (text:gsub("%p", "%%%0")) end
 
 local b = nw.random({N // 16, K, 16}, "f32", {seed = 2})

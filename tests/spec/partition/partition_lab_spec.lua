@@ -1,4 +1,4 @@
---- The lab of loop partitioning: every way of every part is right for every size, and asks nothing in its main piece.
+--- The lab of loop partitioning: every way of every part is right for every size, and has no condition in its main piece.
 package.path = "tutorials/?.lua;" .. package.path
 local lab = require "partition"
 local nw = require "nestwright"
@@ -7,7 +7,7 @@ local support = require "support"
 local N = nw.size("N", {min = 0})
 local kernels = lab.kernels(true)
 
--- From the fewest rounds it takes, or nothing, to three tiles and one more.
+-- Returns the sizes from the least that the way allows to one more than three tiles.
 local function sizes_of(kernel) return kernel.least, kernel.least + 3 * kernel.part.tile + 1 end
 
 local references = {}

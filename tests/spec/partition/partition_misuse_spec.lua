@@ -1,4 +1,4 @@
---- Partitioning where something goes wrong: the schedule comes back, the error says what and where.
+--- Errors during partitioning: the schedule is restored, and the error says what is wrong and where.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local distribution = require "nestwright.partition.distribution"
@@ -28,7 +28,7 @@ local function auto(s, o)
   return s:partition_auto(all)
 end
 
--- A kernel that is stopped in its n-th call, as Ctrl-C stops it.
+-- Returns a kernel that is interrupted in its n-th call, as by Ctrl-C.
 local function stopped(n, code)
   local calls = 0
   return kernel(4, {schedule = function(s, p)

@@ -1,4 +1,4 @@
---- Pieces in threads: fused into one loop or each by itself, against the definition for every size; and what is shared.
+--- Pieces in threads, fused into one loop or each in its own, compared with the definition for every size; and shared loops.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 local support = require "support"
@@ -97,7 +97,7 @@ describe("pieces in threads", function()
     s:vectorize "y"
     was = s:version()
     support.fails("cannot run y in parallel", "refused", nw.partition.parallel, s, loops, {how = "apart"})
-    assert.equal(was, s:version()) -- x was in parallel before y was refused
+    assert.equal(was, s:version()) -- x was made parallel before y was refused, and this was undone
   end)
 
   it("that overlap are refused: two threads would write one element", function()
@@ -149,7 +149,7 @@ end)
 describe("pieces that share loops", function()
   local ROWS, DEPTH = 12, 320
 
-  -- B is 80 kB, four panels side by side, of which a first level of 48 kB holds two.
+  -- B has 80 kB in four adjacent panels. A first level of 48 kB holds two of them.
   local function panels()
     local A, B = nw.placeholder({ROWS, DEPTH}, "f32", "A"), nw.placeholder({4, DEPTH, 16}, "f32", "B")
     local k = nw.reduce_axis(DEPTH, "k")
@@ -179,7 +179,7 @@ describe("pieces that share loops", function()
 
   it("find what they read nearer than nests of their own, by the model", function()
     local apart, shared = misses(false), misses(true)
-    assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B again
+    assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B a second time
     assert.equal(4 * DEPTH, shared)
   end)
 end)

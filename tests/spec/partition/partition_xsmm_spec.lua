@@ -1,11 +1,12 @@
---- Microkernels of others as tiles: libxsmm's products in the table and in every strategy, and tiles that are not what they say.
+--- Tiles with external microkernels: libxsmm's products in the table and in every strategy, and tiles that do not match their
+--- description.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 local support = require "support"
 
 local there = nw.xsmm.available()
 
--- A test that needs libxsmm, or its name with the reason why it is skipped.
+-- Returns a test that needs libxsmm, or only its name with the reason why it is skipped.
 local function with_xsmm(what, f)
   if there then it(what, f) else pending(what .. ": this build is without libxsmm") end
 end
@@ -141,7 +142,7 @@ describe("libxsmm's products as tiles", function()
   end)
 end)
 
--- C code for a tile of so many rows, described as one of `says`.
+-- Returns C code for a tile of this many rows, which is described as one of `says` rows.
 local function lying(does, says)
   local A, B = nw.placeholder({says, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
   local k = nw.reduce_axis(K, "k")

@@ -1,4 +1,4 @@
---- Software pipelining from a machine's latencies: how many rounds ahead, the steps that do it, and that they are right.
+--- Software pipelining from a machine's latencies: the number of iterations ahead, the steps that are taken, and right results.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +10,7 @@ local function product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- A tile of two rows and 32 columns, whose rounds are those of k.
+-- A tile of two rows and 32 columns, whose iterations are those of k.
 local function tile(N, K)
   local s = product(2, N, K)
   s:split("j", 32)
@@ -22,7 +22,7 @@ local function tile(N, K)
   return s
 end
 
--- zen5, but for the latency of its second level.
+-- zen5 with another latency of its second level.
 local function far(latency)
   local caches = {}
   for n, c in ipairs {{48 << 10, 12, 4, 128}, {1 << 20, 16, latency, 62}, {32 << 20, 16, 48 + latency, 29}} do
@@ -31,7 +31,7 @@ local function far(latency)
   return nw.machine {extends = "zen5", name = "far", caches = caches}
 end
 
--- Rounds of a copy of some rows of B, and their use.
+-- Iterations in which some rows of B are copied and used.
 local function copied(M, N, K, rows)
   local s = product(M, N, K)
   s:split("k", rows)
@@ -47,7 +47,7 @@ local function agrees(s, M, N, K)
 end
 
 describe("nw.partition.pipelined", function()
-  -- B is 96 kB: twice a first level, and all of it in the second.
+  -- B has 96 kB: twice the size of the first level, but it fits into the second.
   it("fetches as many rounds ahead as the latency has intervals", function()
     local s = tile(96, 256)
     local p = nw.partition.pipelined(s, "k", {tensor = "B", machine = "zen5"})

@@ -1,4 +1,4 @@
---- s:explain() after a refusal: the conflict must be seen in the interpreter, and the numbers must be right.
+--- s:explain() after a refusal: the interpreter must show the conflict, and the numbers must be right.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -9,7 +9,7 @@ local function gemm(n, dtype)
   return nw.schedule(C), C
 end
 
--- Each time step reads the one before: S[t, x] = S[t-1, x-1] + S[t-1, x+1], at the edges itself.
+-- Each time step reads the one before: S[t, x] = S[t-1, x-1] + S[t-1, x+1]. At the edges, the element itself is read.
 local function heat(steps, width)
   local A = nw.placeholder({1, width}, "i32", "A")
   local state = nw.scan_state({steps, width}, "i32", "state")
@@ -42,12 +42,12 @@ describe("s:explain()", function()
     assert.equal("iterations", lesson.how)
     local should, is = lesson:match "after these two C%[0, 0%] should be (%d+), is (%d+)"
     assert.is_true(tonumber(should) > tonumber(is))
-    -- read, read, write, write
+    -- The accesses are read, read, write, write.
     local order = {}
     for word in lesson:gmatch "\n +(%l+) C%[0, 0%] =" do order[#order + 1] = word end
     assert.same({"reads", "reads", "writes", "writes"}, order)
     local total, without = lesson:match "so C%[0, 0%] should be (%d+), is (%d+)"
-    assert.equal(should - is, total - without) -- the end lacks what was lost, no more
+    assert.equal(should - is, total - without) -- the final value lacks exactly the lost update
   end)
 
   it("says lanes where a loop is vectorized", function()
@@ -93,7 +93,7 @@ describe("s:explain()", function()
     local O = nw.compute({8}, function(x) return nw.sum(P(x + r) * W(r), r) end, "O")
     local s = nw.schedule(O)
     s:compute_inline(P)
-    local _, lesson = refuse(s, "parallel", "r") -- the first update adds 0: it is the second that must be lost
+    local _, lesson = refuse(s, "parallel", "r") -- the first update adds 0, so the second one must be lost
     assert.truthy(lesson:find "writes O%[0%] = 2\n  writes O%[0%] = 0\n  after these two O%[0%] should be 2, is 0")
   end)
 
@@ -222,7 +222,7 @@ describe("s:explain()", function()
     assert.is_false(ok)
     assert.truthy(err.message:find "nothing was refused")
     refuse(s, "parallel", "k")
-    -- a slip, not a refusal
+    -- an error in the arguments is not a refusal
     support.fails("^split: factor: expected a whole number, got a string", "invalid", s.split, s, "j", "four")
     assert.is_true(s:explain().seen)
     support.fails("^split: no loop \"nope\"", "invalid", s.split, s, "nope", 2)

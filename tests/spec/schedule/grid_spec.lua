@@ -1,4 +1,5 @@
---- Loops bound to a grid of blocks and threads: what is accepted, where barriers stand, what runs and what races.
+--- Loops bound to a grid of blocks and threads: which steps are accepted, where barriers are placed, which programs run and
+--- which have races.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -12,7 +13,8 @@ local function data_for(s)
   return data
 end
 
--- The schedule computes what its definition says, as it stands and lowered; lowered, races are looked for.
+-- Checks that the schedule computes what its definition says, both scheduled and lowered. The lowered program is checked for
+-- races.
 local function holds(s, outputs)
   local data = data_for(s)
   local expected = nw.evaluate(outputs, data)
@@ -27,7 +29,7 @@ end
 
 local function barriers(s) return select(2, tostring(s:show "lowered"):gsub("barrier", "")) end
 
--- Tiles of t by t, an operand at a time brought into shared storage by all threads.
+-- Tiles of t by t. All threads copy one operand at a time to shared storage.
 local function tiled(n, t)
   local s, C, A, B = support.gemm(n)
   s:tile("i", "j", t, t)
@@ -236,7 +238,7 @@ describe("bind", function()
     local err = refused("capacity", s.bind, s, "j", "threadIdx.x")
     assert.truthy(tostring(err):find("4096 threads", 1, true))
     local z = map(100)
-    refused("capacity", z.bind, z, "i", "threadIdx.z") -- 64 at most
+    refused("capacity", z.bind, z, "i", "threadIdx.z") -- the limit is 64
   end)
 
   it("needs a bound on the threads of a block, but not on its blocks", function()
@@ -256,8 +258,8 @@ describe("bind", function()
     s:bind("i_1_o", "blockIdx.x")
     s:compute_at(X, "i_1_o")
     s:set_scope(X, "shared")
-    s:bind(s:loops(X)[2], "threadIdx.x") -- six
-    s:bind("i_1_i", "threadIdx.x") -- four
+    s:bind(s:loops(X)[2], "threadIdx.x") -- six iterations
+    s:bind("i_1_i", "threadIdx.x") -- four iterations
     holds(s, {Y})
   end)
 
@@ -296,14 +298,14 @@ describe("bind", function()
     s:bind(s:loops(S)[2], "blockIdx.x")
     holds(s, {S})
     s:undo()
-    s:bind(s:loops(S)[2], "threadIdx.x") -- one launch, and a barrier each round
+    s:bind(s:loops(S)[2], "threadIdx.x") -- one launch, with a barrier in each iteration
     assert.equal(1, barriers(s))
     holds(s, {S})
   end)
 end)
 
 describe("threads", function()
-  -- A sum over rows and columns: each element reads, of the row above, the one `by` columns on.
+  -- A sum over rows and columns. Each element reads an element of the row above, `by` columns further.
   local function rows(by)
     local A = nw.placeholder({2, 4, 8}, "f32", "A")
     local state = nw.scan_state({2, 4, 8}, "f32", "state")
@@ -340,7 +342,7 @@ describe("threads", function()
     s:reorder(x, t)
     s:bind(x, "threadIdx.x")
     assert.equal(1, barriers(s))
-    assert.truthy(tostring(s:show "lowered"):find "\n    threadIdx.x for [%w_]+ in 0..8:\n      S") -- inside the rounds of t
+    assert.truthy(tostring(s:show "lowered"):find "\n    threadIdx.x for [%w_]+ in 0..8:\n      S") -- inside the loop over t
     holds(s, {S})
   end)
 
@@ -366,7 +368,7 @@ describe("threads", function()
     s:compute_at(X, "i_1_o")
     s:set_scope(X, "local")
     refused("raw", s.bind, s, "i_1_i", "threadIdx.x")
-    s:bind("i_1_o", "threadIdx.x") -- each has all of it
+    s:bind("i_1_o", "threadIdx.x") -- each thread computes all of it
     holds(s, {Y})
   end)
 
@@ -380,7 +382,7 @@ describe("threads", function()
     local t, x = table.unpack(s:loops(S))
     s:skew(x, t, 1)
     s:bind(s:loops(S)[2], "threadIdx.x")
-    assert.equal(1, barriers(s)) -- one value of the loop is another thread each round
+    assert.equal(1, barriers(s)) -- the same value of the loop belongs to another thread in each iteration
     holds(s, {S})
   end)
 end)
@@ -396,7 +398,7 @@ describe("shared storage", function()
     s:set_scope(X, "shared")
     refused("structure", s.bind, s, "i_1", "blockIdx.x")
     s:bind("i_1", "threadIdx.x")
-    s:bind("i", "threadIdx.x") -- one block, which holds both nests
+    s:bind("i", "threadIdx.x") -- one block, which contains both nests
     assert.equal(1, barriers(s))
     holds(s, {Y})
   end)

@@ -1,4 +1,4 @@
---- The log, the tree of versions, the schedule tree, s:why(), and steps that nobody judges.
+--- The log, the tree of versions, the schedule tree, s:why(), and steps that were not judged.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -32,7 +32,7 @@ describe("s:log()", function()
     assert.equal(0, log[1].version)
     assert.is_nil(log[1].step)
     assert.equal('s:split("i_1", 8)', log[2].step)
-    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- two loops for one, and Y binds them
+    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- one loop became two, and Y binds them
     assert.equal(34 + 32, log[1].operations)
     assert.is_true(log[3].operations > log[1].operations) -- X is computed again at the edges of tiles
     assert.equal(40 + 32, log[3].operations) -- 4 tiles of 8 outputs need 10 of X each
@@ -195,7 +195,7 @@ describe("s:why()", function()
     local ragged = gemm(37)
     ragged:split("j", 16)
     ragged:vectorize "j_i"
-    ragged:parallel "i" -- has nothing to do with the tail that lowering cuts off and masks
+    ragged:parallel "i" -- this step is independent of the tail that lowering cuts off and masks
     local n = 0
     for line in (tostring(ragged:show "lowered") .. "\n"):gmatch "(.-)\n" do
       n = n + 1
@@ -314,7 +314,7 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    -- parallel inside parallel, and judged again
+    -- parallel inside parallel, which is then judged again
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
@@ -331,7 +331,7 @@ describe("s:unsafe()", function()
 
   it("is found wrong by s:check()", function()
     local s, _, Y = stages(16)
-    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- one that would have been accepted as well
+    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- this step would also have been accepted if it were judged
     assert.truthy(s:check():find "agree")
     local h = nw.placeholder({1, 8}, "i32", "A")
     local state = nw.scan_state({5, 8}, "i32", "state")

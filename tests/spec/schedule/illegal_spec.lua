@@ -1,9 +1,9 @@
---- Schedules that must be refused, each with its message, and each leaving the schedule as it was. Other systems accept
---- many of them without a word; the remark says which.
+--- Schedules that must be refused, each with its message and an unchanged schedule. Other systems accept many of them without
+--- an error; the remark says which systems.
 local nw = require "nestwright"
 local support = require "support"
 
--- Computations to try them on.
+-- Computations for these schedules.
 local function gemm(n)
   n = n or 64
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
@@ -19,7 +19,7 @@ local function two_stages()
   return nw.schedule(Y), Y, X, A
 end
 
--- The sum over the past of a matrix: time in rows.
+-- The sum over earlier rows of a matrix; rows are time steps.
 local function running_sum()
   local A = nw.placeholder({16, 8}, "f32", "A")
   local state = nw.scan_state({16, 8}, "f32", "state")
@@ -39,7 +39,7 @@ local function heat()
   return nw.schedule(nw.scan(first, update, state, "S"))
 end
 
--- A sweep in place: the new value of the left neighbour, the old one of the right.
+-- A sweep in place: reads the new value of the left neighbour and the old value of the right neighbour.
 local function sweep()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local state = nw.scan_state({8, 16}, "f32", "state")
@@ -55,7 +55,7 @@ local function last_loop_of(s, stage)
   return loops[#loops]
 end
 
--- {what, the computation, a function that must fail, its sentence, its code}
+-- {description, computation, a function that must fail, its sentence, its code}
 local cases = {
   {"parallel over a reduction axis (TVM: a race, silently wrong)", gemm, function(s) s:parallel "k" end,
     "^cannot run k in parallel", "refused"},
@@ -185,7 +185,7 @@ describe("an illegal schedule is refused:", function()
       local made = table.pack(make())
       local s = made[1]
       local err = support.fails(pattern, code, attempt, table.unpack(made, 1, made.n))
-      -- The schedule still works, and what the refusal names shows when the refused program runs.
+      -- The schedule must still work, and the conflict that the refusal names must be seen when the refused program runs.
       assert.is_true(s:reparses())
       local explained, lesson = pcall(s.explain, s)
       if explained and lesson.visible then assert.is_true(lesson.seen, tostring(err)) end

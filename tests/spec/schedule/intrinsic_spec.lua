@@ -1,4 +1,4 @@
---- Intrinsics: what may be registered, and what a call that goes wrong does.
+--- Intrinsics: which may be registered, and what happens if a call goes wrong.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
@@ -111,7 +111,7 @@ describe("an intrinsic", function()
   end)
 end)
 
--- A kernel whose intrinsic misbehaves when the input's first element is 99, which no trial uses.
+-- Returns a kernel whose intrinsic misbehaves if the first element of its input is 99, which no trial uses.
 local function misbehaving(name, how, head)
   local A = nw.placeholder({8}, "i32", "A")
   local B = nw.compute({8}, function(i) return A(i) + 1 end, "B")

@@ -1,4 +1,4 @@
---- The rows of the judge's bench: what must be accepted and compute the same, what must be refused and why.
+--- The rows of the judge's bench: what must be accepted and compute the same, and what must be refused and why.
 package.path = "tests/bench/?.lua;" .. package.path
 local judge = require "_judge"
 local rows = judge.rows "tests/bench/judge"

@@ -1,4 +1,4 @@
---- Vectors whose lanes are no power of two: computed in pieces, and the same numbers as ever.
+--- Vectors whose number of lanes is not a power of two: they are computed in pieces, with the same results.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -7,7 +7,7 @@ local agrees = support.agrees
 local WIDTHS = {3, 5, 7, 12, 15, 17, 20, 24, 31, 33, 40, 48, 56, 63, 100}
 local TYPES = {"f32", "f64", "i32", "i8", "u16", "f16"}
 
--- A sum that a loop adds up in a vector of so many lanes.
+-- A sum that a loop accumulates in a vector of this many lanes.
 local function sums(width, dtype)
   local A, B = nw.placeholder({6, width}, dtype, "A"), nw.placeholder({6, width}, dtype, "B")
   local k = nw.reduce_axis(6, "k")
@@ -17,7 +17,7 @@ local function sums(width, dtype)
   return s
 end
 
--- Shifted by one, backwards, and zero outside: loads under masks, and stores under masks where the split leaves a rest.
+-- Shifted by one, backwards, and zero outside: loads under masks, and stores under masks if the split leaves a tail.
 local function shifted(width, n, tail)
   local A = nw.placeholder({n}, "f32", "A")
   local s = nw.schedule(nw.compute({n}, function(i)
@@ -52,7 +52,7 @@ describe("vectors of lanes that are no power of two", function()
     agrees(s)
   end)
 
-  -- Beside them an exponential, whose vector functions are of certain widths.
+  -- Also an exponential, whose vector functions exist only for certain widths.
   it("agree on functions", function()
     for _, width in ipairs {3, 12, 20, 28, 56} do
       local A = nw.placeholder({width}, "f32", "A")
@@ -72,7 +72,7 @@ describe("vectors of lanes that are no power of two", function()
     masked:reorder("y", "dx", "dy", "c", "x")
     masked:vectorize "x"
     agrees(masked)
-    if nw.machine().vector_bytes < 32 then return nil end -- narrow ones have other ways
+    if nw.machine().vector_bytes < 32 then return nil end -- narrower vectors are handled in another way
     for _, s in ipairs {sums(56, "f32"), masked} do
       local asm = core.kernel_text(s:build(), "asm")
       local _, inserted = asm:gsub("insertps", "")

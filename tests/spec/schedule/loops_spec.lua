@@ -1,4 +1,4 @@
---- Loops: split by a list, tiles of many dimensions, skew, shift, loops of one iteration, marks taken away.
+--- Loops: splits by a list, tiles of many dimensions, skew, shift, loops of one iteration, and the removal of marks.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -294,7 +294,7 @@ local function sums(n, m, k)
   return nw.schedule(Z), X, Y, Z
 end
 
--- Two states of one scan, each from the other's past.
+-- Two states of one scan, each computed from earlier rows of the other.
 local function ping_pong()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local P, Q = nw.scan_state({8, 16}, "f32", "P"), nw.scan_state({8, 16}, "f32", "Q")

@@ -1,4 +1,4 @@
---- s:show "lowered", which is text to look at: what cannot be compiled is shown all the same.
+--- s:show "lowered" is for reading, so it also shows programs that cannot be compiled.
 local nw = require "nestwright"
 local support = require "support"
 

@@ -1,4 +1,4 @@
---- What is legal at a loop, and where a stage can be computed.
+--- Which steps are legal at a loop, and where a stage can be computed.
 local nw = require "nestwright"
 local support = require "support"
 local core = require "nestwright.core"
@@ -157,7 +157,7 @@ describe("s:moves()", function()
   end)
 end)
 
--- The loops that places are at, in the order of their names.
+-- Returns the loops of the places, in the order of their names.
 local function loops_of(places)
   local list = {}
   for _, place in ipairs(places) do list[#list + 1] = place.loop end
@@ -170,14 +170,14 @@ describe("s:locations()", function()
     local s, X = stencil(34)
     local j_o = select(2, s:tile("i_1", "j_1", 8, 16))
     local places = s:locations(X)
-    assert.equal(7, #places) -- the root, two loops of its own, four of Y
+    assert.equal(7, #places) -- the root, two loops of its own, and four loops of Y
     assert.is_nil(places[1].loop)
     assert.is_true(places[1].current)
     assert.equal(1, places[1].recompute)
     assert.equal(34 * 34 * 4, places[1].bytes)
     assert.same({"i", "i_1_i", "i_1_o", "j", "j_1_i", "j_1_o"}, loops_of(places))
     for _, place in ipairs(places) do
-      if place.loop == "j_1_o" then -- a tile of 8 by 16 outputs needs 10 by 18
+      if place.loop == "j_1_o" then -- a tile of 8 by 16 outputs needs 10 by 18 elements
         assert.is_true(place.legal)
         assert.equal(10 * 18 * 4, place.bytes)
         assert.equal(4 * 2 * 10 * 18 / (34 * 34), place.recompute)

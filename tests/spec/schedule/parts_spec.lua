@@ -1,4 +1,5 @@
---- Loops in pieces: cut, join, partition. What is accepted computes what the definition says, in every way of running.
+--- Loops in pieces: cut, join, partition. If a step is accepted, the program computes what the definition says, in every way of
+--- running.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names
@@ -166,7 +167,7 @@ describe("join", function()
   end)
 end)
 
--- The part of the lowered program that is the loop with that name.
+-- Returns the part of the lowered program that is the loop with this name.
 local function lowered_loop(s, name)
   local out, indent = {}, nil
   for line in (tostring(s:show "lowered") .. "\n"):gmatch "(.-)\n" do
@@ -178,7 +179,7 @@ local function lowered_loop(s, name)
   return table.concat(out, "\n")
 end
 
--- Nothing is left to decide in the loop.
+-- No condition is left in the loop.
 local function free_of_conditions(s, name)
   local text = lowered_loop(s, name)
   assert.truthy(text:find "=")
@@ -301,7 +302,7 @@ describe("partition", function()
     s = gemm(20)
     s:split("i", 32)
     s:decompose_reduction("C", "i_o")
-    s:partition "i_o" -- a guard that no round is free of is no branch
+    s:partition "i_o" -- every iteration needs the guard, so nothing is cut
     agrees(s)
   end)
 

@@ -1,9 +1,9 @@
---- Where stages are computed: positions, consumers moved to what they read.
+--- Where stages are computed: positions, and consumers moved to their producers.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
 
--- A -> P -> Q, both read by R.
+-- P reads A, Q reads P, and R reads P and Q.
 local function diamond()
   local A = nw.placeholder({12, 8}, "i32", "A")
   local P = nw.compute({12, 8}, function(i, j) return A(i, j) + 1 end, "P")
@@ -78,7 +78,7 @@ describe("compute_at takes a position", function()
   end)
 end)
 
--- A, P = A + 1, Q = 2P, R = Q of three rows.
+-- P = A + 1, Q = 2P, and R reads three rows of Q.
 local function chain()
   local A = nw.placeholder({10, 6}, "i32", "A")
   local P = nw.compute({10, 6}, function(i, j) return A(i, j) + 1 end, "P")

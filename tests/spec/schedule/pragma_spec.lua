@@ -1,4 +1,4 @@
---- What is said of loops and stages, and what a parallel loop says of itself.
+--- Settings attached to loops and stages, and settings of parallel loops.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages
@@ -78,7 +78,7 @@ describe("pragma", function()
     s:pragma("i", "partition", "never")
     err = fails("cannot split i", "refused", s.split, s, "i", 4)
     assert.truthy(tostring(err):find "would be lost")
-    s:cut("i", {at = {3}}) -- said of both pieces
+    s:cut("i", {at = {3}}) -- both pieces keep the setting
     local _, pieces = tostring(s):gsub('with partition = "never"', "")
     assert.equal(2, pieces)
     s:undo()

@@ -8,7 +8,7 @@ local function filled(shape, dtype)
   return a
 end
 
--- The schedule run all ways must give what the definition gives.
+-- All ways of running the schedule must give the result of the definition.
 local function same_as_naive(s, outputs, shapes)
   local data = {}
   for n, t in ipairs(s:inputs()) do data[n] = filled(shapes and shapes[n] or t.dims, t.dtype) end
@@ -202,7 +202,7 @@ describe("rfactor", function()
 end)
 
 describe("atomic", function()
-  -- Threads run along the reduction, which is made to be worth several of them.
+  -- Threads run along the reduction, which is made large enough to be worth several threads.
   local function along(s, S, loop)
     s:atomic(S)
     s:parallel(loop)

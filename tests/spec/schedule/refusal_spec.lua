@@ -1,9 +1,10 @@
---- The picture of a refused step: its orders against loop nests written by hand, the two instances against the refusal.
+--- The picture of a refused step: its orders are compared with loop nests written by hand, and the two instances with the
+--- refusal.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- S(t, x) from its two neighbours a step before.
+-- S(t, x) is computed from its two neighbours one time step before.
 local function heat(steps, width)
   local A = nw.placeholder({1, width}, "i32", "A")
   local state = nw.scan_state({steps, width}, "i32", "state")
@@ -27,7 +28,7 @@ local function refused(s, name, ...)
   return err.refusal
 end
 
--- By program ("now", "refused"): the instances in order, and the records of source and sink.
+-- For each program ("now", "refused"): the instances in order, and the records of source and sink.
 local function programs(p)
   local out = {now = {}, refused = {}}
   for _, row in ipairs(p.rows) do
@@ -74,7 +75,7 @@ describe("refusal:plot()", function()
     local p = refused(heat(4, 6), "reorder", "x_1", "t_1"):plot()
     local marks = {}
     for block in p.script:gmatch("%$mark%d+ << EOD\n(.-)EOD\n") do marks[#marks + 1] = block end
-    assert.same({"1 0\n", "0 1\n", "1 0\n", "0 1\n"}, marks) -- column and row: t begins at 1
+    assert.same({"1 0\n", "0 1\n", "1 0\n", "0 1\n"}, marks) -- column and row; t begins at 1
   end)
 
   it("chooses the axis in which the two differ, and leaves out what lies between", function()
@@ -157,7 +158,7 @@ describe("refusal:plot()", function()
     assert.equal("blockIdx.x = 0, threadIdx.x = 2", of.refused.source.thread)
     assert.equal("blockIdx.x = 0, threadIdx.x = 0", of.refused.sink.thread)
     assert.equal(1, of.refused.source.time)
-    assert.equal(2, of.refused.sink.time) -- behind X(0), of the same thread
+    assert.equal(2, of.refused.sink.time) -- after X(0), in the same thread
   end)
 
   it("says of a stage that it is not there yet", function()
@@ -265,7 +266,7 @@ describe("refusal:plot()", function()
     local text = support.read(path)
     os.remove(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(text:find("touch", 1, true)) -- it is a title
+    assert.truthy(text:find("touch", 1, true)) -- it is only a title
     fails("title: byte 2, \\x0a, is a control character", "invalid", nw.order, support.gemm(4), {title = "a\nsystem('touch x')"})
   end)
 end)

@@ -1,5 +1,5 @@
 --- Golden files: refusals as a user sees them (*.diag).
---- UPDATE_GOLDEN=1 writes what is there now; read the difference before it is committed.
+--- UPDATE_GOLDEN=1 rewrites them; read the diff before you commit it.
 local support = require "support"
 local nw = require "nestwright"
 
@@ -40,7 +40,7 @@ S = nw.scan(first, update, H, "S")
 s = nw.schedule(S)
 ]]
 
--- Two states of one scan, each from the other's past: their loops share the time.
+-- Two states of one scan, each computed from earlier rows of the other. Their loops share the time.
 local PING_PONG = [[
 A, B = nw.placeholder({1, 16}, "f32", "A"), nw.placeholder({1, 16}, "f32", "B")
 P, Q = nw.scan_state({8, 16}, "f32", "P"), nw.scan_state({8, 16}, "f32", "Q")
@@ -78,7 +78,7 @@ Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
 s = nw.schedule(Z)
 ]]
 
--- {name, what comes before, the line that is refused}
+-- {name, the lines before, the line that is refused}
 local refusals = {
   {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
   {"parallel_reduction_outermost", GEMM .. 's:reorder("k", "i", "j")\n', 's:parallel "k"'},
@@ -216,7 +216,7 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"other_schedule", GEMM .. 'other = nw.schedule(C)\n', 's:split(other:loops()[1], 4)'},
 }
 
--- Runs the text as a cell of a session would be run.
+-- Runs the text as a cell of a session is run.
 local function run(text, name, env)
   package.loaded["nestwright.sources"][name] = text
   return pcall(assert(load(text, "=" .. name, "t", env)))
@@ -231,7 +231,7 @@ describe("refusals read as they did:", function()
       local ok, err = run(line, "cell[2]", env)
       assert(not ok, line .. " was accepted")
       support.golden(name .. ".diag", ("%s%s\n----\n%s\n"):format(before, line, tostring(err)))
-      -- What is offered works.
+      -- The alternatives must work.
       for _, step in ipairs(err.refusal and err.refusal.alternatives or {}) do
         local at = tostring(env.s:version())
         assert(load(step, step, "t", env))()

@@ -1,12 +1,12 @@
---- The tuned GEMM of the benches on shapes nobody tuned it for: the same primitives must be legal and right on all of them,
---- and leave nothing to decide where a shape divides.
+--- The tuned GEMM of the benches on shapes for which it was not tuned. The same primitives must be legal and right for all of
+--- them, and leave no condition if the tiles divide the shape.
 local nw = require "nestwright"
 local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "tests/spec/schedule"
 package.path = here .. "/../../bench/?.lua;" .. package.path
 local schedules = require "_schedules"
 
 local SHAPES = {
-  -- each of 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031 in every place
+  -- each of 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031 in every position
   {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {1, 1031, 1}, {1031, 1, 1}, {1, 1, 1031}, {2, 3, 7}, {3, 7, 2}, {7, 2, 3},
   {8, 8, 8}, {8, 13, 31}, {13, 31, 8}, {31, 8, 13}, {32, 32, 32}, {31, 31, 31}, {33, 33, 33}, {32, 33, 97}, {33, 97, 32},
   {97, 32, 33}, {127, 128, 131}, {128, 131, 127}, {131, 127, 128}, {97, 97, 97}, {127, 127, 127}, {128, 128, 128},
@@ -15,14 +15,14 @@ local SHAPES = {
   {1031, 1031, 127}, {1031, 1031, 1031},
 }
 
--- Whole numbers: every order of summing gives the same bits.
+-- Whole numbers, so that every order of summing gives the same bits.
 local function whole(shape, seed)
   local R = nw.placeholder(shape, "f32", "R")
   local s = nw.schedule(nw.compute(shape, function(i, j) return nw.floor(R(i, j)) end, "W"))
   return s:build {threads = 1}(nw.random(shape, "f32", {seed = seed, lo = -4, hi = 4}))
 end
 
--- Row by row with vectors along j: nothing in common with the tuned schedule.
+-- Computes row by row with vectors along j, so that it has nothing in common with the tuned schedule.
 local function plain(m, n, k)
   local C = schedules.matmul(m, n, k)
   local s = nw.schedule(C)
@@ -67,7 +67,7 @@ describe("the tuned GEMM", function()
     for threads = 1, 2 do
       local text = tostring(schedules.gemm({256, 128, 64}, threads):show "lowered")
       assert.is_nil(text:find("if ", 1, true))
-      assert.is_nil(text:find("; ", 1, true)) -- a mask
+      assert.is_nil(text:find("; ", 1, true)) -- text that only a mask contains
       assert.is_nil(text:find("tail", 1, true))
     end
   end)

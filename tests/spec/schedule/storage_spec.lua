@@ -1,4 +1,4 @@
---- Where results go and how they lie: streaming stores, strides, layouts, prefetches.
+--- Where results are stored, and in which layout: streaming stores, strides, layouts, prefetches.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages
@@ -79,7 +79,7 @@ describe("stream_stores", function()
     local err = fails("cannot stream the stores of Z", "refused", s.stream_stores, s, Z)
     assert.truthy(tostring(err):find "they are scalar")
     assert.equal("structure", err.refusal.kind)
-    s, Z = vectorized(100, 16) -- a mask
+    s, Z = vectorized(100, 16) -- with a mask
     assert.truthy(tostring(fails("cannot stream", "refused", s.stream_stores, s, Z)):find "may be masked off")
     s, Z = vectorized(96, 12)
     assert.truthy(tostring(fails("cannot stream", "refused", s.stream_stores, s, Z)):find "16, 32 or a multiple of 64 bytes")
@@ -126,9 +126,9 @@ describe("stream_stores", function()
   end)
 end)
 
--- ---- how a temporary lies
+-- ---- layouts of a temporary
 
-local function strides_of(s, tensor) -- the index of its store in the lowered program
+local function strides_of(s, tensor) -- returns the index of the store in the lowered program
   local text = tostring(s:show "lowered")
   return text:match("\n%s*" .. tensor .. "%[([^\n]-)%] =")
 end
@@ -296,7 +296,7 @@ describe("prefetch", function()
   end)
 
   it("asks for each line once, and changes no value", function()
-    for _, case in ipairs {{16, 1}, {32, 2}, {48, 3}, {20, 3}, {4, 1}} do -- columns, lines a row
+    for _, case in ipairs {{16, 1}, {32, 2}, {48, 3}, {20, 3}, {4, 1}} do -- columns, and lines in each row
       local s, Y, P, A = two_stages(6, case[1])
       s:prefetch(A, "i", 2)
       assert.equal(case[2] + (case[1] % 16 == 0 and 0 or case[1] > 16 and 0 or 1), prefetches(s))
@@ -363,7 +363,7 @@ describe("prefetch", function()
     s:prefetch(A, "i")
     local err = fails("cannot read A through", "refused", s.cache_read, s, A, "global")
     assert.truthy(tostring(err):find "which does not use it")
-    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- its loop would be left with the prefetch alone
+    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- otherwise its loop would contain only the prefetch
     local t, _, P = two_stages(6, 16)
     t:prefetch(P, t:loops(P)[1])
     fails("cannot inline P: it is prefetched", "refused", t.compute_inline, t, P)

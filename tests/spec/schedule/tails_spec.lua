@@ -1,4 +1,4 @@
---- What a split does with the rounds that are left over, and what a vector loop makes of them.
+--- What a split does with the remaining iterations, and how they become lanes of a vector loop.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names
@@ -212,7 +212,7 @@ describe("a split with tail = predicate", function()
   end)
 end)
 
--- A mark that cannot be honoured is refused, never dropped: whatever the tail, what is vectorized runs as vectors.
+-- A mark that cannot be honoured is refused, never dropped. Whatever the tail is, a vectorized loop runs as vectors.
 describe("a vector loop with a tail", function()
   local function vector_code(s)
     local lowered, llvm = tostring(s:show "lowered"), tostring(s:show "llvm")
@@ -236,7 +236,7 @@ describe("a vector loop with a tail", function()
   it("is vectors where the guard falls inside, is outside, or comes from two splits", function()
     local s = doubled(45)
     s:split("i", 8)
-    s:reorder("i_i", "i_o") -- lanes far apart: the guard depends on the outer loop
+    s:reorder("i_i", "i_o") -- lanes are far apart, so the guard depends on the outer loop
     s:vectorize "i_i"
     vector_code(s)
     agrees(s)

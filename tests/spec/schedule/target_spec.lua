@@ -1,9 +1,9 @@
---- Targets: limits that steps are held to, code for other processors, and what is refused.
+--- Targets: limits that steps must satisfy, code for other processors, and refusals.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- The step is refused, and why is said in these words.
+-- The step must be refused, with these words as the reason.
 local function refused(words, f)
   local err = support.fails_saying(words, f)
   assert.equal("refused", err.code)
@@ -176,7 +176,7 @@ describe("what a schedule costs", function()
   end)
 
   it("counts the calls of functions that the machine has", function()
-    -- 64 numbers: 16 calls of a form of 16 bytes, 4 of 64, or 64 of the function itself.
+    -- For 64 numbers: 16 calls of a form of 16 bytes, 4 calls of a form of 64 bytes, or 64 calls of the scalar function.
     local s = vectorized "f32"
     local function calls(machine) return s:cost {machine = machine}.instructions end
     assert.is_true(calls "aarch64" > calls "x86_server")

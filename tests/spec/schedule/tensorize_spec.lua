@@ -1,4 +1,4 @@
---- Nests that intrinsics do: what a nest must look like, and that what runs is right.
+--- Nests that are replaced by intrinsics: which nests match, and that the results are right.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
@@ -14,7 +14,7 @@ end
 local mm -- C[4, 8] += A[4, 2]*B[2, 8] of i32
 setup(function() mm = kernels.gemm {name = "mm", m = 4, n = 8, k = 2} end)
 
--- Splits the loops of a product for mm: the nest of the tile is outermost at i_i.
+-- Splits the loops of a product for mm. The nest of the tile begins with the loop i_i.
 local function tiled(s, i, j, k)
   s:tile("i", "j", i or 4, j or 8)
   s:split("k", k or 2)
@@ -319,7 +319,8 @@ describe("tensorize says what differs:", function()
   end)
 end)
 
--- A product whose operands lie anyhow: dimensions exchanged, moved, stepped over, read backwards, one more in front.
+-- A product of operands with other layouts: dimensions exchanged, shifted, strided, reversed, or with one more dimension in
+-- front.
 local function anyhow(r)
   local function operand(name, rows, columns)
     local o = {step = r:pick {1, 1, 2, 3}, first = r:int(0, 2), turned = r:chance(0.4), front = r:chance(0.3),

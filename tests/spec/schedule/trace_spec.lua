@@ -1,4 +1,4 @@
---- Traces on another shape: every step is judged anew, and the first that fails is named.
+--- Traces on another shape: every step is judged again, and the first step that fails is named.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -60,7 +60,7 @@ describe("a trace", function()
   it("names the first step that is refused on another shape", function()
     local s = recurrence(12, 4, 3)
     local _, t_i = s:split("t_1", 3)
-    s:vectorize(t_i) -- three steps of time do not need each other
+    s:vectorize(t_i) -- three time steps are independent of each other
     s:parallel "x"
     local other = recurrence(12, 4, 2)
     local before = other:text()
@@ -96,7 +96,7 @@ describe("a trace", function()
 end)
 
 describe("a witness", function()
-  -- {what, computation of a size, the illegal step}
+  -- {description, computation of a size, the illegal step}
   local cases = {
     {"a reduction in parallel", function(n)
       local A = nw.placeholder({n, 4}, "i32", "A")

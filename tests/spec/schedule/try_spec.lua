@@ -1,4 +1,4 @@
---- Steps that are tried and not taken, and random legal steps: the same verdicts as those of the steps that are taken.
+--- s:try and random legal steps: the verdicts must be those of the steps when they are made.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -20,7 +20,7 @@ local function symbolic()
   return nw.schedule(nw.compute({n, 8}, function(i, j) return 3 * A(i, 7 - j) end, "T"))
 end
 
--- Steps that are legal at some loops and refused at others, by the primitive or by the judge.
+-- Steps that are legal at some loops, and refused at others by the primitive or by the judge.
 local function simple_steps(s)
   local list, names = {}, {}
   for n, loop in ipairs(s:loops()) do names[n] = loop.name end
@@ -45,7 +45,7 @@ local function brief(err)
   return (why:gsub(" when [%w_]+ = %d+$", ""))
 end
 
--- How many of the steps were legal, and refused. What is tried and what is taken must agree.
+-- Returns how many steps were legal, and how many were refused. s:try and the step itself must agree.
 local function compare(s, steps)
   local legal, refused = 0, 0
   for _, step in ipairs(steps) do

@@ -1,4 +1,4 @@
--- What a refusal offers: each way was tried, and after it what was asked for works, or something as good was done.
+-- The alternatives of a refusal. Each alternative was tried: after it, the refused step works, or the same goal is reached.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -33,7 +33,7 @@ end
 
 local GEMM = "nw.xsmm.gemm {m = 32, n = 32, k = 64}"
 
--- A schedule, steps, the step that is refused, what it offers; and, for ways of several steps, the rest of the first.
+-- A schedule, steps, the refused step, and its alternatives; for alternatives of several steps, also the rest of the first.
 local cases = {
   {"a stage that a cut has made two of", function() return mm(100, 100, 64) end,
     {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:rfactor("C", "k")', {"s:undo(2)"},

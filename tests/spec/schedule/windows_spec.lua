@@ -1,4 +1,4 @@
---- How long what stages compute is kept: sliding windows, buffers in turn.
+--- How long the results of stages are kept: sliding windows, and buffers that are used in turn.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
@@ -11,7 +11,7 @@ local function blur(h, w, dtype)
   return nw.schedule(Y), X, Y, A
 end
 
--- How many elements of the stage's buffer are computed, from the loops around each of its blocks.
+-- Returns how many elements of the stage's buffer are computed, from the loops around each of its blocks.
 local function computed(s, stage)
   local runs = 0
   for _, one in ipairs(s:stages()) do

@@ -4,7 +4,7 @@ local support = require "support"
 
 local there = nw.xsmm.available()
 
--- A test that needs libxsmm, or its name with the reason why it is skipped.
+-- Returns a test that needs libxsmm, or only its name with the reason why it is skipped.
 local function with_xsmm(what, f)
   if there then it(what, f) else pending(what .. ": this build is without libxsmm") end
 end
@@ -14,7 +14,7 @@ local function close(want, got)
     {rtol = 1e-4, atol = 1e-4})
 end
 
--- A packed product of n, cut into tiles of m x n x k.
+-- A packed product of n, in tiles of m x n x k.
 local function packed(n, tile, dtype)
   local A, B = nw.placeholder({n, n}, dtype, "A"), nw.placeholder({n, n}, dtype, "B")
   local r = nw.reduce_axis(n, "k")

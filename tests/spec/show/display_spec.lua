@@ -1,4 +1,4 @@
---- nw.display and its kin, at the prompt and with a front end that only notes what it is told.
+--- nw.display and related functions, at the prompt and with a front end that only records its messages.
 local nw = require "nestwright"
 local display = require "nestwright.show.display"
 local json = require "nestwright.show.json"
@@ -185,7 +185,7 @@ describe("nw.clear_output and nw.input", function()
   end)
 end)
 
--- ---- what values look like in a notebook
+-- ---- forms of values in a notebook
 
 local mime = require "nestwright.show.mime"
 local function html(value)
@@ -194,7 +194,7 @@ local function html(value)
   return assert(bundle["text/html"], "no HTML")
 end
 
--- Texts of the cells of a table, row by row.
+-- Returns the texts of the cells of a table, row by row.
 local function cells(text)
   local out = {}
   for row in text:gmatch "<tr>(.-)</tr>" do
@@ -210,7 +210,7 @@ local function words(text)
   return (plain:gsub("&lt;", "<"):gsub("&gt;", ">"):gsub("&quot;", '"'):gsub("&amp;", "&"))
 end
 
--- As it was before long lines were broken, which they are behind a space or a star.
+-- Undoes the breaking of long lines, which are broken after a space or a star.
 local function unbroken(text) return (text:gsub("([ *])\n +", "%1"):gsub("\n$", "")) end
 
 local function title_of(text, line) -- of the element around a piece of text
@@ -305,7 +305,7 @@ describe("a schedule in a notebook", function()
     assert.equal("                  # from 0 at the first k", left[9])
   end)
 
-  -- A convolution: its statement is longer than half a page.
+  -- A convolution whose statement is longer than half a page.
   local function convolution()
     local A, W = nw.placeholder({8, 66, 66}, "f32", "A"), nw.placeholder({16, 8, 3, 3}, "f32", "W")
     local d, dy, dx = nw.reduce_axis(8, "d"), nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
@@ -418,7 +418,7 @@ describe("a picture in a notebook", function()
   it("is SVG and PNG, with its size", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local data, metadata = bundle()
-    assert.truthy(data["image/svg+xml"]:find "^<svg") -- nbconvert cannot read a declaration of XML
+    assert.truthy(data["image/svg+xml"]:find "^<svg") -- nbconvert cannot read an XML declaration
     assert.truthy(data["image/svg+xml"]:find 'viewBox="0 0 ')
     local kind = #data["image/svg+xml"] > 60000 and "png" or "svg+xml"
     assert.truthy(data["text/html"]:find('src="data:image/' .. kind .. ';base64,', 1, true))

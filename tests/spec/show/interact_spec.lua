@@ -1,4 +1,4 @@
---- nw.interact at the prompt, and with a front end that notes what it is told and answers as those of ipywidgets 6 and 8 do.
+--- nw.interact at the prompt, and with a front end that records its messages and answers like ipywidgets 6 and 8.
 local nw = require "nestwright"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -9,7 +9,8 @@ local fails = support.fails
 
 widgets.listen()
 
--- Runs f with a front end of a form; it says first what it is. The answer to it: messages since, by kind.
+-- Runs f with a front end of one form, whose first message says which form it is. Returns its answer: the messages since then,
+-- by kind.
 local function with_front(form, f)
   local seen = {}
   display.connect {publish = function(kind, content, metadata)
@@ -32,7 +33,7 @@ local function with_front(form, f)
     for _, m in ipairs(seen) do if m.kind == kind then out[#out + 1] = m.content end end
     return out
   end
-  -- What the user did: changed state as this form sends it.
+  -- Returns the changed state after an action of the user, in the form that this front end sends.
   function front.change(model, changed)
     local data = form == 6 and {method = "backbone", sync_data = changed, buffer_keys = {}}
       or {method = "update", state = changed, buffer_paths = {}}
@@ -89,7 +90,7 @@ for _, form in ipairs {6, 8} do
         front.change(front.models "IntSliderModel" [1], {value = 7})
         assert.truthy(text(updated()):find "32 columns true 7")
         assert.equal(4, #front.of "update_display_data")
-        front.change(slider, form == 6 and {value = "32"} or {index = 2}) -- as it is
+        front.change(slider, form == 6 and {value = "32"} or {index = 2}) -- the value is unchanged
         assert.equal(4, #front.of "update_display_data")
       end)
     end)
@@ -124,11 +125,11 @@ for _, form in ipairs {6, 8} do
         assert.equal(1, calls)
         assert.truthy(text(last(front.of "update_display_data")):find "measured 8")
         front.change(front.models "SelectionSliderModel" [1], form == 6 and {value = "16"} or {index = 1})
-        assert.truthy(text(last(front.of "update_display_data")):find "press measure") -- the old figure is not of these values
+        assert.truthy(text(last(front.of "update_display_data")):find "press measure") -- the old figure belongs to other values
         assert.equal(1, calls)
       end)
       with_front(form, function(front)
-        local calls = 0 -- of a tile of 16
+        local calls = 0 -- the number of calls with a tile of 16
         nw.interact({tile = {8, 16}, function(tile) calls = calls + tile // 16 end}, {button = "run"})
         assert.equal(0, calls)
         front.change(front.models "SelectionSliderModel" [1], form == 6 and {value = "16"} or {index = 1})

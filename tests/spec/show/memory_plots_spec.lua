@@ -1,4 +1,4 @@
---- Pictures of what caches make of a schedule: their data against counts made here, one access after the other.
+--- Pictures of cache behaviour: their data is compared with counts that are made here, one access after the other.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -13,7 +13,7 @@ local function draws(p)
   assert.same(p.size, {width, height})
 end
 
--- Lines of the accesses of a schedule, one after the other: {tensor, line}.
+-- Returns the lines of the accesses of a schedule, one after the other: {tensor, line}.
 local function lines_of(s, options)
   local list, a = {}, nw.accesses(s, options)
   for n = 1, #a do
@@ -89,7 +89,7 @@ describe("nw.reuse", function()
     local one = nw.reuse(s, {sizes = {M = 1}, title = "a 'title' `touch x` $y \" {"})
     assert.same({{"X", nil, nil, 1}, {"Y", nil, nil, 1}}, one.rows)
     draws(one)
-    draws(nw.reuse(s, {sizes = {M = 0}})) -- tensors, and nothing asked for
+    draws(nw.reuse(s, {sizes = {M = 0}})) -- there are tensors, but no requests
     fails("unknown option", "invalid", nw.reuse, s, {y = 1})
     fails("power of two", "invalid", nw.reuse, s, {sizes = {M = 1}, line = 60, levels = {{bytes = 600}}})
   end)
@@ -170,7 +170,8 @@ describe("nw.cache_sets", function()
     draws(p)
   end)
 
-  -- Columns of a matrix with rows of 4 KiB go to 4 of 64 sets; with rows of 3,968 bytes to half of them in turn.
+  -- The columns of a matrix with rows of 4 KiB are in 4 of 64 sets. With rows of 3,968 bytes, they use half of the sets in
+  -- turn.
   it("shows why a leading dimension of a power of two is slow", function()
     local function crowded(n)
       local A, k = nw.placeholder({n, n}, "f32", "A"), nw.reduce_axis(64, "k")
@@ -193,7 +194,7 @@ describe("nw.cache_sets", function()
     assert.is_true(asked > 0 and asked <= m.total[2].asked)
     draws(p)
     draws(nw.cache_sets(s, {levels = {{bytes = 512, ways = 0}}}))
-    draws(nw.cache_sets(s, {levels = {{bytes = 64 * 2048, ways = 1}}})) -- more sets than rows
+    draws(nw.cache_sets(s, {levels = {{bytes = 64 * 2048, ways = 1}}})) -- more sets than the picture has rows
   end)
 
   it("has sensible ends", function()
@@ -202,7 +203,7 @@ describe("nw.cache_sets", function()
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
     fails("touches no memory", "invalid", nw.cache_sets, s, {sizes = {M = 0}})
     draws(nw.cache_sets(s, {sizes = {M = 1}, levels = SMALL}))
-    local one = nw.cache_sets(s, {sizes = {M = 40}, levels = {{bytes = 256, ways = 0}}}) -- one set: an image has two rows
+    local one = nw.cache_sets(s, {sizes = {M = 40}, levels = {{bytes = 256, ways = 0}}}) -- with one set, the image has two rows
     assert.equal(2, select(2, one.script:match("%$sets%d+ << EOD\n(.-)EOD\n"):gsub("\n", "")))
     fails("line: 0 bytes", "invalid", nw.cache_sets, s, {sizes = {M = 1}, line = 0})
     fails("there is no level 2", "invalid", nw.cache_sets, s, {sizes = {M = 1}, levels = SMALL, level = 2})
@@ -230,7 +231,7 @@ describe("threads", function()
       local s = parallel(rows, 3)
       local all, joined = walked(s), {}
       for t = 0, 2 do table.move(walked(s, t, 3), 1, #all, #joined + 1, joined) end
-      assert.same(all, joined) -- contiguous parts, in their order
+      assert.same(all, joined) -- the parts are contiguous and in order
       assert.equal((rows * 2 // 3 - rows // 3) * 3 * (1 + 4 * 5), #walked(s, 1, 3))
     end
   end)
@@ -274,7 +275,7 @@ describe("before and after", function()
       assert.equal(t.capacity, count["version 1" .. t.tensor .. "capacity"] or 0)
       assert.equal(t.conflict, count["version 1" .. t.tensor .. "conflict"] or 0)
     end
-    local ranges = {} -- each axis of a lane twice
+    local ranges = {} -- each axis of a lane occurs twice
     for range in p.script:gmatch "set xrange [^\n]+" do ranges[range] = (ranges[range] or 0) + 1 end
     for range, n in pairs(ranges) do assert.equal(0, n % 2, range) end
     draws(p)
@@ -301,7 +302,7 @@ describe("before and after", function()
   end)
 end)
 
--- What a raster has is what is drawn: every miss of the data is on a pixel of the picture.
+-- The raster must show the data: every miss is on a pixel of the picture.
 local function drawn_pixels(p)
   local seen = {}
   for block in p.script:gmatch "%$pixels%d+ << EOD\n(.-)EOD\n" do

@@ -1,9 +1,9 @@
---- Pictures of iteration spaces: their data against loop nests written by hand and against the interpreter's trace.
+--- Pictures of iteration spaces: their data is compared with loop nests written by hand and with the interpreter's trace.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- The rows of a plot as tables by column.
+-- Returns the rows of a plot as tables by column.
 local function records(p)
   local out = {}
   for n, row in ipairs(p.rows) do
@@ -22,7 +22,7 @@ local function places(p, ...)
   return out
 end
 
--- The lines of the script's blocks of a kind.
+-- Returns the lines of all data blocks of one kind in the script.
 local function block_lines(p, kind)
   local out = {}
   for block in p.script:gmatch("%$" .. kind .. "%d+ << EOD\n(.-)EOD\n") do
@@ -31,7 +31,7 @@ local function block_lines(p, kind)
   return out
 end
 
--- Elements of a tensor in the order in which the interpreter writes them: {linear index, lanes}.
+-- Returns the elements of a tensor in the order in which the interpreter writes them: {linear index, lanes}.
 local function written(s, tensor, arguments)
   local out, list = {}, nw.accesses(s, {arguments = arguments})
   for n = 1, #list do
@@ -49,7 +49,7 @@ local function random_inputs(s)
   return data
 end
 
--- Y = 2A, m x n: each element is written once, so that the interpreter's writes are the order.
+-- Y = 2A, m x n. Each element is written once, so the writes of the interpreter give the order.
 local function doubled(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   return nw.schedule(nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "Y"))
@@ -194,7 +194,7 @@ describe("nw.order", function()
   end)
 end)
 
--- Cells of each piece, as a set of "i j".
+-- Returns the cells of each piece, as a set of "i j".
 local function pieces_of(p)
   local out = {}
   for _, r in ipairs(records(p)) do
@@ -204,7 +204,7 @@ local function pieces_of(p)
   return out
 end
 
--- What a function of (i, j) names each instance of m x n.
+-- Returns what a function of (i, j) gives for each instance of m x n.
 local function named(m, n, name)
   local out = {}
   for i = 0, m - 1 do
@@ -263,7 +263,7 @@ describe("nw.pieces", function()
       return j < 16 and "i.tail" or "i.tail/j.tail"
     end), pieces_of(p))
     assert.equal(33, #block_lines(p, "hatched")) -- all but the largest piece
-    assert.truthy(tostring(p):find "24 tiles outlined") -- 4 x 4, and 4 along each tail
+    assert.truthy(tostring(p):find "24 tiles outlined") -- 4 x 4 tiles, and 4 along each tail
     if support.have_gnuplot() then support.picture(p) end
   end)
 
@@ -336,7 +336,7 @@ describe("nw.pieces", function()
     s:tile("i", "j", 2, 3)
     local lines = block_lines(nw.pieces(s), "tiles")
     table.sort(lines)
-    -- From corner to corner of 4 x 6: upright at -0.5, 2.5, 5.5; level at -0.5, 1.5, 3.5.
+    -- From corner to corner of 4 x 6: vertical lines at -0.5, 2.5, 5.5; horizontal lines at -0.5, 1.5, 3.5.
     assert.same({"-0.5 -0.5 0 4", "-0.5 -0.5 6 0", "-0.5 1.5 6 0", "-0.5 3.5 6 0", "2.5 -0.5 0 4", "5.5 -0.5 0 4"}, lines)
   end)
 
@@ -352,12 +352,12 @@ describe("nw.pieces", function()
   end)
 
   it("outlines the steps of a triangle", function()
-    local unit = 0 -- of the border between the halves, from corner to corner
+    local unit = 0 -- units of the border between the halves, from corner to corner
     for _, line in ipairs(block_lines(nw.pieces(triangle(5)), "borders")) do
       local wide, high = line:match " (%S+) (%S+)$"
       unit = unit + wide + high
     end
-    assert.equal(4 * 5 + 4 + 4, unit) -- around, and down and across between
+    assert.equal(4 * 5 + 4 + 4, unit) -- around, then down and across between the halves
   end)
 
   it("is one piece where nothing was cut", function()
@@ -367,7 +367,7 @@ describe("nw.pieces", function()
 end)
 
 describe("cells visited more than once", function()
-  -- Rows of a stage that is computed again for each row of what needs it.
+  -- The rows of a stage that is computed again for each row of its reader.
   local function again(rows, width, reach)
     local I = nw.placeholder({rows, width}, "f32", "I")
     local X = nw.compute({rows, width}, function(i, j) return I(i, j) * 2 end, "X")
@@ -462,7 +462,7 @@ describe("a visit", function()
       times[r.i] = times[r.i] or {}
       if r.j == 0 then table.insert(times[r.i], r.time) end
     end
-    assert.same({22, 25}, times[7]) -- the last of the second tile is the first of the third
+    assert.same({22, 25}, times[7]) -- the last cell of the second tile is the first of the third
     assert.same({19}, times[6])
     assert.equal(3, #block_lines(p, "hatched"))
     assert.truthy(tostring(p):find "33 instances and 36 visits. 3 instances are visited more than once.")

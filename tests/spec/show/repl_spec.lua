@@ -1,9 +1,9 @@
---- The program: scripts and their exit codes, and the prompt on a terminal as a person meets it.
+--- The program: scripts and their exit codes, and the prompt on a terminal as a user sees it.
 local pty = require "nw_pty"
 local support = require "support"
 
 local program, run = support.program, support.run
-local sanitized = support.build:find "san$" -- sanitizers need all addresses
+local sanitized = support.build:find "san$" -- sanitizers need the whole address space
 local state = support.temporary()
 local inputrc = support.temporary ".inputrc"
 support.write(inputrc, "set enable-bracketed-paste off\n")
@@ -159,7 +159,8 @@ describe("the prompt", function()
     assert(child:expect("nw> ", 10000), "no prompt")
   end
 
-  -- Sends a line, and returns what came until the next prompt. A mark is printed behind it, to know when it is over.
+  -- Sends a line, and returns what was printed up to the next prompt. A marker is printed after the line, to detect when it has
+  -- ended.
   local marks = 0
   local function send(text)
     marks = marks + 1

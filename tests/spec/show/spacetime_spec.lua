@@ -1,4 +1,4 @@
---- The space-time diagram: its data against the accesses, its files, and names that mean harm.
+--- The space-time diagram: its data is compared with the accesses; its files; and harmful names.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -51,10 +51,10 @@ describe("nw.spacetime", function()
       local drawn = p.caption:match(row.tensor .. ": 5[^\n]*") or p.caption:match(row.tensor .. ": 1[^\n]*")
       local kinds = 0
       for n in drawn:match("L1: ([^\n]*)"):gmatch "%d+" do kinds = kinds + tonumber(n) end
-      assert.equal(row.misses, kinds, row.tensor) -- what is drawn and what the model counts
+      assert.equal(row.misses, kinds, row.tensor) -- the picture and the model must agree
     end
     assert.truthy(line:find(", exact.", 1, true))
-    assert.truthy(p.script:find("The cost model on small", 1, true)) -- in the picture as well
+    assert.truthy(p.script:find("The cost model on small", 1, true)) -- the picture contains it as well
     s:split("i", 4)
     local both = nw.spacetime(s, {machine = m, before = 0}).caption
     assert.truthy(both:find("version 0: The cost model on small", 1, true))
@@ -64,7 +64,7 @@ describe("nw.spacetime", function()
 
   it("shows elements, addresses, lines and sets", function()
     local s = support.gemm(4, 4, 4)
-    local function ys(y) -- of A, the first lane
+    local function ys(y) -- the coordinates of A, the first lane
       local seen = {}
       local script = nw.spacetime(s, {levels = SMALL, y = y}).script
       local lane = script:match "set ylabel 'A,.-\nplot (.-)\nreset"
@@ -83,7 +83,7 @@ describe("nw.spacetime", function()
     assert.is_true(select(2, ys "set")[0])
   end)
 
-  -- Independently of the raster's own walk: the worst of the accesses that fall on each pixel.
+  -- Computed independently of the raster: the worst of the accesses that fall on each pixel.
   it("loses no access and no miss in a raster", function()
     local s = support.gemm(6, 5, 7)
     local width, height = 37, 11
@@ -125,7 +125,7 @@ describe("nw.spacetime", function()
         end
       end
     end
-    local alone = 0 -- misses beside which there is a hit or nothing
+    local alone = 0 -- misses next to a hit or to nothing
     for block in nw.spacetime(s, {levels = SMALL, y = "line"}).script:gmatch "$pixels%d+ << EOD\n(.-)EOD\n" do
       for line in block:gmatch "[^\n]+" do
         for _ in line:gmatch "%f[%d][0-2] [345] [0-2] " do alone = alone + 1 end
@@ -142,7 +142,7 @@ describe("nw.spacetime", function()
     local p, names = nw.spacetime(s, {levels = SMALL}), {}
     local panel = p.script:match "unset border.-\nplot"
     for name in panel:gmatch "set label '([%w_]+)' at graph" do names[#names + 1] = name end
-    assert.same({"i_o", "j_o", "k_o", "k_i", "i_i", "j_i"}, names) -- not those of what sets the elements to 0
+    assert.same({"i_o", "j_o", "k_o", "k_i", "i_i", "j_i"}, names) -- without the loops that set the elements to 0
     assert.equal(2, select(2, panel:gsub("4 iterations, too short to distinguish", "")))
     assert.truthy(tostring(p):find("no brackets: i_i_1, j_i_1, i_i, j_i.", 1, true))
   end)
@@ -185,7 +185,7 @@ describe("nw.spacetime", function()
     local title = ("it's `touch %s` \" @x {/Bold y} $z'; system('touch %s') #"):format(harm, harm)
     nw.spacetime(support.gemm(2, 2, 2), {levels = SMALL, title = title}):save(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(support.read(path):find("touch", 1, true)) -- it is a title
+    assert.truthy(support.read(path):find("touch", 1, true)) -- it is only a title
   end)
 
   it("says what it cannot show", function()

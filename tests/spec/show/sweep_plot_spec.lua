@@ -1,4 +1,4 @@
---- Pictures of sweeps: curves, bars and heat maps against the points of the sweep, and input that is not good.
+--- Pictures of sweeps: curves, bars and heat maps are compared with the points of the sweep; and invalid input.
 local nw = require "nestwright"
 local errors = require "nestwright.language.errors"
 local support = require "support"
@@ -14,7 +14,8 @@ local function around(median)
   return times.given("t", {samples = samples, threads = 1, machine = "a machine"})
 end
 
--- Times by tile and threads: 8 and 16 alike and best, 4 refused for two threads, 2 not a number for one.
+-- Times by tile and threads. 8 and 16 are best and not distinguishable, 4 is refused for two threads, and 2 is not a number for
+-- one.
 local TIME = {[1] = 9, [2] = 5, [4] = 3, [8] = 1, [16] = 1.02}
 local function two(more)
   return nw.sweep {params = {tile = {1, 2, 4, 8, 16}, threads = {1, 2}}, run = function(p)
@@ -57,7 +58,7 @@ describe("sweep:plot", function()
       end
       assert.equal(4, n)
       assert.equal(4, #curves[k])
-      assert.truthy(curves[k].text:find "\n\n") -- a gap, no zero
+      assert.truthy(curves[k].text:find "\n\n") -- a gap, not a zero
     end
     assert.equal(4, refused[1][1][1])
     assert.truthy(p.script:find "set logscale x 2")
@@ -91,7 +92,7 @@ describe("sweep:plot", function()
     assert.truthy(text:find("at n = 100: best packed, 12.5 s\n", 1, true))
     assert.falsy(p.script:find "set logscale x")
     assert.equal(3, #block(p, "curve"))
-    assert.falsy(tostring(s):find "_q1") -- the table keeps to what people read
+    assert.falsy(tostring(s):find "_q1") -- the table shows only columns for people
   end)
 
   it("takes an axis of powers for values far apart, and for no others", function()
@@ -127,7 +128,7 @@ describe("sweep:plot", function()
     for _, bar in ipairs(bars[1]) do assert.equal(0, bar[5]) end
     assert.is_true(near(bars[1][1][6], 9e-3))
     local s = nw.sweep {params = {what = {"b", "a"}}, run = function(q) return {gflops = q.what == "b" and 3 or -2} end}
-    p = s:plot {unit = "Gflop/s", best = "max"} -- words are no axis: bars unless said
+    p = s:plot {unit = "Gflop/s", best = "max"} -- texts are no axis, so the default is bars
     assert.same({{1, 1.5, 0.64, 1.36, 0, 3}, {2, -1, 1.64, 2.36, -2, 0}}, {block(p, "bars")[1][1], block(p, "bars")[1][2]})
     assert.truthy(tostring(p):find("best at what = b: 3 Gflop/s", 1, true))
   end)

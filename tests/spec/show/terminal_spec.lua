@@ -1,4 +1,4 @@
---- Where pictures appear: on terminals of every kind, in notebooks, and what is said where they cannot.
+--- Where pictures appear: on terminals of every kind and in notebooks, and the messages where they cannot be shown.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local pty = require "nw_pty"
@@ -44,7 +44,7 @@ describe("a picture for a notebook", function()
     assert.truthy(text:find("<title>a &amp; &lt;b></title>\n<desc>" .. p.caption .. "</desc>", 1, true))
     assert.is_true(#text <= svg.MOST)
     local bundle = p:bundle()
-    local function common(drawn) return (drawn:gsub(drawn:match "id=\"(nw%x+_%d+_)", "")) end -- without ids of its own
+    local function common(drawn) return (drawn:gsub(drawn:match "id=\"(nw%x+_%d+_)", "")) end -- without the ids, which differ
     assert.equal(common(text), common(bundle["image/svg+xml"]))
     assert.equal(p.caption, bundle["text/plain"])
   end)
@@ -116,7 +116,7 @@ describe("a bitmap out of sixels", function()
   end)
 end)
 
--- A directory with a gnuplot of our own, first on the PATH of a session.
+-- A folder with a gnuplot of our own, first in the PATH of a session.
 local function session_with(gnuplot, code, before)
   local dir = support.temporary()
   os.execute(("mkdir '%s'"):format(dir))
@@ -284,7 +284,7 @@ describe("how far long work is", function()
     assert.is_nil(heard[#heard][1])
   end)
 
-  -- Work made of many calls, each of which is quickly over: what counts is when all of it began.
+  -- Work in many short calls. The time since the beginning of all the work counts.
   it("is told of work that many calls make up", function()
     local heard, since = {}, core.now() - 10
     core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 5)
@@ -306,7 +306,7 @@ describe("how far long work is", function()
     local ok, problem = pcall(nw.roofs, {threads = 777, fresh = true})
     core.machine_caches, core.bandwidth, core.peak_flops = caches, bandwidth, peak
     assert(ok, problem)
-    assert.equal(9, #heard) -- two peaks, three loops over a cache and over memory, and that it is over
+    assert.equal(9, #heard) -- two peaks, three loops over a cache and over memory, and the end
     assert.same({"measuring the roofs of 777 threads", 0.0}, heard[1])
     assert.same({"measuring the roofs of 777 threads", 7 / 8}, heard[8])
     assert.is_nil(heard[9][1])
@@ -365,7 +365,7 @@ describe("on a terminal", function()
     for n = 1, #data - 1 do assert.equal(4096, #data[n]) end
     assert.equal("iVBORw0KGgo", data[1]:sub(1, 11))
     assert.truthy(text:find "A: 4 accesses")
-    child:send "1 + 1\n" -- no byte of the answer is left in the input, and it is asked once
+    child:send "1 + 1\n" -- no byte of the answer is left in the input, and the terminal is queried once
     text = shown "nw> "
     assert.truthy(text:find "^1 %+ 1\r?\n2\r?\n", text)
     child:send "p\n"
@@ -406,7 +406,7 @@ describe("on a terminal", function()
     for line in text:gmatch "[^\r\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
   end)
 
-  -- What fills a cell is its ground; what is drawn on it, and words, can be told from it.
+  -- The filling of a cell must be distinguishable from what is drawn on it, and from text.
   it("has fillings as grounds where there are colours", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     child = pty.spawn("/usr/bin/env", "NO_COLOR=", "TERM=xterm", "COLORTERM=truecolor", "NESTWRIGHT_GRAPHICS=braille",
@@ -440,7 +440,7 @@ describe("on a terminal", function()
     shown "drawn"
     local text = shown "nw> "
     assert.truthy(text:find "\n[^\n]* 0 H", text) -- A, at time 0 and element 0
-    assert.truthy(text:find "\n[^\n]* 0 %+I", text) -- Y, right after
+    assert.truthy(text:find "\n[^\n]* 0 %+I", text) -- Y, immediately after
     for _, word in ipairs {"A,", "Y,", "element", "touched"} do assert.truthy(text:find("\n" .. word .. " "), word) end
     child:send "nw.order(nw.schedule(nw.compute({2, 3}, function(i, j) return i + j end, 'Z')))\n"
     assert.is_nil(shown("nw> "):find "early")

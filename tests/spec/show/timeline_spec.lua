@@ -1,11 +1,11 @@
---- Timelines: their data, idle time against an independent count, arrows, hostile input; and what is measured of a kernel's
---- threads, by what must hold whatever the clock says.
+--- Timelines: their data, idle time compared with an independent count, arrows, hostile input; and measured timelines of
+--- threads, for which only facts that hold in any run are tested.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
 local fails = support.fails
 
-local function bars(p) -- of all blocks of the script: {from, to}
+local function bars(p) -- returns all bars of the script: {from, to}
   local out = {}
   for block in p.script:gmatch "%$bars%d+ << EOD\n(.-)EOD\n" do
     for from, to in block:gmatch "[-%d.e+]+ [-%d.e+]+ ([-%d.e+]+) ([-%d.e+]+) [-%d.e+]+ [-%d.e+]+\n" do
@@ -16,7 +16,7 @@ local function bars(p) -- of all blocks of the script: {from, to}
   return out
 end
 
--- Marked on a line of a thousand points, one after the other.
+-- Marks the bars on a line of a thousand points, one after the other.
 local function idle_of(records, lane, from, to)
   local free = 0
   for k = 0, 999 do
@@ -198,7 +198,7 @@ describe("nw.timeline", function()
   end)
 end)
 
--- Two parallel loops of `rows` rounds, of one name in the definition; the first is shared out by `share`.
+-- Two parallel loops of `rows` iterations that come from one loop of the definition. The first is shared as `share` says.
 local function schedule(rows, share)
   local A = nw.placeholder({rows, 64}, "f32", "A")
   local X = nw.compute({rows, 64}, function(i, j) return A(i, j) * 2 end, "X")
@@ -210,7 +210,7 @@ local function schedule(rows, share)
 end
 
 describe("what threads do", function()
-  -- Rounds of the loop by part, as a list of {first, last} in order, and what must hold of any run.
+  -- Returns the iterations of the loop by part, as a list of {first, last} in order. Checks what must hold in any run.
   local function parts(log, loop, rounds)
     local mine, seen, last = {}, {}, {}
     for _, s in ipairs(log.spans) do
