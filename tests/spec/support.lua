@@ -25,7 +25,8 @@ function support.error_of(f, ...)
   return err
 end
 
---- Checks that f fails with an error of the library whose message matches the pattern, at a line of this file if one is given.
+--- Checks that f fails with an error of the library whose message or hint matches the pattern, with this code if one is
+--- given. Returns the error.
 function support.fails(pattern, code, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))

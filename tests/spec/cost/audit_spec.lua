@@ -39,14 +39,14 @@ describe("the sampler", function()
     end
   end)
 
-  it("draws what computes the same", function()
+  it("draws schedules that compute the same", function()
     for _, name in ipairs(workloads.list) do
       local from = sampler.new({small(name)}, 3)
       for _ = 1, 6 do from:next():check() end
     end
   end)
 
-  it("takes steps of every kind that it knows", function()
+  it("draws steps of every kind", function()
     local wanted = {"split", "reorder", "vectorize", "unroll", "cache_read", "cache_write", "compute_at", "compute_inline", "fuse",
       "layout", "set_scope", "stream_stores", "cut", "shift"}
     local traces = {}
@@ -58,7 +58,7 @@ describe("the sampler", function()
     for _, word in ipairs(wanted) do assert.is_truthy(all:find(word, 1, true), word) end
   end)
 
-  it("ends where there are no other schedules", function()
+  it("ends if there are no other schedules", function()
     local A = nw.placeholder({1}, "f32", "A")
     local from = sampler.new({nw.compute({1}, function(i) return A(i) end, "Z")}, 1)
     local n = 0
@@ -68,13 +68,13 @@ describe("the sampler", function()
 end)
 
 describe("computations by name", function()
-  it("are those of the bars and others to learn from, of any size", function()
+  it("include those with bars and those for training, of any size", function()
     assert.same({"blur", "center", "conv1d", "conv2d", "dense", "depthwise", "gemm", "heat", "pool", "sobel", "transpose"},
       workloads.list)
     assert.same({24, 20}, small "gemm":shape())
   end)
 
-  it("say which there are", function() fails("gemm", "invalid", nw.cost.audit, {kernel = "gem"}) end)
+  it("are listed in the error for an unknown name", function() fails("gemm", "invalid", nw.cost.audit, {kernel = "gem"}) end)
 end)
 
 describe("an audit", function()
@@ -86,7 +86,7 @@ describe("an audit", function()
   end)
   teardown(function() os.remove(file) end)
 
-  it("has both times of each, and the figures that follow from them", function()
+  it("has both times of each schedule, and the figures that follow from them", function()
     assert.is_true(#a.points >= 8)
     local predicted, measured = {}, {}
     for n, p in ipairs(a.points) do
@@ -131,14 +131,14 @@ describe("an audit", function()
     if support.have_gnuplot() then support.picture(plot) end
   end)
 
-  it("is not measured again: the file has it", function()
+  it("is not measured again if the file has it", function()
     local before = support.read(file)
     local b = nw.cost.audit {kernel = small "blur", schedules = 8, seed = 2, file = file}
     assert.equal(before, support.read(file))
     assert.equal(tostring(a), tostring(b))
   end)
 
-  it("draws on for those without a prediction, and says how many and why", function()
+  it("draws other schedules for those without a prediction, and says how many and why", function()
     local core, methods = require "nestwright.core", require "nestwright.language.rows".methods "schedule"
     local cost, path, b = methods.cost, support.temporary ".json", nil
     sample.save(sample.load(file), path) -- complete while every schedule has a prediction
@@ -161,7 +161,7 @@ describe("an audit", function()
     os.remove(path)
   end)
 
-  it("goes on from what a file has", function()
+  it("continues with the schedules of a file", function()
     local m = sample.load(file)
     local cut, first = support.temporary ".json", m.entries[1].trace
     m.entries = {table.unpack(m.entries, 1, 4)}
@@ -179,7 +179,7 @@ describe("an audit", function()
     os.remove(cut)
   end)
 
-  it("refuses files of other computations, and what is no sample", function()
+  it("refuses files of other computations, and files that are not samples", function()
     fails("another computation", "invalid", nw.cost.audit, {kernel = small "gemm", file = file})
     local other = support.temporary ".json"
     for _, text in ipairs {"", "{}", "[1, 2", '{"computation": "x", "seed": 1, "entries": [{"trace": 1}]}',
@@ -207,7 +207,7 @@ describe("an audit", function()
 end)
 
 describe("a sample", function()
-  it("keeps what is within 20 times the best", function()
+  it("keeps schedules that take at most 20 times as long as the best", function()
     local m = {entries = {{trace = "a", seconds = 1}, {trace = "b", seconds = 20}, {trace = "c", seconds = 20.1},
       {trace = "d"}}}
     local kept, rejected = sample.kept(m)
@@ -215,7 +215,7 @@ describe("a sample", function()
     assert.equal(2, rejected)
   end)
 
-  it("is read as it was written", function()
+  it("reads back", function()
     local path = support.temporary ".json"
     local m = {computation = "program \"C\" 100 %", seed = 3, machine = "one", entries = {{trace = "[\"50 %\"]", seconds = 0.25,
       rounds = 7}, {trace = "[]", refused = "too long"}}}
@@ -225,7 +225,7 @@ describe("a sample", function()
     os.remove(path)
   end)
 
-  it("keeps what was measured when it is stopped", function()
+  it("keeps the measurements when it is interrupted", function()
     local path = support.temporary ".json"
     local calls, core = 0, require "nestwright.core"
     local kernel_time = core.kernel_time

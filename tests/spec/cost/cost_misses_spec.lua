@@ -39,7 +39,7 @@ local function totals(list, level)
   return t
 end
 
-describe("what s:cost counts", function()
+describe("the misses of s:cost", function()
   local m = nw.machine(MACHINE)
 
   for _, name in ipairs(workloads.list) do
@@ -62,7 +62,7 @@ describe("what s:cost counts", function()
     end)
   end
 
-  it("is estimated from some sets where there is too much to simulate, and no affine function to count by", function()
+  it("are estimated from some sets if addresses are not affine and there are too many accesses to simulate", function()
     local n = 10100000
     local A = nw.placeholder({1000003}, "f32", "A")
     local s = nw.schedule(nw.compute({n}, function(i) return A(i * i % 1000003) end, "C"))
@@ -77,7 +77,7 @@ describe("what s:cost counts", function()
     assert.equal(simulated.total[1].asked, totals(c.by_access, 1).asked)
   end)
 
-  it("is one thread's share, where loops are parallel", function()
+  it("are those of one thread if loops are parallel", function()
     local shared = 0
     for seed, name in ipairs(workloads.list) do
       local s = sampler.new({workloads.make("test", name, table.unpack(SIZES[name]))}, seed):next()
@@ -93,7 +93,7 @@ describe("what s:cost counts", function()
     assert.is_true(shared >= 3, shared)
   end)
 
-  it("is what its bytes, intensities and energies are made of", function()
+  it("give the bytes, intensities and energies", function()
     local s = sampler.new({workloads.make("test", "gemm", 12, 20, 9)}, 5):next()
     local c = s:cost {machine = m}
     for n = 2, 4 do

@@ -21,7 +21,7 @@ local ASKED = {
   cost_curve = function(s, given) return s:cost_curve {size = "M", values = {8, given.sizes.M}} end,
 }
 
-describe("an array too large to count by", function()
+describe("an array that is too large to count", function()
   for name, f in pairs(ASKED) do
     it("is refused by " .. name .. ", whether its bytes fit in 64 bits or not", function()
       for _, bits in ipairs {37, 60, 61, 62} do
@@ -37,14 +37,14 @@ describe("an array too large to count by", function()
     support.fails("A is too large", "range", s.cost, s, {sizes = {M = 1 << 60}})
   end)
 
-  it("is the reason in a log, and why there is no table of strategies", function()
+  it("is named as the reason in a log, and in the error of a table of strategies", function()
     local huge, s = {M = 1 << 62}, doubled()
     assert.truthy(tostring(s:log {cost = true, sizes = huge}):find("A is too large", 1, true))
     support.fails("A is too large", "range", s.partition_auto, s, {loop = "i", cost = "model", strategies = {"guard", "cut"},
       kernels = {{rows = 8, schedule = function() end}}, sizes = {M = {1 << 62}}})
   end)
 
-  it("is as well a loop that no array follows", function()
+  it("is refused like a loop that no array depends on", function()
     local A, k = nw.placeholder({4}, "f32", "A"), nw.reduce_axis(M, "k")
     local s = nw.schedule(nw.compute({4}, function(i) return nw.sum(A(i), k) end, "C"))
     support.fails("M = 4611686018427387904 is too large: give at most 2^40", "range", s.cost, s, {sizes = {M = 1 << 62}})

@@ -26,14 +26,14 @@ local function loop_named(c, name)
 end
 
 describe("cost", function()
-  it("refuses more accesses than there are numbers for, without walking any of them", function()
+  it("refuses more accesses than a number can hold, without listing any of them", function()
     local A = nw.placeholder({64}, "f32", "A")
     local i, j = nw.reduce_axis(1 << 30, "i"), nw.reduce_axis(1 << 30, "j")
     local s = nw.schedule(nw.compute({64}, function(x) return nw.sum(A(x), {i, j}) end, "C"))
     support.fails("makes about 2^63 accesses or more: too many to count", "range", s.cost, s)
   end)
 
-  it("counts iterations exactly, and knows that a sum into one register waits for itself", function()
+  it("counts iterations exactly, and knows that a sum in one register is a chain", function()
     local c = nw.schedule(matmul(16, 16, 512)):cost {machine = round_machine()}
     local k = loop_named(c, "k")
     assert.equal(16 * 16 * 512, k.times)
@@ -43,7 +43,7 @@ describe("cost", function()
     assert.truthy(tostring(c):find("latency: in 'for k' each result needs the previous one", 1, true))
   end)
 
-  it("sees that vectors along j need an eighth of the steps", function()
+  it("knows that vectors along j need an eighth of the iterations", function()
     local s = nw.schedule(matmul(16, 64, 512))
     local plain = s:cost {machine = round_machine()}
     local _, j_i = s:split("j", 8)
@@ -102,7 +102,7 @@ describe("cost", function()
 
   -- Computed by hand: a product that stays in the caches reads each array once. A copy that is much larger than the caches also
   -- reads the lines that it writes, and writes them back. Both use 3 W of static power.
-  it("gets the energy that first touches and multiply-adds come to by hand", function()
+  it("gets the same energy as a computation by hand from first accesses and multiply-adds", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
     local c = nw.schedule(matmul(32, 32, 32)):cost {machine = m}
@@ -180,7 +180,7 @@ describe("cost", function()
 
   -- At N = 1024, the 32 rows of A that a tile reads begin 4096 bytes apart, so they are all in one set, which holds 12 of their
   -- lines.
-  it("knows that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
+  it("predicts that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
     local cycles, of_a, crowded = {}, {}, {}
     for _, n in ipairs {992, 1024, 1056} do
       local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the other tiles behave alike
@@ -204,7 +204,7 @@ describe("cost", function()
     assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- the picture visits all sets in turn
   end)
 
-  it("shares out parallel loops as they run", function()
+  it("distributes the iterations of parallel loops as at run time", function()
     local s = nw.schedule(matmul(6, 64, 256))
     s:parallel "i"
     local m = round_machine {teams = {{threads = 2, spawn = 1, barrier = 1}, {threads = 4, spawn = 1, barrier = 1}}}
@@ -217,7 +217,7 @@ describe("cost", function()
     support.fails("^cost: threads: 0 is less than one", "range", function() s:cost {machine = m, threads = 0} end)
   end)
 
-  it("counts once what one thread does alone", function()
+  it("counts serial code once", function()
     local m = round_machine {teams = {{threads = 4, spawn = 1, barrier = 1}},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, bandwidth_all = 8}}
     local serial = nw.schedule(matmul(16, 64, 64))
@@ -236,7 +236,7 @@ describe("cost", function()
     for n, t in ipairs(alone.traffic) do if n == 1 then assert.equal(t.read, shared.traffic[n].read) end end
   end)
 
-  it("says where bytes are", function()
+  it("says in which level bytes are", function()
     local c_tensor, _ = matmul(64, 64, 64), nil
     local s = nw.schedule(c_tensor)
     s:cache_write(c_tensor, "local", {at = "j"})
@@ -259,7 +259,7 @@ describe("cost", function()
     assert.falsy(shown:find("side by side", 1, true))
   end)
 
-  it("shows of versions what threads change", function()
+  it("shows the effect of threads on each version", function()
     local s, m = nw.schedule(matmul(16, 16, 128)), round_machine()
     s:parallel "i"
     local log = s:log {cost = true, machine = m, threads = 4}
@@ -267,7 +267,7 @@ describe("cost", function()
     assert.is_true(log[2].predicted < 0.5 * log[1].predicted)
   end)
 
-  it("says of loops side by side that they run beside one another", function()
+  it("says that consecutive loops overlap", function()
     local I, F = nw.placeholder({8, 6, 30}, "f32", "I"), nw.placeholder({8, 3}, "f32", "F")
     local c, q = nw.reduce_axis(8, "c"), nw.reduce_axis(3, "q")
     local s = nw.schedule(nw.compute({6, 28}, function(y, x) return nw.sum(I(c, y, x + q) * F(c, q), {c, q}) end, "O"))
@@ -320,7 +320,7 @@ describe("cost", function()
     return s:cost {machine = nw.machine {extends = m, name = "small", caches = levels}}.cycles
   end
 
-  it("knows that loads across two lines take longer while these come one by one", function()
+  it("predicts that loads across two lines take longer if the lines are not prefetched", function()
     for _, width in ipairs {1000, 1002} do
       local s = strips(width)
       -- With loads of 32 bytes at steps of 16, four of sixteen loads begin so late in a line that they cross into the next
@@ -331,7 +331,7 @@ describe("cost", function()
     assert.equal(across(rows, 30), across(rows, 60))
   end)
 
-  it("stands beside a measurement", function()
+  it("is shown beside a measurement", function()
     local c = nw.schedule(matmul(8, 8, 8)):cost {machine = round_machine(), measure = true}
     assert.equal(c.seconds / c.measured.min, c.ratio)
     assert.truthy(tostring(c):find "measured")
@@ -347,7 +347,7 @@ describe("cost", function()
     assert.equal(3, #loop.lines)
   end)
 
-  it("goes with what it is told: more of a resource is never slower", function()
+  it("depends on the record: more of a resource is never slower", function()
     local s = nw.schedule(matmul(48, 48, 48))
     local base = s:cost {machine = round_machine()}.cycles
     for _, more in ipairs {{dispatch = 8}, {window = 400}, {forward = 1}, {caches = {{bytes = 65536, ways = 16, latency = 4,
@@ -356,7 +356,7 @@ describe("cost", function()
     end
   end)
 
-  it("does not read names", function()
+  it("does not depend on names", function()
     local function twice(a, b)
       local A = nw.placeholder({64, 64}, "f32", a)
       return nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) * 2 end, b))
@@ -365,7 +365,7 @@ describe("cost", function()
     assert.equal(twice("A", "B"):cost {machine = m}.cycles, twice("X", "C"):cost {machine = m}.cycles)
   end)
 
-  it("asks every level everything where that is said", function()
+  it("sends every access to every level with feed = full", function()
     local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 96, 96, 96))
     local small = {name = "small", extends = "x86_server", caches = {
       {bytes = 4096, ways = 4, line = 64, latency = 5, bytes_per_cycle = 16, back_per_cycle = 8},

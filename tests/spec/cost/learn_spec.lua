@@ -236,7 +236,7 @@ local CHANGES = {
 }
 
 describe("features", function()
-  it("are named, with unit and doc, each once", function()
+  it("have distinct names, a unit and a description", function()
     local seen = {}
     local list = nw.cost.features()
     assert.is_true(#list >= 60)
@@ -262,13 +262,13 @@ describe("features", function()
     end)
   end
 
-  it("are each among those", function()
+  it("each have a row of their own here", function()
     local missing = {}
     for _, name in ipairs(features.names()) do if not followed[name] then missing[#missing + 1] = name end end
     assert.equal("", table.concat(missing, ", "))
   end)
 
-  it("are numbers for whatever is drawn", function()
+  it("are numbers for every drawn schedule", function()
     for _, name in ipairs(workloads.list) do
       local sizes = {gemm = {12, 20, 9}, conv1d = {100, 5}, depthwise = {2, 9, 8}, blur = {12, 16}, dense = {6, 20, 9},
         conv2d = {4, 3, 6, 8}, pool = {3, 5, 8}, sobel = {10, 16}, heat = {4, 6, 16}, transpose = {20}, center = {6, 20}}
@@ -313,7 +313,7 @@ describe("a learned model", function()
     if not ok then assert.is_truthy(made.message:find "XGBoost") end
   end)
 
-  it("learns where the cost model is wrong, also for another computation", function()
+  it("learns in which cases the cost model is wrong, also for another computation", function()
     if not model then pending "needs XGBoost" return end
     for _, row in ipairs(model:held_out()) do assert.is_true(row.transfer > row.analytic + 0.1, row.kernel) end
     local row = nw.cost.train({a, b, objective = "pairs"}):held_out()[2]
@@ -321,7 +321,7 @@ describe("a learned model", function()
     assert.is_truthy(tostring(model):find("trained on gemm, blur", 1, true))
   end)
 
-  it("says the same of a size as of a number", function()
+  it("gives the same score for a size as for a number", function()
     local sizes = {M = 64}
     local named, constant = of(of_rows(nw.size "M"), {sizes = sizes}), of(of_rows(64))
     for _, name in ipairs {"work", "buffer 1: reuse", "buffer 2: reuse"} do assert.near(constant[name], named[name], 1e-9, name) end
@@ -331,21 +331,21 @@ describe("a learned model", function()
     assert.is_true(model:predict(of_rows(nw.size "M"), {sizes = sizes}) > model:predict(of_rows(nw.size "M"), {sizes = {M = 128}}))
   end)
 
-  it("gives what it learned to single schedules", function()
+  it("predicts single schedules", function()
     if not model then pending "needs XGBoost" return end
     local learn = require "nestwright.learn.learn"
     local p = a.points[3]
     assert.equal(learn.scores(model, a.points)[3], model:predict(p.schedule))
   end)
 
-  it("learns nothing of a computation from itself at another size", function()
+  it("excludes the same computation with another size from held-out training", function()
     if not model then pending "needs XGBoost" return end
     local larger = audit("gemm", {12, 24, 20}, 3, 10, vectors_lose)
     assert.is_nil(nw.cost.train({a, larger}):held_out()[1].transfer)
     assert.is_truthy(nw.cost.train({a, larger, b}):held_out()[1].transfer)
   end)
 
-  it("weighs the audit that it is made for", function()
+  it("gives more weight to the audit for which it is made", function()
     if not model then pending "needs XGBoost" return end
     local own = nw.cost.train {a, b, own = b, held_out = false}
     assert.are_not.equal(core.learner_text(model), core.learner_text(own))
@@ -420,7 +420,7 @@ describe("a learned model", function()
     assert.equal(model:predict(x.points[2].schedule), x.points[2].learned)
   end)
 
-  it("says what it cannot be made of", function()
+  it("says which audits it cannot be made of", function()
     fails("no audits", "invalid", nw.cost.train, {})
     fails("argument 1 is not an audit", "invalid", nw.cost.train, {{}})
     fails("expected a table", "invalid", nw.cost.train)

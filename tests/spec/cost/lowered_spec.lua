@@ -16,14 +16,14 @@ local function names(loops)
 end
 
 describe("operations of a lowered statement", function()
-  it("are all counted, whatever they are called", function()
+  it("are all counted, whatever their names", function()
     for name, f in pairs {log = nw.log, abs = nw.abs, floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt,
       pow = function(x) return nw.pow(x, 2.5) end, neg = function(x) return -x end} do
       assert.equal(1, lowered.of(of_one(f)).statements[1].operations, name)
     end
   end)
 
-  it("are two of an fma, one of a select, and none of an index", function()
+  it("are two for an fma, one for a select, and none for an index", function()
     assert.equal(2, lowered.of(of_one(function(x) return x * 3 + 1 end)).statements[1].operations)
     local s = lowered.of(of_one(function(x) return nw.select(nw.gt(x, 0), x, 0) end)).statements[1]
     assert.same({1, 1}, {s.operations, s.selects})
@@ -32,7 +32,7 @@ describe("operations of a lowered statement", function()
     assert.same({0, true, 3, 4}, {s.operations, s.copies, s.loads[1].offset, s.loads[1].strides[2]})
   end)
 
-  it("count a value once that stands there more than once", function()
+  it("count a value once if it occurs several times", function()
     local s = lowered.of(of_one(function(x) return nw.abs(x) * nw.abs(x) end)).statements[1]
     assert.same({2, 1}, {s.operations, #s.loads})
   end)
@@ -52,13 +52,13 @@ describe("the lowered program", function()
     end
   end)
 
-  it("has the step of most rounds inside of // and %", function()
+  it("has the strides of most iterations for indices with // and %", function()
     local X = nw.placeholder({1024}, "f32", "X")
     local s = nw.schedule(nw.compute({256}, function(i) return X(64 * (i // 16) + 2 * (i % 16)) end, "Y"))
     assert.equal(2, lowered.of(s).statements[1].loads[1].strides[2])
   end)
 
-  it("takes sizes as the numbers they are", function()
+  it("replaces sizes by their numbers", function()
     local M = nw.size "M"
     local X = nw.placeholder({8, M}, "f32", "X")
     local s = nw.schedule(nw.compute({8}, function(i) return X(i, 0) end, "Y"))
@@ -67,7 +67,7 @@ describe("the lowered program", function()
     assert.equal(320, v.buffers.X.elements)
   end)
 
-  it("has stores that are atomic", function()
+  it("marks atomic stores", function()
     local A = nw.placeholder({100}, "f32", "A")
     local k = nw.reduce_axis(100, "k")
     local S = nw.compute({1}, function(_) return nw.sum(A(k), k) end, "S")
@@ -82,7 +82,7 @@ describe("the lowered program", function()
 end)
 
 describe("the nest as data", function()
-  it("says of loops their marks and extents, of stages their last axis", function()
+  it("gives the marks and extents of loops, and the last axis of stages", function()
     local s = support.product(64, 48, 32)
     s:parallel "i"
     local rows = core.outline(s)
@@ -90,7 +90,7 @@ describe("the nest as data", function()
     assert.same({"stage", "C", "j", 3}, {rows[4].kind, rows[4].name, rows[4].axis, rows[4].depth})
   end)
 
-  it("says what a computation takes and gives", function()
+  it("gives the inputs and outputs of a computation", function()
     local M = nw.size "M"
     local X = nw.placeholder({M + 1, 3}, "f16", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i + 1, 0) end, "Y"))
@@ -103,7 +103,7 @@ describe("the nest as data", function()
 end)
 
 describe("a loop after a step", function()
-  it("is forwarded to what the steps made of it", function()
+  it("is forwarded to the loops that the steps made of it", function()
     local s = support.product(64, 64, 64)
     local i, j = s:loops()[1], s:loops()[2]
     assert.equal("i", names(i.forwarded))
@@ -116,7 +116,7 @@ describe("a loop after a step", function()
     assert.equal("i_o i_i", names(i.forwarded))
   end)
 
-  it("is forwarded to one loop that it was fused into", function()
+  it("is forwarded to the loop into which it was fused", function()
     local s = support.product(64, 64, 64)
     local i, j = s:loops()[1], s:loops()[2]
     local both = s:fuse(i, j)
@@ -125,8 +125,8 @@ describe("a loop after a step", function()
   end)
 end)
 
-describe("reasons of lowered lines", function()
-  it("are those of the lines that are shown, workspaces too", function()
+describe("s:why() for lowered lines", function()
+  it("belongs to the lines that are shown, also for workspaces", function()
     local s, C, A = support.gemm(32)
     s:cache_read(A, "global", {C})
     local text, n = tostring(s:show "lowered"), 0

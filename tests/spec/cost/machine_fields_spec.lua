@@ -142,7 +142,7 @@ describe("a field of a machine record", function()
     return table.concat(out, " ")
   end
 
-  it("changes a prediction where it is changed, or is known to be no part of one", function()
+  it("changes a prediction, or is listed as a field that changes none", function()
     local base, silent = record(), {}
     local before = said(nw.machine(base))
     assert.equal(before, said(nw.machine(record())))
@@ -174,7 +174,7 @@ describe("the rates of an operation", function()
     return m
   end
 
-  it("count by class and by the width of the instruction", function()
+  it("are used by class and by the width of the instruction", function()
     local base = nw.machine(fast())
     for class, op in pairs(F) do
       for _, dtype in ipairs {"f32", "f64"} do

@@ -30,7 +30,7 @@ local function written_to_file(text)
   return path
 end
 
-describe("the records that come along", function()
+describe("the included records", function()
   for _, name in ipairs(nw.machines()) do
     it(name .. " is complete, prints, and reads back as itself", function()
       local m = nw.machine(name)
@@ -48,7 +48,7 @@ describe("the records that come along", function()
     end)
   end
 
-  it("have caches that grow and slow down outwards, and energies that grow", function()
+  it("have outer caches that are larger and slower and need more energy", function()
     for _, name in ipairs(nw.machines()) do
       local m = nw.machine(name)
       for n = 2, m.kind == "cpu" and #m.caches or 0 do
@@ -76,12 +76,12 @@ describe("the records that come along", function()
     fails("no field or method 'caches'", function() return t4.caches end)
   end)
 
-  it("say of what is not known that it is not", function()
+  it("say which numbers are unknown", function()
     assert.truthy(tostring(nw.machine "t4"):find "memory.latency +not known")
     assert.truthy(tostring(nw.machine "t4"):find "gpu.tensor_tf32 +none")
   end)
 
-  it("agree with what is printed of their peaks", function()
+  it("agree with the peaks in data sheets", function()
     -- The TFLOP/s of f32 in the data sheets are SMs * lanes * 2 * clock.
     for name, peak in pairs {t4 = 8.1, a100 = 19.5, h200 = 66.9} do
       local m = nw.machine(name)
@@ -91,7 +91,7 @@ describe("the records that come along", function()
 end)
 
 describe("this host", function()
-  it("has the sizes that the system names, or says that they are assumed", function()
+  it("has the sizes that the system reports, or says that they are assumed", function()
     local core, m = require "nestwright.core", nw.machine()
     local source = core.machine_host().caches_assumed and "assumed: the system hides its caches" or "the system"
     assert.truthy(#m.caches > 0)
@@ -105,14 +105,14 @@ describe("this host", function()
 end)
 
 describe("a record of one's own", function()
-  it("needs no more than what has no default", function()
+  it("needs only the fields without a default", function()
     local m = nw.machine(least())
     assert.same({4, "max", 64, 32768}, {m.ops.add.latency, m.combine, m.caches[1].line, m.caches[1].effective_bytes})
     assert.same({2, 2, 2, 0}, m.ops.mul.per_cycle)
     assert.equal("default", m:source "gather")
   end)
 
-  it("says what it says, and the rest is of the one it extends", function()
+  it("overrides fields of the record that it extends", function()
     local m = nw.machine {name = "mine", extends = "skylake_x", clock = 3.1, ops = {fma = {latency = 5}},
       caches = {CACHE}, sources = {clock = "its box"}}
     local other = nw.machine "skylake_x"
@@ -138,14 +138,14 @@ describe("a record of one's own", function()
     fails("cannot read /nowhere/mine.lua", nw.machine, "/nowhere/mine.lua")
   end)
 
-  it("may have sets that are no power of two", function()
+  it("may have a number of sets that is not a power of two", function()
     local m = nw.machine(least {caches = {{bytes = 11 * 1000 * 64, ways = 11, latency = 4, bytes_per_cycle = 1}}})
     assert.equal(11 * 1000 * 64, m.caches[1].bytes)
   end)
 end)
 
-describe("what is wrong with a record", function()
-  it("is named with the unit of what is missing", function()
+describe("an error in a record", function()
+  it("names each missing field with its unit", function()
     for name, unit in pairs {clock = "GHz", cores = "logical cpus", vector_bytes = "bytes", dispatch = "instructions per cycle"} do
       fails(("%s is missing: a"):format(name), nw.machine, without(name))
       fails("in " .. unit, nw.machine, without(name))
@@ -156,7 +156,7 @@ describe("what is wrong with a record", function()
     fails("memory.latency is missing: a number, in ns", nw.machine, least {memory = {bytes = 1, bandwidth = 1}})
   end)
 
-  it("is named with what was meant", function()
+  it("suggests the name that was meant", function()
     fails("did you mean 'clock'?", nw.machine, least {clok = 3})
     fails("did you mean 'latency'?", nw.machine, least {ops = {fma = {latancy = 3}}})
     fails("did you mean 'sqrt'?", nw.machine, least {ops = {sqr = {latency = 3}}})
@@ -164,7 +164,7 @@ describe("what is wrong with a record", function()
     fails("did you mean 'caches'?", nw.machine, least {cashes = {CACHE}})
   end)
 
-  it("is a size that makes no cache, or a value of another kind", function()
+  it("may be an impossible cache size, or a value of another kind", function()
     local function with(field, value)
       local c = {}
       for key, v in pairs(CACHE) do c[key] = v end
@@ -192,7 +192,7 @@ describe("what is wrong with a record", function()
     fails("expected a number", nw.machine, least {clock = print})
   end)
 
-  it("is a GPU or an accelerator that contradicts itself", function()
+  it("may be a contradiction in a GPU or an accelerator", function()
     local function gpu(more) return {name = "g", extends = "a100", gpu = more} end
     fails("gpu.shared_block: 999999 is more than gpu.shared allows: 167936", nw.machine, gpu {shared_block = 999999})
     fails("gpu.shared: 200000 is more than gpu.l1_bytes", nw.machine, gpu {shared = 200000})
@@ -206,7 +206,7 @@ describe("what is wrong with a record", function()
     fails("caches[1].bytes: a GPU has no such field", nw.machine, {name = "g", extends = "a100", caches = {CACHE}})
   end)
 
-  it("is something that is no record, or records that go round in a circle", function()
+  it("may be a value that is not a record, or records that extend each other in a cycle", function()
     fails("expected a string, a table or a machine, got a number", nw.machine, 3)
     fails("expected a table", nw.machine, least {extends = true})
     local round = least()
@@ -221,7 +221,7 @@ describe("what is wrong with a record", function()
 end)
 
 describe("a prediction", function()
-  it("counts on effective_bytes of a level, by the ways that are left of it", function()
+  it("uses effective_bytes of a level, as a smaller number of ways", function()
     local A, B = nw.placeholder({64, 64}, "f32", "A"), nw.placeholder({64, 64}, "f32", "B")
     local k = nw.reduce_axis(64, "k")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
@@ -238,7 +238,7 @@ describe("a prediction", function()
     assert.is_true(misses(14000) > misses(nil))
   end)
 
-  it("is of caches whose sets are no power of two as well, equal to the simulator", function()
+  it("equals the simulator if the number of sets is not a power of two", function()
     local A = nw.placeholder({96, 96}, "f32", "A")
     local s = nw.schedule(nw.compute({96, 96}, function(i, j) return A(j, i) * 2 end, "T"))
     local c = s:cost {machine = least {caches = {{bytes = 3 * 7 * 64, ways = 7, latency = 4, bytes_per_cycle = 64},
@@ -252,7 +252,7 @@ describe("a prediction", function()
     end
   end)
 
-  it("takes one number after the other where a machine has no vectors of an operation", function()
+  it("computes lanes one by one if a machine has no vectors for an operation", function()
     local A, B = nw.placeholder({1024}, "f32", "A"), nw.placeholder({1024}, "f32", "B")
     local s = nw.schedule(nw.compute({1024}, function(i) return A(i) / B(i) end, "C"))
     local _, i_i = s:split("i", 8)

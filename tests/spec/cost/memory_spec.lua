@@ -32,7 +32,7 @@ describe("nw.accesses", function()
     assert.equal("6 accesses", tostring(a))
   end)
 
-  it("takes lanes side by side as one", function()
+  it("counts adjacent lanes as one access", function()
     local s = twice_read(64, 0)
     local _, inner = s:split("i", 16)
     s:vectorize(inner)
@@ -41,7 +41,7 @@ describe("nw.accesses", function()
     assert.equal(16, a:at(1).lanes)
   end)
 
-  it("are those of a run", function()
+  it("are those of a run of the program", function()
     local s = twice_read(10, 3)
     local walked, ran = nw.accesses(s), nw.accesses(s, {arguments = {nw.random({10}, "f32", {seed = 1})}})
     assert.is_nil(walked:differs(ran))
@@ -61,13 +61,13 @@ describe("nw.accesses", function()
     assert.equal(5, first)
   end)
 
-  it("end a run once there are more than asked for", function()
+  it("end a run if there are more accesses than requested", function()
     local s = support.gemm(200, 200, 200) -- the interpreter would take a minute
     local data = {nw.zeros({200, 200}, "f32"), nw.zeros({200, 200}, "f32")}
     fails("more than 1000 accesses", "limit", nw.accesses, s, {arguments = data, most = 1000})
   end)
 
-  it("take no size that does not fit", function()
+  it("refuse sizes that are out of range", function()
     local s = support.gemm(8, 8, 8)
     fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- the line size was once cut to 0
     -- the ways were once cut to 8
@@ -75,7 +75,7 @@ describe("nw.accesses", function()
     fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- once this meant no limit
   end)
 
-  it("asks for sizes, and for no more than it can hold", function()
+  it("asks for the values of sizes, and limits the number of accesses", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
@@ -93,7 +93,7 @@ describe("nw.accesses", function()
 end)
 
 describe("nw.misses", function()
-  it("counts a stream once a line", function()
+  it("counts one miss for each line of a stream", function()
     local m = nw.misses(twice_read(1024, 0), {levels = ONE})
     assert.equal(64, row(m.by_tensor, 1, "X").cold)
     assert.equal(64, row(m.by_tensor, 1, "Y").cold)
@@ -103,14 +103,14 @@ describe("nw.misses", function()
     assert.equal(128, m.total[1].cold)
   end)
 
-  it("tells what is read again too late from what is read again in time", function()
+  it("distinguishes reuse in time from reuse that comes too late", function()
     local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- 4 lines ahead
     assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four lines, which are read again at the end
     local far = nw.misses(twice_read(1024, 16 * 32), {levels = ONE})
     assert.equal(64, row(far.by_tensor, 1, "X").capacity)
   end)
 
-  it("tells conflicts", function()
+  it("distinguishes conflicts", function()
     -- Rows of 4 KiB. All elements of a column are in one set of a cache of 16 lines, direct-mapped or with two ways.
     local X = nw.placeholder({4, 1024}, "f32", "X")
     local k = nw.reduce_axis(4, "k")
@@ -125,7 +125,7 @@ describe("nw.misses", function()
     assert.equal(x.conflict, untold.capacity)
   end)
 
-  it("feeds a level what the one before has not, or everything", function()
+  it("sends a level the misses of the level before, or everything", function()
     local s = twice_read(1024, 0)
     local two = {{bytes = 1024, ways = 0}, {bytes = 1 << 20, ways = 16}}
     assert.equal(128, nw.misses(s, {levels = two}).total[2].asked)
@@ -133,7 +133,7 @@ describe("nw.misses", function()
     assert.equal(128, nw.misses(s, {levels = two, feed = "full"}).total[2].cold)
   end)
 
-  it("counts what is written back where it was written", function()
+  it("counts lines written back at the access that wrote them", function()
     local m = nw.misses(support.gemm(32, 32, 32), {levels = ONE})
     assert.equal(0, row(m.by_tensor, 1, "A").written_back)
     assert.equal(0, row(m.by_tensor, 1, "B").written_back)
@@ -152,7 +152,7 @@ describe("nw.misses", function()
     assert.same({all, all, all, all}, sums)
   end)
 
-  it("is of this machine unless said, and prints", function()
+  it("uses this machine by default, and prints", function()
     local m = nw.misses(twice_read(64, 0))
     assert.equal(#m.levels, #m.total)
     assert.truthy(tostring(m):find "lines requested")
@@ -162,7 +162,7 @@ describe("nw.misses", function()
     assert.truthy(tostring(nw.misses(twice_read(64, 0), {levels = ONE})):find "L1, 1 KiB, fully associative")
   end)
 
-  it("takes the caches of a machine record, as much of each as s:cost counts on", function()
+  it("uses the caches of a machine record, with the sizes that s:cost uses", function()
     local s = support.gemm(16, 16, 16)
     local m = nw.machine {extends = "zen5", name = "small", caches = {{bytes = 1024, ways = 4, latency = 4, bytes_per_cycle = 64},
       {bytes = 8192, ways = 8, effective_bytes = 4096, latency = 14, bytes_per_cycle = 32, shared_by = 2}}}
@@ -180,7 +180,7 @@ describe("nw.misses", function()
     fails("there is no machine 'zen55'", "invalid", nw.misses, s, {machine = "zen55"})
   end)
 
-  it("refuses what makes no cache", function()
+  it("refuses impossible caches", function()
     local s = twice_read(64, 0)
     fails("not a multiple of the line", "invalid", nw.misses, s, {levels = {{bytes = 100}}})
     fails("do not divide", "invalid", nw.misses, s, {levels = {{bytes = 640, ways = 3}}})

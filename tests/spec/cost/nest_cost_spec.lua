@@ -73,7 +73,7 @@ describe("the cost of a nest", function()
     assert.near(moved, c.memory_joules, 1e-18)
   end)
 
-  it("counts operations by what they work on, as often as they run", function()
+  it("counts operations by type, multiplied by the number of their executions", function()
     local arrays = "param N = 10\narray A: f64[N]\narray B: f32[N]\narray K: i32[N]\narray X: bytes(12)[N]\n"
     assert.equal("add 64 20, mul 64 10", operations(arrays .. "for i in 0..N:\n  A[i] += 2*B[i] - 1e-3\n"))
     assert.equal("div64 64 5, sqrt 32 10", operations(arrays
@@ -92,7 +92,7 @@ describe("the cost of a nest", function()
     assert.equal(0, unknown.operations[1].bits)
   end)
 
-  it("says what it is no measure of, and what is estimated", function()
+  it("says what is not modelled, and what is estimated", function()
     local text = tostring(gemm:cost {machine = machine()})
     assert.truthy(text:find("a bound, not a prediction", 1, true))
     assert.truthy(text:find("conflict misses are counted as capacity misses: L1 exact, L2 exact", 1, true))
@@ -140,7 +140,7 @@ for i in 0..N:
     assert.equal(125000 * 10 ^ 12, c.levels[1].asked - c.levels[1].hits)
   end)
 
-  it("adds transfers up where the machine does", function()
+  it("adds up transfers if the machine's record says so", function()
     local max, ecm = gemm:cost {machine = machine()}, gemm:cost {machine = machine {combine = "ecm"}}
     assert.near(term(max, "L2 to L1") + term(max, "memory"), ecm.cycles, 1e-6)
     local beside = machine {combine = "ecm", memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, overlaps = true}}
@@ -148,7 +148,7 @@ for i in 0..N:
       1e-6)
   end)
 
-  it("is of a schedule's nest as well, without its operations", function()
+  it("also works for the nest of a schedule, which has no operations", function()
     local s = support.gemm(16, 16, 16)
     local c = nw.nest.of(s):cost {machine = machine()}
     assert.equal(0, c.flops)
@@ -171,7 +171,7 @@ for i in 0..N:
     assert.equal(gemm:misses({machine = machine()}):plot({by = "loop"}).caption, p.caption)
   end)
 
-  it("is refused machines that are none, and options that are none", function()
+  it("refuses invalid machines and unknown options", function()
     fails("is not a CPU", "invalid", gemm.cost, gemm, {machine = "t4"})
     fails("there is no machine 'zen6'", "invalid", gemm.cost, gemm, {machine = "zen6"})
     fails("unknown option 'levels'", "invalid", gemm.cost, gemm, {levels = {}})

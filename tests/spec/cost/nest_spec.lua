@@ -18,7 +18,7 @@ end
 local function of(text, params) return touched(nw.nest.parse(text, params)) end
 
 describe("the text of a nest", function()
-  it("has as many elements side by side as fit into 32768 bytes, whatever their number times their size wraps to", function()
+  it("limits accesses to 32768 bytes, even if the product of number and size wraps", function()
     for _, lanes in ipairs {"9223372036854775807", "4611686018427387904", "2305843009213693953", "6917529027641081857", "4097",
       "1"} do
       fails("a vector access needs 2 or more elements, and at most 32768 bytes", "parse", nw.nest.parse,
@@ -51,7 +51,7 @@ describe("the text of a nest", function()
     assert.equal("A0 A1 A2 A4 A5 A8", of "array A: f64[3, 4]\nfor i in 0..3:\n  for j in i..3:\n    A[i, j - i]\n")
   end)
 
-  it("has ifs with affine conditions, also of quotients and rests", function()
+  it("has ifs with affine conditions, also with quotients and remainders", function()
     assert.equal("A0 B1 A2 B3 A4", of [[
 array A: f64[10]
 array B: f64[10]
@@ -79,7 +79,7 @@ array S: i8[]
     assert.equal("A17", of "array A: f32[3, 4] pad 3\nA[2, 3]\n")
   end)
 
-  it("prints, and reads back to the same", function()
+  it("prints, and reads back", function()
     local text = [[
 nest all_of_it
 param N = 12
@@ -192,7 +192,7 @@ end)
 describe("a nest", function()
   local gemm = "tutorials/nests/gemm.nest"
 
-  it("counts by the model what the simulator counts", function()
+  it("has the same counts by the model and by the simulator", function()
     local n = nw.nest.read(gemm, {NI = 20, NJ = 22, NK = 24})
     local model, brute = n:misses {levels = LEVELS}, n:misses {levels = LEVELS, simulate = true}
     assert.same({true, true}, model.exact)
@@ -203,7 +203,7 @@ describe("a nest", function()
     assert.truthy(tostring(model):find "L1 exact, L2 exact; 43120 accesses$")
   end)
 
-  it("does a thread's share", function()
+  it("can be limited to the share of one thread", function()
     local n = nw.nest.parse "array A: f64[8]\nA[7]\nparallel for i in 0..4:\n  A[i]\n"
     assert.equal("A7 A0 A1", touched(n, {threads = 2}))
     assert.equal("A2 A3", touched(n, {threads = 2, thread = 1}))
@@ -221,7 +221,7 @@ describe("a nest", function()
     fails("K is not a parameter", "invalid", n.sweep, n, {K = {1}})
   end)
 
-  it("is refused caches that are none", function()
+  it("refuses impossible caches", function()
     local n = nw.nest.parse "array A: f64[8]\nA[7]\n"
     fails("there are no cache levels", "invalid", n.misses, n, {levels = {}})
     fails("not a multiple of the line", "invalid", n.misses, n, {levels = {{bytes = 100}}})
@@ -262,7 +262,7 @@ describe("the page on cost", function()
   for block in page:gmatch "\n\n(    nest .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
   for block in page:gmatch "\n\n(    param .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
 
-  it("has nests that read", function()
+  it("contains only nests that can be read", function()
     assert.equal(4, #examples) -- three nests, and the table of the grammar
     assert.equal(1000 * 1100 * (2 + 4 * 1200), nw.nest.parse(examples[1]):misses({levels = {{bytes = 32768}}}).accesses)
     local jacobi = nw.nest.parse(examples[3], {T = 3, N = 20})
@@ -292,7 +292,7 @@ describe("kernels of PolyBench", function()
     gemm = 5282200000, ["2mm"] = 6626640000, ["jacobi-2d"] = 10108824000, ["seidel-2d"] = 500 * 1998 * 1998 * 10,
   }
 
-  it("read, at both sizes, and print to what reads back", function()
+  it("can be read at both sizes, and print as text that reads back", function()
     local files = io.popen "ls tutorials/nests"
     local n = 0
     for name in files:lines() do
@@ -305,7 +305,7 @@ describe("kernels of PolyBench", function()
     assert.is_true(n >= 16)
   end)
 
-  it("make as many accesses as is published", function()
+  it("make the published number of accesses", function()
     for name, accesses in pairs(LARGE) do
       local nest = nw.nest.read("tutorials/nests/" .. name .. ".nest")
       assert.equal(accesses, nest:misses({levels = {{bytes = 32768}}, feed = "full"}).accesses, name)
@@ -331,7 +331,7 @@ describe("the model", function()
     end
   end)
 
-  it("does not ask what arrays and loops are called", function()
+  it("does not depend on the names of arrays and loops", function()
     local levels = {{bytes = 3072, ways = 8}, {bytes = 12288}}
     for seed = 61, 90 do
       local text = random.text(seed, random.kinds[seed % #random.kinds + 1], 2000)
@@ -372,7 +372,7 @@ describe("the model", function()
     return covered / drawn, drawn
   end
 
-  it("tells how far off an estimate may be", function()
+  it("states the possible error of an estimate", function()
     local walked, n = told(12, 110)
     assert.truthy(n >= 12 and walked >= 0.85, ("%d, %g"):format(n, walked))
     local sampled, m = told(20, 110)

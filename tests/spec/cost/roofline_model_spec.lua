@@ -15,7 +15,7 @@ end
 local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
 
 describe("a roofline of a machine record", function()
-  it("measures nothing: dots are s:cost's, version by version", function()
+  it("measures nothing: the dots are predicted by s:cost, version by version", function()
     local s, m = support.gemm(16), machine()
     s:split("j", 8)
     s:reorder("k", "j_i")
@@ -77,7 +77,7 @@ describe("a roofline of a machine record", function()
     assert.truthy(p.caption:find("Not drawn: ", 1, true) or p.rows[3][4] == "predicted")
   end)
 
-  it("is refused what is none", function()
+  it("refuses invalid machines and options", function()
     local s = support.gemm(16)
     fails("is not a CPU", "invalid", nw.roofline, s, {machine = "eyeriss"})
     fails("there is no machine 'zen6'", "invalid", nw.roofline, s, {machine = "zen6"})

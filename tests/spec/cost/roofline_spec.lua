@@ -27,7 +27,7 @@ local function block(p, name)
 end
 
 describe("nw.roofline", function()
-  it("places dots by operations a byte and a second, under the roof that is lowest there", function()
+  it("places dots by operations per byte and per second, and names the lowest roof", function()
     local p = nw.roofline({
       {flops = 1e9, bytes = 1e9, time = 0.2, label = "low"}, -- 1 flop/byte: memory allows 10 Gflop/s
       {flops = 1e9, bytes = 1e7, time = {samples = {0.02, 0.025, 0.05}}, label = "high"}, -- 100 flop/byte: the peak
@@ -97,7 +97,7 @@ describe("nw.roofline", function()
     assert.equal(3.0 * 400, nw.roofline({{schedule = data, time = 1e-3}}, {roofs = roofs()}).rows[1][2])
   end)
 
-  it("takes inputs and outputs once where there is too much to simulate", function()
+  it("counts inputs and outputs once if there are too many accesses to simulate", function()
     local s = support.gemm(32)
     local p = nw.roofline({{schedule = s, time = 1e-3}}, {roofs = roofs(), simulate = 100})
     assert.same({2.0 * 32 ^ 3, 3 * 32 * 32 * 4.0, "compulsory"}, {p.rows[1][2], p.rows[1][3], p.rows[1][4]})
@@ -132,7 +132,7 @@ describe("nw.roofline", function()
   end)
 
   -- A sum of 64 numbers in each row. Integers have no peak here, and f64 has its own.
-  it("holds integers against bandwidths alone, and f64 against the peak of f64", function()
+  it("compares integers with bandwidths only, and f64 with the peak of f64", function()
     local function one(dtype)
       local A = nw.placeholder({64, 64}, dtype, "A")
       return nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) + 1 end, "T"))
@@ -162,7 +162,7 @@ describe("nw.roofline", function()
   end)
 
   -- Returns the positions of the labels along the right edge, as fractions of the picture.
-  it("keeps the words at roofs of one and of two threads apart", function()
+  it("separates the labels of roofs of one and of two threads", function()
     local one, two = roofs(), roofs(2)
     one.peak.best, two.peak.best, two.levels[1].best, two.levels[2].best = 174e9, 131e9, 300e9, 300e9
     one.levels[2].best = 290e9
@@ -192,7 +192,7 @@ describe("nw.roofline", function()
     assert.truthy(p:find("Spread unknown.", 1, true))
   end)
 
-  it("has a dot for each version, arrows between them, and leaves the schedule as it was", function()
+  it("has a dot for each version, arrows between them, and leaves the schedule unchanged", function()
     local s = support.gemm(16)
     s:split("i", 4)
     s:vectorize "j"
@@ -220,7 +220,7 @@ describe("nw.roofline", function()
     assert.equal(2, p.rows[1][13])
   end)
 
-  it("says what to give where operations cannot be counted", function()
+  it("says what to pass if operations cannot be counted", function()
     local A = nw.placeholder({8}, "f32", "A")
     local copy = nw.schedule(nw.compute({8}, function(i) return A(i) end, "C"))
     local err = fails("has no operations", "invalid", nw.roofline, {{schedule = copy, time = 1e-3}}, {roofs = roofs()})
@@ -238,7 +238,7 @@ describe("nw.roofline", function()
     assert.truthy(tostring(p):find("Not drawn: ", 1, true))
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     local function bad(pattern, code, entry, o) fails(pattern, code, nw.roofline, {entry}, o or {roofs = roofs()}) end
     fails("empty", "invalid", nw.roofline, {})
     fails("expected a schedule or a table", "invalid", nw.roofline, 3)

@@ -27,14 +27,14 @@ describe("nw.tensor", function()
     assert.truthy(tostring(nw.tensor {}):find "empty")
   end)
 
-  it("refuses a table that is in itself", function()
+  it("refuses a table that contains itself", function()
     local t = {}
     t[1] = t
     fails("contains itself", "invalid", nw.tensor, t)
     fails("contains itself", "invalid", nw.tensor, {{t}})
   end)
 
-  it("refuses ragged tables and what is no number", function()
+  it("refuses ragged tables and values that are not numbers", function()
     fails("ragged: entry {1} has 1 entries", "invalid", nw.tensor, {{1, 2}, {3}})
     fails("ragged: entry {1} is a number", "invalid", nw.tensor, {{1, 2}, 3})
     fails("entry {0, 1} is a table", "invalid", nw.tensor, {{1, {2}}})
@@ -65,7 +65,7 @@ describe("elements", function()
     assert.same({{9, 7, 0}, {0, 0, 5}}, t:totable())
   end)
 
-  it("are out of range by name", function()
+  it("are named in range errors", function()
     local t = nw.zeros {2, 3}
     fails("index 1 is 2; it must be at least 0 and less than 2", "range", t.get, t, 2, 0)
     fails("index 2 is %-1", "range", t.set, t, 0, -1, 5)
@@ -121,12 +121,12 @@ describe("making data", function()
     fails("shape", "invalid", nw.zeros, {"x"})
   end)
 
-  it("refuses what memory cannot hold", function()
+  it("refuses arrays that do not fit into memory", function()
     fails(".", nil, nw.zeros, {1 << 31, 1 << 31})
     fails(".", nil, nw.zeros, {1 << 62})
   end)
 
-  it("knows where the data is", function()
+  it("gives the address of the data", function()
     assert.equal("userdata", type(nw.zeros({2}):pointer()))
   end)
 end)
@@ -146,7 +146,7 @@ describe("printing data", function()
 end)
 
 describe("allclose", function()
-  it("has tolerances, and tells the worst and the first", function()
+  it("has tolerances, and reports the worst and the first difference", function()
     local a, b = nw.tensor {1, 2, 3}, nw.tensor {1, 2.5, 3}
     local close, worst, first = nw.allclose(a, b)
     assert.is_false(close)
@@ -167,7 +167,7 @@ describe(".npy files", function()
   before_each(function() path = support.temporary ".npy" end)
   after_each(function() os.remove(path) end)
 
-  it("give back what was written", function()
+  it("read back", function()
     for _, dtype in ipairs {"f32", "f64", "i32", "u8", "bool"} do
       local t = nw.random({3, 4}, dtype, {seed = 1})
       nw.save(t, path)

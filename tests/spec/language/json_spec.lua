@@ -20,7 +20,7 @@ describe("JSON", function()
     fails('"\\', "unknown escape")
   end)
 
-  it("has numbers as JSON has them", function()
+  it("accepts exactly the numbers of JSON", function()
     reads("[0, -1, 2.5, 1e3, 1E-2, 9223372036854775807]", {0, -1, 2.5, 1000.0, 0.01, math.maxinteger})
     for _, text in ipairs {"01", "-", "+1", ".5", "1.", "0x10", "nan", "inf", "1e"} do fails(text, "") end
     fails("1e999", "a number is too large")
@@ -29,12 +29,12 @@ describe("JSON", function()
 
   it("keeps the sign of zero", function() assert.equal(-math.huge, 1 / json.decode(json.encode(-0.0))) end)
 
-  it("has a key once", function()
+  it("refuses a repeated key", function()
     fails('{"a": 1, "b": 2, "a": 3}', "duplicate key at character 18")
     reads('{"a": 1, "A": 2}', {a = 1, A = 2})
   end)
 
-  it("says where what is damaged is", function()
+  it("says where a text is damaged", function()
     fails("", "expected a value at character 1")
     fails("[1, 2", "expected , or ] at character 6")
     fails('{"a" 1}', "expected : at character 5")

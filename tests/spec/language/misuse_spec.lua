@@ -105,7 +105,7 @@ describe("bad arguments", function()
     end)
   end
 
-  it("says how it would be said", function()
+  it("says how to write the call", function()
     local function says(expected, hint, f)
       local ok, err = pcall(f)
       assert.is_false(ok)
@@ -132,7 +132,7 @@ describe("bad arguments", function()
     end
   end)
 
-  it("versions of which the last assumes more are told, and what it assumes", function()
+  it("the error for versions of which the last assumes more says what it assumes", function()
     local M = nw.size "M"
     local A = nw.placeholder({M}, "f32", "A")
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
@@ -147,7 +147,7 @@ describe("bad arguments", function()
     assert.truthy(s:build {versions = {"three", "eights", 0}})
   end)
 
-  it("conditions and pipelines are asked of loops that there are", function()
+  it("conditions and pipelines need existing loops", function()
     local s = workshop().s
     local loop = s:loops()[1]
     local ok, err = pcall(nw.partition.conditions, s, "zz")
@@ -158,7 +158,7 @@ describe("bad arguments", function()
     assert.equal(tostring(nw.partition.pipeline(s, loop.name, o)), tostring(nw.partition.pipeline(s, loop, o)))
   end)
 
-  it("a schedule that is none is told", function()
+  it("a value that is not a schedule is named", function()
     for _, row in ipairs(core.primitives()) do
       local s = workshop().s
       for _, value in ipairs {1, "s", {}, print, io.stdout} do

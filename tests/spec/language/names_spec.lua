@@ -28,7 +28,7 @@ end
 describe("a word of the text form", function()
   local refused, list = {}, words()
 
-  it("is a name if it reads back, and else refused", function()
+  it("is a valid name if it reads back, and is otherwise refused", function()
     assert.truthy(#list > 80)
     for _, word in ipairs(list) do
       local ok, s, A = pcall(schedule_with, word)
@@ -54,7 +54,7 @@ describe("a word of the text form", function()
     assert.same({"and", "false", "inf", "nan", "not", "or", "true"}, refused)
   end)
 
-  it("is judged alike wherever it names something", function()
+  it("is accepted or refused in the same way for everything that it may name", function()
     local A = nw.placeholder({4}, "f32", "A")
     local C = nw.compute({4}, function(i) return A(i) end)
     local s = nw.schedule(C)

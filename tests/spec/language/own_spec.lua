@@ -75,7 +75,7 @@ describe("the library", function()
     assert.equal("as before\n", (run(ONE_BY_ONE)))
   end)
 
-  it("nor when all are gone before its parts are loaded", function()
+  it("nor on globals that are removed before its parts are loaded", function()
     assert.equal("works\n", (run(ALL_AT_ONCE)))
   end)
 
@@ -98,7 +98,7 @@ describe("the library", function()
   end)
 end)
 
-describe("a hook of a script's own", function()
+describe("a debug hook of a script", function()
   it("ends with its line of the prompt", function()
     local out = support.run(support.program .. " -i", "debug.sethook(function() error 'hook' end, 'l')\n1 + 1\n")
     assert.truthy(("\n" .. out):find "\n2\n")

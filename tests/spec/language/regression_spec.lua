@@ -15,7 +15,7 @@ describe("fixed:", function()
     assert.are.equal(3, s:build {threads = 2}(nw.tensor({2}, "u8")):getflat(1))
   end)
 
-  it("the library required anew keeps the session of the arrays there are", function()
+  it("the library that is required again keeps the session of existing arrays", function()
     -- A second session replaced the first, which was freed before its arrays.
     local before = nw.zeros({4}, "f32")
     package.loaded["nestwright.core"] = nil
@@ -26,7 +26,7 @@ describe("fixed:", function()
     assert.is_table(again.rows())
   end)
 
-  it("a refusal of loops fused and split by odd factors is told in seconds, not minutes", function()
+  it("a refusal of loops fused and split by odd factors takes seconds, not minutes", function()
     local st = nw.scan_state({31, 37, 41}, "f32", "st")
     local a = nw.placeholder({1, 37, 41}, "f32", "a")
     local first = nw.compute({1, 37, 41}, function(t, i, j) return a(t, i, j) end, "first")
@@ -71,7 +71,7 @@ describe("fixed:", function()
     assert.is_true(nw.allclose(s:build {threads = 1}(a), nw.evaluate(X, {a})[1]))
   end)
 
-  it("a reduction over an axis without values gives what it starts from", function()
+  it("a reduction over an empty axis gives its start value", function()
     -- In a loop that never runs, anything can be proved, even that the init is not needed.
     local steps = {
       function() end,
@@ -108,7 +108,7 @@ describe("fixed:", function()
     assert.truthy(err.message:find "3001 tensors")
   end)
 
-  it("temporaries do not count as depth: a long chain is stepped, lowered and run", function()
+  it("temporaries do not count as depth: a long chain can be scheduled, lowered and run", function()
     local s = nw.schedule(chain(120))
     for _, loop in ipairs(s:loops()) do s:vectorize((select(2, s:split(loop, 4)))) end
     s:compute_at("T_60", s:loops("T_61")[1])
@@ -134,7 +134,7 @@ describe("fixed:", function()
     support.agrees(s)
   end)
 
-  it("arguments that were taken without effect count or are refused", function()
+  it("arguments that once had no effect have an effect or are refused", function()
     local A = nw.placeholder({8, 8}, "f32", "A")
     local s = nw.schedule(nw.compute({8, 8}, function(i, j) return A(i, j) + 1 end, "T"))
     s:split("i", 4)
@@ -165,7 +165,7 @@ describe("fixed:", function()
     end
   end)
 
-  it("loops of virtual threads get names that nothing inside has", function()
+  it("loops of virtual threads get names that do not occur inside them", function()
     local A = nw.placeholder({16, 5}, "f32", "A")
     local X = nw.compute({16, 3}, function(i, j) return A(i, j) + A(i, j + 1) end, "X")
     local Y = nw.compute({16, 1}, function(i, j) return X(i, j) + X(i, j + 1) end, "Y")
@@ -180,7 +180,7 @@ describe("fixed:", function()
     for n = 1, wanted:count() do assert.equal(wanted:getflat(n), got:getflat(n)) end
   end)
 
-  it("a reduction over nothing starts no other one inside its loop", function()
+  it("a reduction over nothing does not start another one inside its loop", function()
     local N = nw.size("N", {min = 0})
     local A = nw.placeholder({N, N}, "f32", "A")
     local k = nw.reduce_axis(N, "k")
@@ -191,7 +191,7 @@ describe("fixed:", function()
     assert.equal(-math.huge, nw.interpret(s, {nw.zeros({0, 0}, "f32")})[1]:getflat(1))
   end)
 
-  it("the version of a reduction for the sizes at which it is over nothing keeps its init", function()
+  it("the version for sizes at which a reduction is empty keeps the init", function()
     local M, N = nw.size("M", {min = 0, multiple = 8}), nw.size("N", {min = 1})
     local A = nw.placeholder({N, M}, "f32", "A")
     local k = nw.reduce_axis(M, "k")
@@ -201,7 +201,7 @@ describe("fixed:", function()
     assert.equal(-math.huge, y:getflat(2))
   end)
 
-  it("threads are told apart in storage with a layout", function()
+  it("threads are distinguished in storage with a layout", function()
     local A = nw.placeholder({5}, "f32", "A")
     local X = nw.compute({5}, function(i) return A(i) + 1 end, "X")
     local s = nw.schedule(nw.compute({3}, function(i) return X(i) + X(i + 1) + X(i + 2) end, "Y"))
@@ -222,7 +222,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("what is prefetched keeps its storage", function()
+  it("a prefetched buffer keeps its storage", function()
     local A = nw.placeholder({12}, "f32", "A")
     local X = nw.compute({12}, function(i) return A(i) * 2 end, "X")
     local Y = nw.compute({12}, function(i) return X(i) + X(i) end, "Y")
@@ -244,7 +244,7 @@ describe("fixed:", function()
     assert.is_false(s:explain().seen)
   end)
 
-  it("a nest is parted twice behind one stage", function()
+  it("a nest is split twice after one stage", function()
     local A = nw.placeholder({12}, "f32", "A")
     local X = nw.compute({12}, function(i) return A(i) + A(i) end, "X")
     local s = nw.schedule(nw.compute({12}, function(i) return nw.min(A(i), X(i)) end, "Y"))
@@ -255,7 +255,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("three nests are fused of which the first ends its storage", function()
+  it("three nests are fused, the first of which ends the lifetime of a buffer", function()
     local B = nw.placeholder({2, 3}, "f32", "B")
     local k = nw.reduce_axis(3, "k")
     local X = nw.compute({2}, function(i) return nw.min(B(i, k), k) end, "X")
@@ -267,7 +267,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("numbers beside one that needs i64 take it as well", function()
+  it("numbers next to one that needs i64 become i64 too", function()
     local A = nw.placeholder({4}, "i32", "A")
     local function dtype(a, b) return nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 1), a, b) end, "X").dtype end
     assert.equal("i64", dtype(1 << 40, 0))
@@ -276,7 +276,7 @@ describe("fixed:", function()
     assert.equal("i32", dtype(1, 0))
   end)
 
-  it("a race in a long sum is told at once, not in the square of its length", function()
+  it("a race in a long sum is reported at once, not in quadratic time", function()
     -- Each contribution was compared with all earlier ones.
     local many = 2000000 -- its square would take hours
     local k = nw.reduce_axis(many, "k")
@@ -286,7 +286,7 @@ describe("fixed:", function()
     assert.is_true(s:explain().seen)
   end)
 
-  it("what was said of a loop stays when its stage moves", function()
+  it("the settings of a loop stay when its stage moves", function()
     -- The new loop had the name and the id of the old one, and was confused with it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
@@ -296,7 +296,7 @@ describe("fixed:", function()
     assert.truthy(tostring(s:show()):find('for j in 0..64 with partition = "never"', 1, true))
   end)
 
-  it("a step that nobody judges leaves nothing said of a loop that cannot honour it", function()
+  it("a step that is not judged removes settings from a loop that cannot honour them", function()
     -- The step was accepted, and every later step was refused because of it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) * 2 end, "O"))

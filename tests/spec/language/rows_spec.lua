@@ -51,7 +51,7 @@ describe("the rows", function()
     nw_sched_retain = true, nw_tensor_retain = true, nw_op_parse = true, nw_pool_ctx = true,
   }
 
-  it("reach every function of the public header", function()
+  it("use every function of the public header", function()
     local function all(files)
       local pipe <close> = io.popen("cat " .. files)
       return pipe:read "a"
@@ -97,7 +97,7 @@ describe("the rows", function()
     for _, row in ipairs(rows.all()) do assert.truthy(#help.describe(row) > 10) end
   end)
 
-  it("are what the reference and the editor's file say", function()
+  it("are the same as in the reference and in the editor's file", function()
     local reference, meta = support.temporary ".md", support.temporary ".lua"
     local out, status = support.run(("%s tests/tools/reference.lua %s %s"):format(support.program, reference, meta))
     assert.equal(0, status, out)

@@ -87,13 +87,13 @@ describe("a kernel of several versions", function()
     assert.is_nil(left:find("%.o\n"), left)
   end)
 
-  it("of one version is that version", function()
+  it("with one version is that version", function()
     local s = product()
     local text = tostring(s:build({threads = 1}):show "c")
     assert.equal(tostring(s:show "c"), text)
   end)
 
-  it("checks what all of them assume", function()
+  it("checks the assumptions that all versions share", function()
     local s = product()
     s:assume "M >= 2"
     local base, versions = s:version(), {}

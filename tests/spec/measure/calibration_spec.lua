@@ -28,7 +28,7 @@ local function beyond_dispatch(got)
   end
 end
 
-describe("what is measured", function()
+describe("the measured figures", function()
   local report
   setup(function()
     if not X86 then return end
@@ -43,7 +43,7 @@ describe("what is measured", function()
     return report and report.figures
   end
 
-  it("is numbers above 0, of fields that there are", function()
+  it("are positive numbers of existing fields", function()
     local got = figures()
     if not got then return end
     local n = 0
@@ -66,7 +66,7 @@ describe("what is measured", function()
     end
   end)
 
-  it("is as on any machine: near is faster than far, and one thread no faster than all", function()
+  it("are plausible on any machine: near caches are faster than far ones, and one thread is not faster than all", function()
     local got = figures()
     if not got then return end
     local m = report.machine
@@ -81,7 +81,7 @@ describe("what is measured", function()
     assert.is_true(m.clock > 0.2 and m.clock < 10)
   end)
 
-  it("has units that do more than a tenth of the plain instructions in a cycle, and no more than begin", function()
+  it("have rates above a tenth of a simple instruction's, and at most the dispatch rate", function()
     local got = figures()
     if not got then return end
     assert.is_nil(beyond_dispatch(got))
@@ -94,7 +94,7 @@ describe("what is measured", function()
     end
   end)
 
-  it("makes the record of this host, whose sources say so", function()
+  it("are in the record of this host, whose sources say so", function()
     if not figures() then return end
     local m = nw.machine()
     assert.equal(report.figures.clock, m.clock)
@@ -107,7 +107,7 @@ describe("what is measured", function()
 end)
 
 describe("the file of the calibration", function()
-  it("gives back what was written", function()
+  it("reads back", function()
     local dir = folder()
     local t = made_up()
     assert(calibration.write(dir .. "/a.json", t))
@@ -115,7 +115,7 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
-  it("is not believed when it is damaged, of another machine or of another version", function()
+  it("is not used if it is damaged, or belongs to another machine or version", function()
     local dir = folder()
     local path = dir .. "/a.json"
     local function refused(why, change)
@@ -157,7 +157,7 @@ describe("the file of the calibration", function()
     return out
   end
 
-  it("is read by later sessions, and one that makes no record is left alone", function()
+  it("is read by later sessions, and is unchanged if it makes no valid record", function()
     local dir = folder()
     assert(os.execute(("mkdir %s/nestwright"):format(dir)))
     local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
@@ -175,7 +175,7 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
-  it("keeps roofs, which are measured anew only when they cannot be read", function()
+  it("keeps roofs, which are measured again only if they cannot be read", function()
     local dir = folder()
     assert(os.execute(("mkdir %s/nestwright"):format(dir)))
     local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
@@ -189,7 +189,7 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
-  it("is not written where the measuring is stopped", function()
+  it("is not written if the measurement is interrupted", function()
     if not X86 then pending "this machine is no x86-64" return end
     local dir = folder()
     local file = dir .. "/forever.lua"
@@ -210,7 +210,7 @@ describe("nw.calibrate", function()
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
 
-  it("with a figure that leads through a number is as good as without it", function()
+  it("ignores a figure whose field is inside a number", function()
     local host = require "nestwright.hw.host"
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
     local t = host(made_up(odd))

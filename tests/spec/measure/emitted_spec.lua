@@ -24,7 +24,7 @@ local MACHINE = {dispatch = 4, ["ops.fma.per_cycle[4]"] = 2, ["ops.load.per_cycl
   ["ops.store.per_cycle[2]"] = 1, ["ops.int.per_cycle[1]"] = 4, ["ops.int.per_cycle[2]"] = 4, ["ops.shuffle.per_cycle[4]"] = 1}
 
 describe("compiled code", function()
-  it("has instructions that load, store, compute and branch, of a width", function()
+  it("has instructions with a width that load, store, compute and branch", function()
     local function is(line, kind, width, how)
       local i = emitted.instruction("\t" .. line)
       assert.equal(kind, i.kind, line)
@@ -49,7 +49,7 @@ describe("compiled code", function()
     assert.is_nil(emitted.instruction ".LBB0_2:")
   end)
 
-  it("counts as often as the loops around it run", function()
+  it("is multiplied by the iterations of the loops around it", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 + 2 * 10 + 4 * 70 + 10, e.counts.instructions)
     assert.equal(70, e.counts.arithmetic)
@@ -64,13 +64,13 @@ describe("compiled code", function()
     assert.equal((2 + 2 * 10 + 4 * 70 + 10) / 4, e.cycles.dispatch)
   end)
 
-  it("takes as long as what is busiest in each loop", function()
+  it("takes as long as the busiest resource in each loop", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
   end)
 
   -- Each branch must be taken as it is when the code runs.
-  it("is followed through all of its loops, those of threads too", function()
+  it("is simulated through all of its loops, also those of threads", function()
     local function ratio(change)
       local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 32, 48, 40))
       if change then change(s) end
@@ -89,7 +89,7 @@ describe("compiled code", function()
     end), 0.05)
   end)
 
-  it("is timed but where it is no x86 code", function()
+  it("is simulated unless it is not x86 code", function()
     local t = core.code_time("kernel_entry:\n\tldr\tx0, [x1]\n\tret\n", nw.machine())
     assert.equal(0, t.instructions)
     support.fails("^assembly: expected a string, got a number", "invalid", function() core.code_time(1, nw.machine()) end)

@@ -23,7 +23,7 @@ describe("nw.sweep", function()
     assert.truthy(tostring(r):find "a  b  c\nx  1  x1")
   end)
 
-  it("keeps what is done in CSV, and goes on there", function()
+  it("keeps finished points in CSV, and continues from them", function()
     local runs = 0
     local function sweep(limit)
       return nw.sweep {params = {n = {1, 2, 3}}, csv = csv, json = js, run = function(p)
@@ -44,7 +44,7 @@ describe("nw.sweep", function()
     assert.equal(4, runs)
   end)
 
-  it("takes up a file that was cut short", function()
+  it("continues a file that was cut short", function()
     support.write(csv, 'n,square\n1,1\n2,')
     local ran = {}
     nw.sweep {params = {n = {1, 2}}, csv = csv, run = function(p)
@@ -69,7 +69,7 @@ describe("nw.sweep", function()
     fails("not the result of a sweep", "parse", sweep)
   end)
 
-  it("makes an error of the library a column, and passes others on", function()
+  it("puts an error of the library into a column, and passes on other errors", function()
     local s = support.gemm(16)
     local r = nw.sweep {params = {factor = {4, 0}}, run = function(p)
       s:split("i", p.factor)
@@ -81,7 +81,7 @@ describe("nw.sweep", function()
     assert.truthy(support.error_of(nw.sweep, {params = {n = {1}}, run = function() error "mine" end}):find "mine")
   end)
 
-  it("takes times", function()
+  it("accepts times", function()
     local f = support.gemm(16):build {threads = 1}
     local r = nw.sweep {params = {n = {1}}, run = function() return f:time {reps = 3} end}
     assert.is_true(r[1].min > 0)
@@ -89,7 +89,7 @@ describe("nw.sweep", function()
     assert.is_true(q[1].time > 0)
   end)
 
-  it("tells times with their units, in its table alone", function()
+  it("shows times with units only in its table", function()
     local given = nw.timings {{median = 2e-3, samples = {1.9e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
     local text = tostring(nw.sweep {params = {n = {1}}, run = function() return given end})
     assert.truthy(text:find "2 ms")
@@ -101,7 +101,7 @@ describe("nw.sweep", function()
     assert.equal(1.9e-3, r[1].tiled)
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     local unknown = fails("unknown option", "invalid", nw.sweep, {params = {a = {1}}, run = print, no = 1})
     assert.equal("the options are params, run, csv, json, keep", unknown.hint)
     fails("expected a function", "invalid", nw.sweep, {params = {a = {1}}})
@@ -120,7 +120,7 @@ describe("a parameter of a sweep", function()
     return nw.sweep(options)
   end
 
-  it("has a name that can be shown", function()
+  it("has a printable name", function()
     fails("the name of a parameter is empty", "invalid", one, {[""] = {1}})
     fails("byte 2, \\x0a, is a control character", "invalid", one, {["a\n"] = {1}})
     fails("the name of a parameter must be a text, got a number", "invalid", one, {{1, 2}})
@@ -133,7 +133,7 @@ describe("a parameter of a sweep", function()
     assert.equal(0, #one {n = {}, m = {1, 2}})
   end)
 
-  it("is no function, no table of them, and nothing of the library", function()
+  it("is not a function, a table of functions, or an object of the library", function()
     fails("params.n: value 2 is a function", "invalid", one, {n = {1, print}})
     fails("value 1 is a function", "invalid", one, {n = {{8, print}}})
     fails("value 1 is an array", "invalid", one, {n = {nw.zeros {2}}})
@@ -144,7 +144,7 @@ describe("a parameter of a sweep", function()
     assert.truthy(tostring(one {n = {{8, 8}}}):find("[8, 8]", 1, true))
   end)
 
-  it("is a number that is one, and finite where it is kept in a file", function()
+  it("is not NaN, and is finite if it is kept in a file", function()
     fails("params.n: value 2 is NaN", "invalid", one, {n = {1, 0 / 0}})
     for _, kind in ipairs {"csv", "json"} do
       for _, value in ipairs {1 / 0, -1 / 0, {1 / 0}} do
@@ -156,7 +156,7 @@ describe("a parameter of a sweep", function()
     assert.equal(2, #one {n = {1 / 0, -1 / 0}})
   end)
 
-  it("tells 1, its text, true, and its text apart", function()
+  it("distinguishes 1 and true from their texts", function()
     local all = {1, "1", true, "true", 0.1 + 0.2, 0.3}
     local ran = 0
     nw.sweep {params = {n = all}, run = function() ran = ran + 1 end}
@@ -182,7 +182,7 @@ describe("a result of a sweep", function()
     fails("the parameter 'median'", "invalid", nw.sweep, {params = {median = {2}}, run = function() return given end})
   end)
 
-  it("leaves what is done in the file where it is refused", function()
+  it("leaves finished points in the file if it is refused", function()
     local path = support.temporary ".csv"
     fails("the column 'f' that run returns is a function", "invalid", nw.sweep, {params = {n = {1, 2}}, csv = path,
       run = function(p) return p.n == 1 and {f = 5} or {f = print} end})
@@ -207,7 +207,7 @@ describe("a sweep of many points", function()
   for n = 1, 3000 do many[n] = n end
   local function sweep(params) return nw.sweep {params = params, run = function() error("it has begun", 0) end} end
 
-  it("is refused before it begins where its rows have no room", function()
+  it("is refused before it begins if its rows do not fit into memory", function()
     fails("params a %(3000 values%), b %(3000 values%), c %(3000 values%) make 27000000000 points: their rows take .* TiB",
       "memory", sweep, {a = many, b = many, c = many})
     fails("f %(3000 values%) make more than 9223372036854775807 points", "limit",
@@ -228,7 +228,7 @@ describe("a sweep of many points", function()
     assert.truthy(out:find("interrupted", 1, true), out)
   end)
 
-  it("tells what is done where Lua has no more memory", function()
+  it("says what is done if Lua runs out of memory", function()
     local path = support.temporary ".json"
     local function run(p) return p.n < 3 and p.n or error("not enough memory", 0) end
     fails("memory.*; the first 2 of 3 points are finished, and are in " .. path, "memory", nw.sweep,
@@ -256,7 +256,7 @@ describe("json", function()
     assert.same({a = {}, b = 1}, json.decode ' { "a" : [ ] , "b" : 1 } ')
   end)
 
-  it("refuses what is not", function()
+  it("refuses invalid JSON", function()
     for text, why in pairs {
       [""] = "expected a value at character 1",
       ["{"] = "expected a key at character 2",
@@ -271,7 +271,7 @@ describe("json", function()
     end
   end)
 
-  it("is shown at once, however long a cell is", function()
+  it("is shown quickly, however long a cell is", function()
     local r = nw.sweep {params = {n = {1, 2}}, run = function(p) return {text = p.n == 1 and ("x"):rep(300000) or "y"} end}
     assert.equal("2  y", tostring(r):match ".*\n(.*)$")
   end)

@@ -15,7 +15,7 @@ end
 describe("a file", function()
   fresh ".txt"
 
-  it("is written whole, and keeps its mode", function()
+  it("is written completely, and keeps its mode", function()
     core.write_file("save", path, "one\0two")
     assert.equal("one\0two", core.read_file("load", path))
     os.execute("chmod 640 " .. path)
@@ -26,7 +26,7 @@ describe("a file", function()
     os.remove(path .. "2")
   end)
 
-  it("is not lost where it cannot be written", function()
+  it("is not lost if it cannot be written", function()
     support.write(path, "precious")
     local full = support.run(("%s -e \"require 'nestwright.core'.write_file('save', '/dev/stdout', 'x')\" >/dev/full"):format(
       support.program))
@@ -48,7 +48,7 @@ describe("a file", function()
     os.remove(path .. ".real")
   end)
 
-  it("is not replaced where it is a pipe", function()
+  it("is not replaced if it is a pipe", function()
     os.execute("mkfifo " .. path)
     fails("no process reads from it", "io", core.write_file, "save", path, "x")
     fails("it is a FIFO, not a regular file", "io", core.read_file, "load", path)
@@ -62,7 +62,7 @@ describe("a file", function()
     fails("is empty", "invalid", nw.load, "")
   end)
 
-  it("of the session's own may be written by nobody else", function()
+  it("of the session must be writable only by its owner", function()
     support.write(path, "text")
     os.execute("chmod 600 " .. path)
     assert.equal("text", core.read_own(path))
@@ -93,20 +93,20 @@ describe("the file of a sweep", function()
     assert.equal("n,result\n1,2\n2,4\n3,6\n4,8\n", support.read(path))
   end)
 
-  it("drops them where it is told to", function()
+  it("drops them on request", function()
     sweep {1, 2, 3}
     sweep({2}, {keep = false})
     assert.equal("n,result\n2,4\n", support.read(path))
     fails("expected a boolean", "invalid", sweep, {2}, {keep = 3})
   end)
 
-  it("keeps what it did not write as it stands", function()
+  it("keeps unchanged what it did not write", function()
     support.write(path, '\239\187\191n,note,result\r\n"7","007, and ""more""",0x10\r\n8,,1e3\r\n')
     sweep {9}
     assert.equal('n,note,result\n7,"007, and ""more""",0x10\n8,,1e3\n9,,18\n', support.read(path))
   end)
 
-  it("is not one of something else", function()
+  it("is refused if it contains something else", function()
     for text, why in pairs {["Dear all,\nhello\n"] = "no column 'n'", ["n,result\n1,2,3\n"] = "record 2 has 3 fields",
       ['n,result\n1,"2\n3,4\n'] = "record 2 is not CSV", ["n,t,result\n1,1,2\n1,2,3\n"] = "two different entries for n=1"} do
       support.write(path, text)
@@ -116,7 +116,7 @@ describe("the file of a sweep", function()
     fails("csv and json are both", "invalid", sweep, {1}, {json = path})
   end)
 
-  it("keeps what another has added meanwhile", function()
+  it("keeps points that another process has added", function()
     sweep {1}
     sweep({2, 3}, {run = function(p)
       if p.n == 3 then support.write(path, support.read(path) .. "77,154\n") end
@@ -125,7 +125,7 @@ describe("the file of a sweep", function()
     assert.equal("n,result\n1,2\n2,4\n3,6\n77,154\n", support.read(path))
   end)
 
-  it("takes lists for values, and texts that look like numbers", function()
+  it("accepts lists as values, and texts that look like numbers", function()
     local _, ran = sweep({{8, 8}, "007", true}, {run = function() return 1 end})
     assert.equal(0, ran)
     local again = 0
@@ -138,7 +138,7 @@ describe("the file of a sweep", function()
     math.mininteger, -0.0, 5e-324, 1.7976931348623157e308}
   local TEXTS = {"", "007", "x", "a,b", 'q"', "l\nm", "\0", "\r", " 5", "0x10", "1e3", true, {8, 8.0}, {a = {1e15}}}
 
-  it("has every point again, in CSV, JSON, and both", function()
+  it("contains every point, in CSV, JSON, and both", function()
     local json = path .. ".json"
     for _, o in ipairs {{csv = path}, {csv = false, json = json}, {csv = path, json = json}} do
       o.csv = o.csv or nil
@@ -164,7 +164,7 @@ describe("the file of a sweep", function()
     end
   end)
 
-  it("has 8 and 8.0 for one point", function()
+  it("treats 8 and 8.0 as one point", function()
     local json = path .. ".json"
     for _, o in ipairs {{}, {json = json}} do
       assert.equal(1, select(2, sweep({8.0}, o)))
@@ -176,7 +176,7 @@ describe("the file of a sweep", function()
     os.remove(json)
   end)
 
-  it("has values that CSV cannot tell apart in JSON alone", function()
+  it("may have values that CSV cannot distinguish only in JSON", function()
     local json = path .. ".json"
     local four = {1, "1", true, "true"}
     local function of_json(list) return select(2, sweep(list, {json = json, csv = json .. ".csv", run = nil})) end
@@ -193,7 +193,7 @@ describe("the file of a sweep", function()
     os.remove(json)
   end)
 
-  it("stands for the points of the sweep that reads it, since CSV has no types", function()
+  it("is read with the values of the sweep, since CSV has no types", function()
     sweep({"1", "x"}, {run = function() return 5 end})
     local r, ran = sweep {1}
     assert.same({0, 5, 1}, {ran, r[1].result, r[1].n})
@@ -203,7 +203,7 @@ describe("the file of a sweep", function()
     assert.equal(0, again)
   end)
 
-  it("with numbers of 14 digits is still one", function()
+  it("may have numbers of 14 digits", function()
     local old = "n,result\n8.0,1.0\n8,2\n0.33333333333333,0.66666666666667\n1e+15,3\n"
     support.write(path, old)
     local r, ran = sweep {8, 8.0, 1e15, 1 / 3}
@@ -211,7 +211,7 @@ describe("the file of a sweep", function()
     assert.equal(old .. "0.3333333333333333,0.6666666666666666\n", support.read(path))
   end)
 
-  it("with numbers of 14 digits has the points of the JSON beside it", function()
+  it("with numbers of 14 digits is completed by the JSON file", function()
     local json = path .. ".json"
     support.write(path, "n,result\n8.0,1.0\n0.33333333333333,0.66666666666667\n1e+15,3.0\n")
     support.write(json, '[{"n": 8, "result": 1}, {"n": 0.33333333333333331, "result": 0.66666666666666663},\n'
@@ -222,7 +222,7 @@ describe("the file of a sweep", function()
     os.remove(json)
   end)
 
-  it("has results that are not finite in CSV", function()
+  it("may have infinite results in CSV", function()
     local odd = {1 / 0, -1 / 0, 0 / 0}
     for _ = 1, 2 do
       local r = sweep({1, 2, 3}, {run = function(p) return odd[p.n] end})
@@ -232,7 +232,7 @@ describe("the file of a sweep", function()
     end
   end)
 
-  it("has the same points beside it in JSON", function()
+  it("has the same points in JSON", function()
     local json = path:gsub("csv$", "json")
     sweep({1, 2}, {json = json})
     os.remove(path)
@@ -244,7 +244,7 @@ describe("the file of a sweep", function()
   end)
 end)
 
-describe("a record of a machine in a file", function()
+describe("a machine record in a file", function()
   fresh ".lua"
 
   it("cannot reach the session", function()
@@ -253,7 +253,7 @@ describe("a record of a machine in a file", function()
     assert.same({2, 2}, {math.max(1, 2), math.floor(2.5)})
   end)
 
-  it("has an end", function()
+  it("has a limited run time", function()
     for text, why in pairs {["while true do end"] = "it runs too long",
       ["local s = 'x' while true do s = s .. s end"] = "not enough memory",
       ["return {name = ('x'):rep(9)}"] = "attempt to index a string", ["return {f = math.floor}"] = "contains a value that"} do
@@ -279,7 +279,7 @@ describe("arithmetic in sizes", function()
     end
   end)
 
-  it("is nothing else", function()
+  it("allows nothing else", function()
     for _, text in ipairs {"K", "M .. M", "('x'):rep(9)", "(function() while true do end end)()", "M{}", "M[1]", "print(M)",
       "M(3)", ""} do
       assert.is_nil(core.size_value(text, {M = 17}))

@@ -20,7 +20,7 @@ local function folder()
 end
 
 describe("nw.joules", function()
-  it("adds up what packages counted, and apart from them memory; counters begin anew", function()
+  it("adds up the packages, and memory separately; counters may wrap", function()
     local root = folder()
     local r = nw.joules(function()
       support.write(root .. "/intel-rapl:0/energy_uj", "6500000\n") -- 1.5 J
@@ -37,7 +37,7 @@ describe("nw.joules", function()
     os.execute("rm -r " .. root)
   end)
 
-  it("is of one run of several", function()
+  it("gives the energy of one run out of several", function()
     local root, at, runs = folder(), 5000000, 0
     local r = nw.joules(function()
       runs, at = runs + 1, at + 1000
@@ -48,7 +48,7 @@ describe("nw.joules", function()
     os.execute("rm -r " .. root)
   end)
 
-  it("says that there are no counters, or none that may be read", function()
+  it("says that there are no counters, or none that can be read", function()
     local root = os.tmpname()
     os.remove(root)
     fails("no such folder", nw.joules, print, {root = root})
@@ -73,7 +73,7 @@ describe("a prediction beside its measurement", function()
     return nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B")):cost {machine = "zen5", measure = true}
   end
 
-  it("has the joules of a run where they are counted", function()
+  it("has the joules of a run if there are counters", function()
     function joules.of(f)
       f()
       return {joules = 0.25}
@@ -89,7 +89,7 @@ describe("a prediction beside its measurement", function()
     assert.truthy(line:find(", ratio ", 1, true))
   end)
 
-  it("says why there are none where there are no counters", function()
+  it("says why there are none if there are no counters", function()
     function joules.of(f) return of(f, 0, "/nowhere") end
     local c = cost()
     assert.is_nil(c.measured_joules)
@@ -98,7 +98,7 @@ describe("a prediction beside its measurement", function()
     assert.truthy(tostring(c):find("not measured: " .. c.why_no_joules, 1, true))
   end)
 
-  it("reads counters that are there: what a run took, through the whole of s:cost", function()
+  it("reads existing counters through s:cost", function()
     local root = folder()
     local at = 5000000
     function joules.of(f)
@@ -114,7 +114,7 @@ describe("a prediction beside its measurement", function()
     assert.truthy(tostring(c):find("measured 2 mJ for the whole CPU package", 1, true))
   end)
 
-  it("shows a prediction alone where nothing is measured", function()
+  it("shows only a prediction if nothing is measured", function()
     local A = nw.placeholder({64}, "f32", "A")
     local s = nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B"))
     local c = s:cost {machine = "zen5"}

@@ -27,14 +27,14 @@ local function blocked(rows)
   return s
 end
 
-describe("registers that were spilled", function()
-  it("count as often as the loops around them run", function()
+describe("register spills", function()
+  it("are multiplied by the iterations of the loops around them", function()
     local vectors, others = spilled.count(ASM, {{depth = 0, times = 1}, {name = "i", times = 10}, {name = "j_o", times = 70}})
     assert.equal(1 + 10 + 70 + 10, vectors)
     assert.equal(10, others)
   end)
 
-  it("are none where the block fits, and are where it does not", function()
+  it("occur only if the block does not fit into the registers", function()
     local few = blocked(2):cost {measure = true}
     assert.equal(0, few.spills_emitted)
     local many = blocked(40):cost {measure = true}
@@ -44,7 +44,7 @@ describe("registers that were spilled", function()
     assert.is_nil(blocked(2):cost().spills_emitted)
   end)
 
-  it("are none where LLVM keeps nothing in registers, for the loop has too much in it", function()
+  it("are none if LLVM keeps nothing in registers because the loop is too large", function()
     local all = blocked(64):cost {measure = true}
     assert.equal(0, all.spills)
     assert.equal(0, all.spills_emitted)

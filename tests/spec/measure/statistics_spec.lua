@@ -35,13 +35,13 @@ local function rank_by_count(list, n)
 end
 
 describe("ranks", function()
-  it("are the mean of their places where numbers are equal", function()
+  it("of equal numbers are the mean of their positions", function()
     assert.same({2, 3.5, 1, 3.5}, st.ranks {5, 9, -2, 9})
     assert.same({2, 2, 2}, st.ranks {7, 7, 7})
     assert.same({}, st.ranks {})
   end)
 
-  it("are what counting gives", function()
+  it("equal those found by counting", function()
     local r = rng.new(1)
     for _ = 1, 30 do
       local list = random_list(r, r:int(1, 20), r:int(1, 8))
@@ -51,13 +51,13 @@ describe("ranks", function()
 end)
 
 describe("Kendall's tau-b", function()
-  it("is 1 for the same order, -1 for the opposite, and does not ask by how much", function()
+  it("is 1 for the same order and -1 for the opposite order, whatever the differences", function()
     assert.equal(1, st.tau({1, 2, 3}, {10, 20, 1e9}))
     assert.equal(-1, st.tau({1, 2, 3}, {3, 2, 1}))
     near(1 / 3, st.tau({1, 2, 3}, {1, 3, 2}))
   end)
 
-  it("is what is published for lists with ties", function()
+  it("equals published values for lists with ties", function()
     -- The example of scipy.stats.kendalltau: tau-b of {12, 2, 1, 12, 2} and {1, 4, 7, 1, 0}.
     near(-0.47140452079103173, st.tau({12, 2, 1, 12, 2}, {1, 4, 7, 1, 0}))
   end)
@@ -72,7 +72,7 @@ describe("Kendall's tau-b", function()
     end
   end)
 
-  it("is nothing where one list has but one value", function()
+  it("is NaN if one list has only one value", function()
     assert.is_nil(st.tau({1, 1, 1}, {1, 2, 3}))
     assert.is_nil(st.tau({1}, {1}))
     assert.is_nil(st.tau({}, {}))
@@ -80,19 +80,19 @@ describe("Kendall's tau-b", function()
 end)
 
 describe("Spearman's rho", function()
-  it("is 1 minus 6 times the squares of what ranks differ by, where there are no ties", function()
+  it("is 1 - 6*sum(d^2)/(n*(n^2 - 1)) without ties", function()
     near(1 - 6 * (1 + 1 + 4 + 1 + 1) / (5 * 24), st.spearman({1, 2, 3, 4, 5}, {2, 1, 5, 3, 4}), 1e-12)
     assert.is_nil(st.spearman({1, 1}, {1, 2}))
   end)
 
-  it("is the correlation of ranks where there are", function()
+  it("is the correlation of ranks with ties", function()
     -- The ranks are {1.5, 1.5, 3, 4} and {1, 2.5, 2.5, 4}.
     near(3.75 / 4.5, st.spearman({1, 1, 2, 3}, {1, 2, 2, 3}))
   end)
 end)
 
 describe("pairs, errors and regrets", function()
-  it("count pairs that differ in truth; one called equal is half right", function()
+  it("count pairs that really differ; a pair predicted as equal is half right", function()
     near(2.5 / 3, st.pairwise({1, 1, 2}, {1, 2, 3}))
     near(1, st.pairwise({1, 2, 5}, {4, 4, 9}))
     assert.is_nil(st.pairwise({1, 2}, {3, 3}))
@@ -105,7 +105,7 @@ describe("pairs, errors and regrets", function()
     assert.is_nil(st.median {})
   end)
 
-  it("say what is lost by believing the first k", function()
+  it("give the loss if only the best k predictions are tried", function()
     local truth, guess = {3, 1, 2}, {1, 3, 2}
     near(2, st.regret(guess, truth, 1))
     near(1, st.regret(guess, truth, 2))
@@ -113,7 +113,7 @@ describe("pairs, errors and regrets", function()
     near(0, st.regret(guess, truth, 9))
   end)
 
-  it("take a share of the lowest, with what ties with its last", function()
+  it("take a share of the lowest values, including ties with the last", function()
     assert.same({{30, 10}, {2, 1}}, {st.lowest({30, 40, 10, 20}, {2, 4, 1, 3}, 0.5)})
     assert.same({{1, 2, 3}, {5, 5, 5}}, {st.lowest({1, 2, 3, 4}, {5, 5, 5, 6}, 0.25)})
   end)

@@ -35,7 +35,7 @@ describe("nw.timings", function()
     assert.is_true(near(c[1].median, 4e-3))
   end)
 
-  it("takes what nw.time answers, and leaves it as it was", function()
+  it("accepts results of nw.time, and leaves them unchanged", function()
     local t = support.doubled(8):time {threads = 1, reps = 3}
     local c = nw.timings {t, peer = {min = 1, median = 2}}
     assert.same({"#1", "peer"}, {c[1].label, c[2].label})
@@ -44,7 +44,7 @@ describe("nw.timings", function()
     assert.truthy(tostring(c):find "spread unknown")
   end)
 
-  it("writes times and ratios without end in a few characters", function()
+  it("writes infinite times and ratios in a few characters", function()
     local text = tostring(nw.timings({a = {samples = {1e300, 1.1e300}}, b = {samples = {1, 1.1}}}):plot())
     assert.falsy(text:find("%d%d%d%d%d%d%d"))
     assert.truthy(text:find("a: median 1.05e+300 s", 1, true))
@@ -57,13 +57,13 @@ describe("nw.timings", function()
     end
   end)
 
-  it("keeps the first step's words off the axis where the next is slower", function()
+  it("keeps the label of the first step off the axis if the next step is slower", function()
     local script = nw.timings({a = around(1), b = around(3)}):plot({style = "steps"}).script
     assert.truthy(script:find "label '1.00x' at first 0, first [%d.]+ center")
   end)
 
   -- A single number has no known spread, so it is not distinguishable from anything.
-  it("says nothing of times of which one number is known", function()
+  it("does not compare times of which only one number is known", function()
     local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}
     for n = 2, 5 do assert.equal("no verdict: spread unknown", c[n].verdict) end
     for n = 1, 4 do assert.is_nil(c[n].spread) end
@@ -104,13 +104,13 @@ end)
 describe("a time", function()
   local t = nw.timings {naive = {median = 2e-3, min = 1e-3}}[1]
 
-  it("is drawn as a comparison of one", function()
+  it("is drawn like a comparison of one time", function()
     local p = t:plot {title = "alone"}
     assert.truthy(p.caption:find "naive")
     fails("unknown option", "invalid", t.plot, t, {nonsense = 1})
   end)
 
-  it("tells operations a second, when it is told how many there are", function()
+  it("gives operations per second if their number is known", function()
     assert.equal(2.0, t:gflops(2e6))
     fails("gflops: flop: expected a number", "invalid", t.gflops, t)
   end)
@@ -145,7 +145,7 @@ describe("comparison:plot", function()
     end
   end)
 
-  it("draws speed-ups against the first, the spread of both in them", function()
+  it("draws speed-ups over the first, with the spread of both", function()
     local p, c = picture "speedup"
     local halves = block(p, "halves")
     assert.is_true(near(halves[2][1], 4))
@@ -153,7 +153,7 @@ describe("comparison:plot", function()
     assert.is_true(near(p.rows[3][6], c[1].median / c[3].median))
   end)
 
-  it("hatches, says and joins what is not distinguishable, and ranks nothing", function()
+  it("hatches, names and joins times that are not distinguishable, and ranks nothing", function()
     local p = picture "bars"
     local hatched = p.script:match "%$(bars%d+) using [%d:]+ with boxxyerror fillstyle pattern"
     local y = p.script:match("%$" .. hatched .. " << EOD\n%S+ (%S+)")
@@ -166,7 +166,7 @@ describe("comparison:plot", function()
   end)
 
   -- Overlap is not transitive: a may overlap b, and b may overlap c, while a and c do not overlap. All subsets are tried.
-  it("finds the largest sets of those alike", function()
+  it("finds the largest sets of times that are not distinguishable", function()
     local list = {}
     for n, half in ipairs {{1, 3}, {2, 5}, {4, 6}, {9, 9}, {4.5, 4.6}, {9, 10}} do list[n] = {lo = half[1], hi = half[2]} end
     local want = {}
@@ -193,7 +193,7 @@ describe("comparison:plot", function()
     assert.same(maximal, got)
   end)
 
-  it("takes an axis of powers where times lie far apart", function()
+  it("uses a logarithmic axis if times are far apart", function()
     local c = nw.timings {around(1), around(1e-6)}
     assert.truthy(c:plot().script:find "set logscale x 10")
     assert.falsy(c:plot {style = "bars"}.script:find "logscale")
@@ -201,7 +201,7 @@ describe("comparison:plot", function()
     assert.falsy(nw.timings {around(1), around(2)}:plot().script:find "logscale")
   end)
 
-  it("tells machine and spread", function()
+  it("names the machine and the spread", function()
     local c = nw.timings {a = around(1), peer = {median = 1, machine = "another", threads = 2}}
     local text = tostring(c:plot())
     assert.truthy(text:find("a machine; peer: another. Measured separately, threads: 1, peer: 2.", 1, true))
@@ -210,7 +210,7 @@ describe("comparison:plot", function()
     assert.truthy(tostring(measured:plot()):find("Measured in turn, 3 rounds, threads: 1", 1, true))
   end)
 
-  it("sets a peer's times beside kernels", function()
+  it("shows times of other programs beside kernels", function()
     local f = support.doubled(8):build {threads = 1}
     local c = nw.compare {ours = f, peer = {median = 1, samples = {1, 1}}, base = "peer", rounds = 2}
     assert.same({"peer", "ours"}, {c[1].label, c[2].label})
@@ -257,7 +257,7 @@ describe("s:time_steps", function()
     return s
   end
 
-  it("measures every version, and leaves the schedule and its redo as they were", function()
+  it("measures every version, and leaves the schedule and its redo unchanged", function()
     local s = stepped()
     s:unroll "i_i"
     s:undo()
@@ -293,7 +293,7 @@ describe("s:time_steps", function()
     assert.truthy(err.hint:find("sizes = {N = ", 1, true))
   end)
 
-  it("marks steps that nobody judged", function()
+  it("marks steps that were not judged", function()
     local s = support.gemm(8)
     s:unsafe(function() s:parallel "k" end)
     local p = s:time_steps({threads = 1, rounds = 2}):plot()
@@ -304,7 +304,7 @@ describe("s:time_steps", function()
     assert.truthy(tostring(sweep:plot()):find("(unsafe)", 1, true))
   end)
 
-  it("says which cannot be built, and measures the others", function()
+  it("says which versions cannot be built, and measures the others", function()
     local s = support.doubled(64)
     s:split("i", 8)
     s:bind("i_o", "blockIdx.x")
@@ -319,12 +319,12 @@ describe("s:time_steps", function()
     assert.equal(2, #block(c:plot {style = "bars"}, "halves"))
   end)
 
-  it("stops what takes too long", function()
+  it("stops runs that take too long", function()
     fails("one run takes more than 1 ms", "limit", function() support.gemm(512):time_steps {threads = 1, limit = 1e-3} end)
     assert.is_true(support.gemm(8):time {threads = 1, reps = 1}.min > 0) -- the session continues
   end)
 
-  it("draws a curve: what is told apart from the version before, what not, and what was not measured", function()
+  it("draws a curve that shows which versions are distinguishable from the version before, and which were not measured", function()
     local times = require "nestwright.measure.times"
     local list = {around(4), around(4.1), {refused = "too slow"}, around(1), around(1.02), around(0.5)}
     for n, t in ipairs(list) do t.label, t.version = ("s:step(%d, '`touch x`', %s)"):format(n, ("long"):rep(20)), n - 1 end

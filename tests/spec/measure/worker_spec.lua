@@ -77,7 +77,7 @@ describe("a worker", function()
     assert.equal(before, files())
   end)
 
-  it("that does not start is reported, and the session goes on", function()
+  it("that does not start is reported, and the session continues", function()
     local path = os.tmpname()
     support.write(path, "#!/bin/sh\nkill -9 $$\n")
     os.execute("chmod 700 " .. path)

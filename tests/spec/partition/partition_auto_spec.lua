@@ -71,7 +71,7 @@ describe("strategies", function()
     end)
   end
 
-  it("what cannot be done is refused, and the schedule is as it was", function()
+  it("an impossible strategy is refused, and the schedule is unchanged", function()
     local M = nw.size("M", {min = 0})
     local A, W = nw.placeholder({M}, "f32", "A"), nw.placeholder({3}, "f32", "W")
     local t = nw.reduce_axis(3, "t")
@@ -89,7 +89,7 @@ describe("strategies", function()
     end
   end)
 
-  it("rows beyond the end of an output are computed in a temporary, of what is there", function()
+  it("rows beyond the end of an output are computed in a temporary, from existing rows", function()
     for _, name in ipairs {"pad", "predicate"} do
       local s = product(nw.size("M", {min = 0}))
       local cases = strategies.apply("test", s, s:loop "i", name, kernels(4, 1))
@@ -112,7 +112,7 @@ describe("strategies", function()
     end
   end)
 
-  it("conditions are counted where they are", function()
+  it("conditions are counted in the loop that contains them", function()
     local s = product(nw.size("M", {min = 0}))
     nw.partition.tvm_like(s, "i", kernel(4))
     assert.is_true(nw.partition.conditions(s) > 0)
@@ -132,7 +132,7 @@ describe("strategies", function()
     assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- one of the load and one of the store
   end)
 
-  it("the pass of TVM is right for every number of rounds", function()
+  it("the pass of TVM is right for every number of iterations", function()
     local s = product(nw.size("M", {min = 0}))
     nw.partition.tvm_like(s, "i", kernel(4))
     local f = s:build {threads = 1}
@@ -141,7 +141,7 @@ describe("strategies", function()
 end)
 
 describe("loop.begin and loop.extent", function()
-  it("say where a loop stands", function()
+  it("give the bounds of a loop", function()
     local s = product(nw.size("M", {min = 0}))
     local outer, inner, tail = s:split("i", 4, {tail = "cut"})
     assert.equal("M // 4", outer.extent)
@@ -165,7 +165,7 @@ describe("kernels of several versions", function()
     return list
   end
 
-  it("run the first whose facts hold, and say so", function()
+  it("run the first version whose facts hold, and say which it is", function()
     local s = product(nw.size("M", {min = 0}))
     local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {"M >= 6"}, {})}
     local text = f:show "lowered" .. ""
@@ -175,7 +175,7 @@ describe("kernels of several versions", function()
     for _, m in ipairs {0, 3, 4, 5, 6, 7, 8, 5000} do agrees(f, m) end
   end)
 
-  it("are found for a call in no time", function()
+  it("are chosen quickly at a call", function()
     local s = product(nw.size("M", {min = 0}))
     local core, list = require "nestwright.core", versions(s, {"M % 4 == 0"}, {})
     local f, a, b = s:build {threads = 1, versions = list}, inputs(5)
@@ -183,7 +183,7 @@ describe("kernels of several versions", function()
     assert.is_true(seconds >= 0 and seconds < 1e-3)
   end)
 
-  it("count the machine code of all", function()
+  it("count the machine code of all versions", function()
     local s = product(nw.size("M", {min = 0}))
     local list = versions(s, {"M % 4 == 0"}, {})
     s:checkout(list[1])
@@ -194,7 +194,7 @@ describe("kernels of several versions", function()
     assert.equal(first + second, s:build {threads = 1, versions = list}.code_bytes)
   end)
 
-  it("are refused where the last does not hold for all", function()
+  it("are refused if the last version does not hold for all sizes", function()
     local s = product(nw.size("M", {min = 0}))
     local list = versions(s, {}, {"M % 4 == 0"})
     local ok, problem = pcall(s.build, s, {versions = list})
@@ -202,7 +202,7 @@ describe("kernels of several versions", function()
     assert.truthy(tostring(problem):find("its facts must come first in every version", 1, true))
   end)
 
-  it("check sizes as one does: an assumption that is broken writes nothing", function()
+  it("check sizes as a single version does: if an assumption is violated, nothing is written", function()
     local s = product(nw.size("M", {min = 0}))
     s:assume "M >= 2"
     local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {})}
@@ -231,7 +231,7 @@ describe("plans", function()
     return best
   end
 
-  it("cover a number of rounds in the least time", function()
+  it("cover a number of iterations in the least time", function()
     for rows = 1, 24 do
       local plan, sum = plans.exact(plans.times(list), rows), 0
       for _, part in ipairs(plan) do sum = sum + part.count * part.kernel.rows end
@@ -248,7 +248,7 @@ describe("plans", function()
     end
   end)
 
-  it("need tiles that add up", function()
+  it("need tiles whose sizes can add up to the number of rows", function()
     support.fails("^partition: no tiles add up to 6", "invalid", function() plans.exact(plans.times {timed(4, 4, 4)}, 6) end)
   end)
 end)
@@ -262,7 +262,7 @@ describe("s:partition_auto", function()
     return s:partition_auto(all), s
   end
 
-  it("ranks what can be done and says why the rest cannot", function()
+  it("ranks the possible strategies, and says why the others are not possible", function()
     local list, s = auto()
     local names, refused = {}, 0
     for n, row in ipairs(list) do
@@ -299,7 +299,7 @@ describe("s:partition_auto", function()
     assert.truthy((s:show() .. ""):find("i.tail", 1, true))
   end)
 
-  it("keeps to a limit of code", function()
+  it("obeys a limit on code size", function()
     local list = auto {objective = "size"}
     local limit = list[1].code_bytes
     local kept = auto {code_limit = limit}
@@ -307,13 +307,13 @@ describe("s:partition_auto", function()
     assert.is_false(kept[2].fits)
   end)
 
-  it("knows energy and its product with time", function()
+  it("ranks by energy, and by its product with time", function()
     local energy, edp = auto {objective = "energy"}, auto {objective = "edp"}
     assert.equal(energy[1].joules, energy[1].figure)
     assert.equal(edp[1].joules * edp[1].expected, edp[1].figure)
   end)
 
-  it("shows a learned score as what it is: no time", function()
+  it("shows that a learned score is not a time", function()
     local model = {predict = function(_, s) return -5 * math.log(#s:loops()) end}
     local list = auto {cost = "learned", model = model}
     assert.is_true(list[1].scored and list[1].figure <= list[2].figure)
@@ -321,7 +321,7 @@ describe("s:partition_auto", function()
     assert.near(math.tointeger(list[1].predicted[1] + 0.5 - (list[1].predicted[1] + 0.5) % 1), list[1].predicted[1], 1e-6)
   end)
 
-  it("says why the steps of a kernel are refused, and loses nothing", function()
+  it("says why the steps of a kernel are refused, and leaves the schedule unchanged", function()
     local list, s = auto {kernels = {{rows = 4, schedule = function(t, p) t:vectorize(p.outer) end}, {rows = 1, schedule = finish}}}
     for _, row in ipairs(list) do assert.truthy(row.refused, row.strategy) end
     assert.truthy((list .. ""):find("cannot vectorize i_o: its extent is not constant", 1, true))
@@ -329,18 +329,18 @@ describe("s:partition_auto", function()
     s:split("i", 4)
   end)
 
-  it("passes on what goes wrong inside of a kernel", function()
+  it("passes on errors inside a kernel", function()
     local ok, problem = pcall(auto, {kernels = {{rows = 4, schedule = function() error "mine" end}}})
     assert.is_false(ok)
     assert.truthy(tostring(problem):find("mine", 1, true))
   end)
 
-  it("tells of tiles that never add up", function()
+  it("names tiles that never add up", function()
     local list = auto {kernels = {kernel(4)}}
     assert.truthy((list .. ""):find("no tiles add up to 1 iterations", 1, true))
   end)
 
-  it("refuses what makes no sense, by name", function()
+  it("names invalid arguments", function()
     local function problem(o)
       local ok, text = pcall(auto, o)
       assert.is_false(ok)
@@ -370,7 +370,7 @@ describe("nw.partition.pipeline", function()
     return s
   end
 
-  it("shows prologue, steady state and epilogue, and the interval between rounds", function()
+  it("shows prologue, steady state and epilogue, and the interval between iterations", function()
     local p = nw.partition.pipeline(buffered(true), "k_o", {machine = "zen5"})
     assert.equal(7, p.rounds)
     assert.equal(2, #p.parts)
@@ -379,14 +379,14 @@ describe("nw.partition.pipeline", function()
     assert.truthy((p .. ""):find("steady state", 1, true))
   end)
 
-  it("finds neither where nothing overlaps", function()
+  it("finds no prologue and no epilogue if nothing overlaps", function()
     local p = nw.partition.pipeline(buffered(false), "k_o", {machine = "zen5"})
     assert.equal(8, p.rounds)
     assert.equal(0, p.prologue)
     assert.equal(0, p.epilogue)
   end)
 
-  it("tells a prologue that lowering made one loop with what it holds; and that without rounds there is no steady state", function()
+  it("shows a prologue that lowering merged with its body; says that there is no steady state without iterations", function()
     local M = nw.size "M"
     local A = nw.placeholder({M, 256}, "f32", "A")
     local P = nw.compute({M, 256}, function(i, j) return A(i, j) * 2 end, "P")
@@ -403,7 +403,7 @@ describe("nw.partition.pipeline", function()
     assert.truthy(tostring(problem):find("i_1 has no iterations", 1, true))
   end)
 
-  it("names a loop that is not there", function()
+  it("names a loop that does not exist", function()
     local ok, problem = pcall(nw.partition.pipeline, buffered(false), "q")
     assert.is_false(ok)
     assert.truthy(tostring(problem):find("there is no loop q", 1, true))
@@ -430,7 +430,7 @@ describe("nw.microkernels", function()
     print(s:partition_auto {loop = "i", kernels = list, sizes = {M = {3, 9}}})
   ]]
 
-  it("measures tiles once, and reads them then", function()
+  it("measures tiles once, and then reads the file", function()
     local state, script = os.tmpname() .. ".d", os.tmpname() .. ".lua"
     support.write(script, SCRIPT)
     local pipe = assert(io.popen(("XDG_STATE_HOME=%s %s %s 2>&1"):format(state, support.program, script)))
@@ -444,7 +444,7 @@ describe("nw.microkernels", function()
     os.execute(("rm -r %s"):format(state))
   end)
 
-  it("wants a loop whose rounds are a size", function()
+  it("needs a loop whose extent is a size", function()
     local s = product(8)
     local ok, problem = pcall(nw.microkernels, {schedule = s, loop = "i", kernels = {kernel(4)}})
     assert.is_false(ok)
@@ -453,7 +453,7 @@ describe("nw.microkernels", function()
 end)
 
 describe("partition_auto", function()
-  it("says nothing of the steps that it tries", function()
+  it("prints no notes about the steps that it tries", function()
     require "nestwright.show.prompt".notes()
     local s = product(13)
     s:partition_auto {loop = "i", kernels = {kernel(4), kernel(1)}, cost = "model", machine = "zen5", strategies = {"guard", "cut"}}

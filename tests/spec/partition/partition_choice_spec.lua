@@ -44,12 +44,12 @@ describe("an objective", function()
     assert.equal("sizes", first("cycles", "cut", "sizes"))
   end)
 
-  it("of energy ranks by joules, where that is another order", function()
+  it("of energy ranks by joules, which may be another order", function()
     assert.equal("guard", first("energy", "guard", "cut"))
     assert.equal("pad", first("energy", "pad", "residues"))
   end)
 
-  it("of their product ranks by neither of them", function()
+  it("of their product ranks by neither of them alone", function()
     assert.equal("guard", first("edp", "guard", "cut")) -- by cycles, cut would be first
     assert.equal("residues", first("edp", "pad", "residues")) -- by energy, pad would be first
   end)
@@ -58,7 +58,7 @@ describe("an objective", function()
 end)
 
 describe("a limit of code", function()
-  it("puts what is quicker and has more of it behind", function()
+  it("ranks faster strategies with more code last", function()
     local free = auto {strategies = {"cut", "sizes"}}
     assert.equal("sizes", free[1].strategy)
     assert.is_true(free[1].fits and free[2].fits and free[1].code_bytes > free[2].code_bytes)
@@ -88,7 +88,7 @@ local function trained(objective)
 end
 
 describe("a learned cost", function()
-  it("is that of a model that was trained", function()
+  it("is that of a trained model", function()
     local ok, model = pcall(trained, "times")
     if not ok then
       assert.truthy(model.message:find "XGBoost")
@@ -114,7 +114,7 @@ describe("sizes", function()
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})
   local s = product(M, N)
 
-  it("that vary are taken each with each", function()
+  it("that vary are combined", function()
     local list, varied = distribution.of("test", s, {M = {1, 7}, N = {8, 9, 10}, weights = {M = {1, 3}}})
     assert.equal(6, #list)
     assert.same({"M", "N"}, varied)
@@ -133,7 +133,7 @@ describe("sizes", function()
     assert.near((3 * 10 + 20) / 4, distribution.mean(list, {10, 20}), 1e-12)
   end)
 
-  it("that are no sizes are refused", function()
+  it("that are not valid are refused", function()
     local function fails(pattern, given) support.fails(pattern, nil, function() distribution.of("test", s, given) end) end
     fails("the size N has no values", {M = 1})
     fails("the size M has no values", {{N = 3}})
@@ -168,7 +168,7 @@ describe("a decision tree", function()
     return best
   end
 
-  it("is the cheapest of all", function()
+  it("has the least cost of all trees", function()
     local r = rng.new(5)
     for _ = 1, 40 do
       local shapes, ways = {}, {}
@@ -186,7 +186,7 @@ describe("a decision tree", function()
     end
   end)
 
-  it("asks nothing that is not worth its price", function()
+  it("tests nothing that saves too little", function()
     local shapes = {{values = {M = 1}, weight = 1}, {values = {M = 9}, weight = 1}}
     local function tree(price)
       return decision.tree({"M"}, shapes, {{price = price, figures = {1, 5}}, {price = price, figures = {4, 2}}})
@@ -248,7 +248,7 @@ describe("dispatch over two sizes", function()
     support.fails("no strategy has at most", "limit", function() (ranked {code_limit = least - 1}):dispatch() end)
   end)
 
-  it("is of the objective", function()
+  it("uses the objective", function()
     local size = ranked {objective = "size"}
     local d = size:dispatch()
     assert.equal(1, #d.ranges)

@@ -18,7 +18,7 @@ describe("edges cut off by partition", function()
     end
   end)
 
-  it("so is one with fewer taps", function()
+  it("a convolution with fewer taps is right, too", function()
     local f, plain = edges.conv1d_any(16)
     for _, n in ipairs {1, 15, 143, 144, 160, 300} do
       local a, w = nw.random({n}, "f32", {seed = n}), nw.random({16}, "f32", {seed = 2})
@@ -37,12 +37,12 @@ describe("edges cut off by partition", function()
     end
   end)
 
-  it("no condition is left where all of the input is there", function()
+  it("no condition is left if all of the input exists", function()
     assert.equal(0, nw.partition.conditions(edges.conv1d(1000, 32), "i.main_o"))
     assert.equal(0, nw.partition.conditions(edges.depthwise(2, 20, 40), "y_o.main/x_o.main"))
   end)
 
-  it("the same tiles of a padded copy give the same", function()
+  it("the same tiles of a padded copy give the same result", function()
     local n = 1000
     local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({32}, "f32", {seed = 2})
     local ours, theirs = edges.conv1d(n, 32):build {threads = 1}, edges.conv1d_padded(n, 32):build {threads = 1}

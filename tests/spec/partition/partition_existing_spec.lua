@@ -23,7 +23,7 @@ local plain = partition.gemm(any(), N, K):build {threads = 1}
 local function input(m) return nw.random({m, K}, "f32", {seed = m + 1}) end
 
 describe("TVM's pass, rebuilt", function()
-  it("leaves a loop of constant extent alone: its full tiles ask as well, in each round of k", function()
+  it("leaves a loop of constant extent unchanged: its full tiles also have a guard in each iteration of k", function()
     local s = rebuilt(partition.gemm, 3 * TILE + 1)
     local text = lowered(s)
     assert.truthy(text:find(line 'for i_o in 0..4 with partition = "never":', 1), text)
@@ -32,14 +32,14 @@ describe("TVM's pass, rebuilt", function()
     assert.is_true(nw.partition.conditions(s, "k") > 0)
   end)
 
-  it("cuts it where it is asked to, and one of symbolic extent by itself", function()
+  it("cuts it on request, and cuts a loop of symbolic extent by default", function()
     for _, s in ipairs {rebuilt(partition.gemm, 3 * TILE + 1, {partition_const_loop = true}), rebuilt(partition.gemm, any())} do
       assert.equal(0, nw.partition.conditions(s, "i_o"))
     end
     assert.is_true(nw.partition.conditions(rebuilt(partition.gemm, any()), "i_o.tail") > 0)
   end)
 
-  it("is right for constants, each of them", function()
+  it("is right for every constant", function()
     for m = 1, 3 * TILE + 1 do
       local a = input(m)
       for _, asked in ipairs {false, true} do

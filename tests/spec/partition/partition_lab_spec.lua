@@ -38,7 +38,7 @@ describe("the partition lab", function()
     end
   end
 
-  it("asks nothing in the main pieces at the sizes of the lab either, and checks against the definition", function()
+  it("has no condition in the main pieces at the sizes of the lab, and agrees with the definition", function()
     for _, part in ipairs(lab.parts) do
       for _, way in ipairs(part.ways) do
         lab.kernel(part, way, math.max(part.shown, way.least or 0)).schedule:check()
@@ -47,7 +47,7 @@ describe("the partition lab", function()
     end
   end)
 
-  it("refuses fewer rounds than a way takes", function()
+  it("refuses fewer iterations than a way needs", function()
     for _, kernel in ipairs(kernels) do
       if kernel.least > 0 then
         local f = kernel.schedule:build {threads = 1}
@@ -65,7 +65,7 @@ describe("the partition lab", function()
     end
   end)
 
-  it("makes the folder of its pictures", function()
+  it("creates the folder for its pictures", function()
     local path = support.temporary "'s pictures"
     lab.make_folder(path .. "/inner")
     local file = io.open(path .. "/inner/a", "w")
@@ -76,7 +76,7 @@ describe("the partition lab", function()
     os.remove(path)
   end)
 
-  it("says in a row what a way costs", function()
+  it("gives the cost of a way in a row", function()
     local part = lab.parts[1]
     local rows = {lab.row(part, part.ways[1]), lab.row(part, part.ways[2])}
     for _, row in ipairs(rows) do

@@ -39,7 +39,7 @@ local function stopped(n, code)
 end
 
 describe("a schedule on which partitions are tried", function()
-  it("is where it was when the search is stopped", function()
+  it("is restored if the search is interrupted", function()
     local s = any_rows()
     s:reorder("i", "k", "j")
     local version = s:version()
@@ -47,7 +47,7 @@ describe("a schedule on which partitions are tried", function()
     assert.equal(version, s:version())
   end)
 
-  it("is where it was when a dispatch table is stopped", function()
+  it("is restored if a dispatch table is interrupted", function()
     local s = any_rows()
     local list = auto(s, {kernels = {stopped(3), kernel(1)}})
     s:split("j", 4)
@@ -56,14 +56,14 @@ describe("a schedule on which partitions are tried", function()
     assert.equal(version, s:version())
   end)
 
-  it("is where it was when its price is not to be had", function()
+  it("is restored if its cost cannot be computed", function()
     local s = any_rows()
     local model = {predict = function() core.fail("interrupt", "interrupted") end}
     support.fails("interrupted", "interrupt", auto, s, {cost = "learned", model = model})
     assert.equal(0, s:version())
   end)
 
-  it("is where the user had it when a dispatch table is made", function()
+  it("keeps its current version when a dispatch table is made", function()
     local s = any_rows()
     local list = auto(s)
     s:split("j", 2)
@@ -72,7 +72,7 @@ describe("a schedule on which partitions are tried", function()
     assert.equal(version, s:version())
   end)
 
-  it("is as it was when TVM's way is refused", function()
+  it("is unchanged if TVM's way is refused", function()
     local s = product(64)
     support.fails("there is no loop zz", "invalid", nw.partition.tvm_like, s, "i",
       {rows = 8, schedule = function(t, p) t:vectorize(p:loop "zz") end})
@@ -83,7 +83,7 @@ end)
 describe("a mistake in a call of s:partition_auto", function()
   local function says(pattern, o) return support.fails(pattern, nil, auto, any_rows(), o) end
 
-  it("is said of the option", function()
+  it("names the option", function()
     says("around: expected a function", {around = "x"})
     says("model: expected a model", {cost = "learned", model = 3})
     says("strategies is empty", {strategies = {}})
@@ -93,7 +93,7 @@ describe("a mistake in a call of s:partition_auto", function()
     says("no machine 'zen99'", {machine = "zen99"})
   end)
 
-  it("is said of the field of a kernel", function()
+  it("names the field of a kernel", function()
     local function field(pattern, k) says("kernels%[1%] is not a kernel: " .. pattern, {kernels = {k}}) end
     says("kernels%[1%]: expected a table, got a number", {kernels = {8}})
     field("rows, the number of iterations of a tile, must be a number, not a string", kernel "8")
@@ -106,7 +106,7 @@ describe("a mistake in a call of s:partition_auto", function()
     field("whole", kernel(8, {whole = "yes"}))
   end)
 
-  it("is said of sizes and weights", function()
+  it("names sizes and weights", function()
     says("M = %-1 is less than 0", {sizes = {M = {-1}}})
     says("there is no size Q", {sizes = {M = {1}, Q = 3}})
     says("weights: got 1 for 2 values", {sizes = {M = {1, 7}, weights = {1}}})
@@ -115,7 +115,7 @@ describe("a mistake in a call of s:partition_auto", function()
     says("there is no size Q", {sizes = {M = {1, 7}, weights = {Q = {1, 2}}}})
   end)
 
-  it("is none where a list of one value stands beside one that varies", function()
+  it("is not made by a list of one value beside a size that varies", function()
     local A = nw.placeholder({nw.size("M", {min = 0}), nw.size("W", {min = 0})}, "f32", "A")
     local s = nw.schedule(nw.compute(A:shape(), function(i, j) return A(i, j) end, "Z"))
     local list, varied = distribution.of("test", s, {M = {9, 17}, W = {24}, weights = {1, 3}})
@@ -125,18 +125,18 @@ describe("a mistake in a call of s:partition_auto", function()
       {M = {9, 17}, W = {24, 25}, weights = {1, 3}})
   end)
 
-  it("is none where one strategy is named", function()
+  it("is not made by naming one strategy", function()
     local list = auto(any_rows(), {strategies = "cut"})
     assert.equal(1, #list)
     assert.equal("cut", list[1].strategy)
   end)
 
-  it("is said of a size that is less than its least", function()
+  it("names a size that is less than its least value", function()
     support.fails("partition_auto: M = 0 is too small: it must be at least 1", "range", auto, product(nw.size "M"),
       {sizes = {M = {0, 1}}})
   end)
 
-  it("is said of the sizes of nw.microkernels", function()
+  it("names the sizes of nw.microkernels", function()
     local function refused(pattern, key, value)
       support.fails(pattern, "invalid", nw.microkernels, {schedule = any_rows(), loop = "i", kernels = {kernel(4)}, [key] = value})
     end
@@ -146,15 +146,15 @@ describe("a mistake in a call of s:partition_auto", function()
   end)
 end)
 
-describe("what goes wrong while strategies are tried", function()
-  it("names the strategy and the kernel of an error in a kernel's function", function()
+describe("an error while strategies are tried", function()
+  it("names the strategy and the kernel if it comes from a kernel's function", function()
     local function broken() return #tonumber "none" end
     local problem = support.error_of(auto, any_rows(), {kernels = {kernel(4, {name = "mine", schedule = broken}), kernel(1)}})
     local text = tostring(problem)
     assert.truthy(text:find "guard: the kernel of 4 rows %(mine%): .*partition_misuse_spec.lua:%d+: attempt to get length")
   end)
 
-  it("is in the table with what to do about it", function()
+  it("is in the table with a remedy", function()
     local list = auto(any_rows(), {kernels = {kernel(4, {whole = true}), kernel(1, {whole = true})}})
     assert.equal("guard", list[2].strategy)
     assert.equal("add a kernel without whole = true", list[2].hint)
@@ -173,7 +173,7 @@ describe("what goes wrong while strategies are tried", function()
 end)
 
 describe("the table of s:partition_auto", function()
-  it("marks what nobody judged", function()
+  it("marks strategies that were not judged", function()
     local list = auto(any_rows(), {kernels = {kernel(4, {schedule = function(s, p) s:unsafe(unrolled, p) end}), kernel(1)}})
     for _, row in ipairs(list) do assert.is_true(row.unsafe) end
     assert.truthy(tostring(list):find("unsafe: not judged", 1, true))
@@ -182,7 +182,7 @@ describe("the table of s:partition_auto", function()
     assert.is_nil(tostring(judged):find("unsafe", 1, true))
   end)
 
-  it("marks what nobody judged among microkernels, whose times are kept", function()
+  it("marks microkernels that were not judged, and keeps their times", function()
     local state, script = support.temporary ".d", support.temporary ".lua"
     support.write(script, [[
       local nw = require "nestwright"
@@ -242,7 +242,7 @@ describe("the table of s:partition_auto", function()
     assert.truthy(tostring(list) == list .. "" and list:find "strategy")
   end)
 
-  it("tells how far it is, and so does the dispatch table", function()
+  it("reports its progress, and so does the dispatch table", function()
     local told = {}
     core.on_progress(function(what) if what then told[#told + 1] = what end end, 0)
     local ok, problem = pcall(function() auto(any_rows(), {strategies = {"cut", "residues"}}):dispatch() end)

@@ -51,14 +51,14 @@ describe("pieces in threads", function()
     end
   end
 
-  it("are one loop, dealt out as threads are done, or loops of their own", function()
+  it("are one loop with dynamic scheduling, or loops of their own", function()
     local fused = halved "fused"
     assert.equal(1, parallel_loops(fused))
     assert.truthy(tostring(fused):find("schedule = \"dynamic\"", 1, true), tostring(fused))
     assert.equal(3, parallel_loops((halved "apart")))
   end)
 
-  it("that share what they read have the loop around them in threads", function()
+  it("that share their inputs are inside a common parallel loop", function()
     for _, how in ipairs {"fused", "apart"} do
       local s = halved(how, true)
       assert.equal(1, parallel_loops(s))
@@ -66,7 +66,7 @@ describe("pieces in threads", function()
     end
   end)
 
-  it("ask which piece a round is of, and nothing in it", function()
+  it("test once in each iteration which piece it belongs to", function()
     local apart, fused = halved "apart", halved "fused"
     assert.equal(0, nw.partition.conditions(apart))
     assert.equal(3, nw.partition.conditions(fused)) -- one for each piece
@@ -86,7 +86,7 @@ describe("pieces in threads", function()
     assert.equal("i.tail", other.name)
   end)
 
-  it("that need each other are refused, and nothing is left behind", function()
+  it("that depend on each other are refused, and the schedule is unchanged", function()
     local X = nw.compute({8}, function(x) return x * 2 end, "X")
     local s = nw.schedule(nw.compute({8}, function(y) return X(7 - y) end, "Y"))
     local loops, was = {s:loops(X)[1], s:loops("Y")[1]}, s:version()
@@ -108,7 +108,7 @@ describe("pieces in threads", function()
     assert.equal(0, s:version())
   end)
 
-  it("want loops and a way that there is", function()
+  it("need existing loops and a known way", function()
     local s = product(8)
     support.fails("loops is empty", "invalid", nw.partition.parallel, s, {})
     support.fails("got 'both'", "invalid", nw.partition.parallel, s, {"i"}, {how = "both"})
@@ -125,7 +125,7 @@ describe("partition_auto with threads", function()
     return s:partition_auto(all), s
   end
 
-  it("shares the pieces of each version out, and is right", function()
+  it("distributes the pieces of each version among threads, and is right", function()
     for _, how in ipairs {"fused", "apart"} do
       local list, s = auto {across = how}
       local f, g = list:build(1), s:build {threads = 2, versions = list:dispatch().versions}
@@ -138,7 +138,7 @@ describe("partition_auto with threads", function()
     end
   end)
 
-  it("says what threads and across may be", function()
+  it("says which values threads and across may have", function()
     support.fails("is less than one", "range", auto, {threads = 0})
     support.fails("needs more than one thread", "invalid", auto, {threads = 1, across = "fused"})
     support.fails("got 'x'", "invalid", auto, {across = "x"})
@@ -177,7 +177,7 @@ describe("pieces that share loops", function()
     end
   end
 
-  it("find what they read nearer than nests of their own, by the model", function()
+  it("find their inputs in nearer caches than separate nests do, by the model", function()
     local apart, shared = misses(false), misses(true)
     assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B a second time
     assert.equal(4 * DEPTH, shared)

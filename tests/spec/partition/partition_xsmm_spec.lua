@@ -160,16 +160,16 @@ local function lying(does, says)
   ]]):format(does, says, does, N, K)}
 end
 
-describe("a microkernel that lies about its shape", function()
-  it("is caught by the trial run where it writes more rows", function()
+describe("a microkernel whose description has the wrong shape", function()
+  it("is found by the trial if it writes more rows", function()
     support.fails("failed its trial: ", nil, function() lying(5, 4) end)
   end)
 
-  it("is caught by the trial run where it writes fewer", function()
+  it("is found by the trial if it writes fewer rows", function()
     support.fails("failed its trial: C%[3, ", "mismatch", function() lying(3, 4) end)
   end)
 
-  it("is refused where a tile has another shape, and the schedule is as it was", function()
+  it("is refused if a tile has another shape, and the schedule is unchanged", function()
     local four = lying(4, 4)
     local function tensorized(s, p)
       s:reorder(p.outer, p.inner, p:loop "j", p:loop "k")

@@ -48,7 +48,7 @@ end
 
 describe("nw.partition.pipelined", function()
   -- B has 96 kB: twice the size of the first level, but it fits into the second.
-  it("fetches as many rounds ahead as the latency has intervals", function()
+  it("fetches ceil(latency / interval) iterations ahead", function()
     local s = tile(96, 256)
     local p = nw.partition.pipelined(s, "k", {tensor = "B", machine = "zen5"})
     local record = nw.machine "zen5"
@@ -65,7 +65,7 @@ describe("nw.partition.pipelined", function()
     assert.is_nil(tostring(s):find("prefetch", 1, true))
   end)
 
-  it("follows the record: a latency of ten times as much, ten times as far ahead", function()
+  it("follows the record: with ten times the latency, ten times as many iterations ahead", function()
     local function ahead(latency)
       return nw.partition.pipelined(tile(96, 256), "k", {tensor = "B", machine = far(latency)}).ahead
     end
@@ -73,7 +73,7 @@ describe("nw.partition.pipelined", function()
     assert.is_true(remote > 5 * near and remote < 15 * near, ("%d and %d"):format(near, remote))
   end)
 
-  it("takes no step where all is in the first cache", function()
+  it("adds no prefetch if all data is in the first cache", function()
     local s = tile(32, 64)
     local was = s:version()
     local p = nw.partition.pipelined(s, "k", {tensor = "B", machine = "zen5"})
@@ -82,7 +82,7 @@ describe("nw.partition.pipelined", function()
     assert.truthy((p .. ""):find("no latency to hide", 1, true))
   end)
 
-  it("is ahead by no more rounds than there are", function()
+  it("is at most as many iterations ahead as there are", function()
     local p = nw.partition.pipelined(tile(96, 256), "k", {tensor = "B", machine = far(100000)})
     assert.equal(255, p.ahead)
     assert.is_true(p.limited)
@@ -114,7 +114,7 @@ describe("nw.partition.pipelined", function()
     end
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     local s, copy = copied(16, 32, 128, 8)
     fails("give a tensor", "invalid", nw.partition.pipelined, s, "k_o", {})
     fails("give a tensor", "invalid", nw.partition.pipelined, s, "k_o", {tensor = "B", stage = copy})
@@ -127,7 +127,7 @@ describe("nw.partition.pipelined", function()
   end)
 end)
 
-describe("double_buffer by more than one round", function()
+describe("double_buffer by more than one iteration", function()
   for ahead = 1, 5 do
     it(("by %d is right, also where the loop has fewer rounds"):format(ahead), function()
       for _, K in ipairs {8, 12, 32} do
@@ -139,7 +139,7 @@ describe("double_buffer by more than one round", function()
     end)
   end
 
-  it("has room for all rounds under way, and says so", function()
+  it("has storage for all overlapping iterations, and says so", function()
     local s, copy = copied(3, 5, 32, 4)
     s:double_buffer(copy, 3)
     assert.truthy(tostring(s):find("layout [_0 % 16, _1] in [16, 5]", 1, true), tostring(s))
@@ -162,7 +162,7 @@ describe("double_buffer by more than one round", function()
     end
   end)
 
-  it("by none, or too many, is refused", function()
+  it("by zero or too many iterations is refused", function()
     local s, copy = copied(3, 5, 32, 4)
     for _, ahead in ipairs {0, -1, 17, 1 << 40} do fails("ahead = ", "range", s.double_buffer, s, copy, ahead) end
   end)
