@@ -262,7 +262,7 @@ describe("features", function()
     end)
   end
 
-  it("each have a row of their own here", function()
+  it("are each tested above", function()
     local missing = {}
     for _, name in ipairs(features.names()) do if not followed[name] then missing[#missing + 1] = name end end
     assert.equal("", table.concat(missing, ", "))

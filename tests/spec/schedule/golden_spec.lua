@@ -19,7 +19,7 @@ local function history(case)
   return table.concat(out), s
 end
 
-describe("programs are as they were:", function()
+describe("programs are unchanged:", function()
   for name, case in pairs(programs) do
     it(name, function()
       local text, s = history(case)

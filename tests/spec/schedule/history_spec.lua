@@ -23,7 +23,7 @@ local function symbolic()
 end
 
 describe("s:log()", function()
-  it("has a row a step: command, statements, operations, bytes, buffers", function()
+  it("has a row for each step: command, statements, operations, bytes, buffers", function()
     local s, X = stages(34)
     s:split("i_1", 8)
     s:compute_at(X, "i_1_o")
@@ -44,7 +44,7 @@ describe("s:log()", function()
     assert.truthy(tostring(s:show "log"):find "compute_at")
   end)
 
-  it("counts guarded work exactly, also where loops share guards", function()
+  it("counts guarded work exactly, also if loops share guards", function()
     local s = gemm(65)
     s:tile("i", "j", 8, 16)
     s:split("k", 4)
@@ -55,7 +55,7 @@ describe("s:log()", function()
     end
   end)
 
-  it("gives operations as a formula where sizes are symbolic", function()
+  it("gives operations as a formula if sizes are symbolic", function()
     local s = symbolic()
     local log = s:log()
     assert.is_nil(log[1].operations)
@@ -63,7 +63,7 @@ describe("s:log()", function()
     assert.truthy(log:find("2*M", 1, true))
   end)
 
-  it("counts what only moves as changed", function()
+  it("counts statements that only move as changed", function()
     local s = gemm(8)
     s:reorder("k", "i")
     assert.is_true(s:log()[2].changed > 0)
@@ -109,7 +109,7 @@ describe("versions", function()
 end)
 
 describe("s:tree()", function()
-  it("shows what stands in what", function()
+  it("shows the nesting", function()
     local s, X = stages(34)
     local i_o = s:split("i_1", 8)
     s:compute_at(X, i_o)
@@ -130,7 +130,7 @@ describe("s:tree()", function()
     assert.equal("blockIdx.x", grid:tree()[1].mark)
   end)
 
-  it("shows guards, what storage is like, streams and prefetches", function()
+  it("shows guards, storage, streaming stores and prefetches", function()
     local s = gemm(10)
     s:split("i", 4)
     local guard = s:tree()[1][1][1][1][1]
@@ -157,7 +157,7 @@ describe("s:why()", function()
     return s
   end
 
-  it("names the step of each guard and offset, and what it was rewritten from", function()
+  it("names the step of each guard and offset, and its form before rewriting", function()
     local why = made():why "C["
     assert.truthy(why:find('guard 8*i_o + i_i < 65: s:split("i", 8) (step 1)\n', 1, true), tostring(why))
     assert.truthy(why:find('s:split("j_i", 4) (step 3); from guard 16*j_o + j_i < 65, s:split("j", 16) (step 2)\n', 1, true),
@@ -174,7 +174,7 @@ describe("s:why()", function()
     assert.equal("loop k, 65 iterations: the computation itself", tostring(made():why "for k"))
   end)
 
-  it("names the step of a storage, and follows a block that was copied", function()
+  it("names the step of a storage, and follows a copied block", function()
     local s, X = stages(34)
     s:split("i_1", 8)
     s:compute_at(X, "i_1_o")
@@ -203,7 +203,7 @@ describe("s:why()", function()
     end
   end)
 
-  it("numbers steps as s:diff and s:checkout do", function()
+  it("numbers steps like s:diff and s:checkout", function()
     local s = gemm(64)
     s:tile("i", "j", 32, 32)
     s:branch "tiled"
@@ -279,7 +279,7 @@ describe("s:unsafe()", function()
     end)
   end)
 
-  it("marks what is measured", function()
+  it("marks measurements", function()
     local s = racing()
     local kernel = s:build {threads = 1}
     assert.is_true(kernel.unsafe)
@@ -305,7 +305,7 @@ describe("s:unsafe()", function()
     assert.is_false(s:build().unsafe)
   end)
 
-  it("ends with the function, however that ends, and passes on what it gives and takes", function()
+  it("ends with the function, however it ends, and passes on its arguments and results", function()
     local s = gemm(16)
     assert.equal(42, s:unsafe(function(q, n) assert.equal(s, q) return n + 1 end, 41))
     assert.matches("enough$", support.error_of(s.unsafe, s, function() error "enough" end))
@@ -318,7 +318,7 @@ describe("s:unsafe()", function()
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
-  it("still refuses what has no meaning", function()
+  it("still refuses steps without a meaning", function()
     local s = gemm(16)
     s:parallel "i"
     s:unsafe(function(q)
@@ -329,7 +329,7 @@ describe("s:unsafe()", function()
     assert.is_nil(s:show():find "unsafe")
   end)
 
-  it("is found wrong by s:check()", function()
+  it("lets s:check() find the wrong result", function()
     local s, _, Y = stages(16)
     s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- this step would also have been accepted if it were judged
     assert.truthy(s:check():find "agree")
@@ -346,7 +346,7 @@ describe("s:unsafe()", function()
     assert.truthy(err.message:find "of S is read before it is written at x_1 = 0, t_1 = 2", err.message)
   end)
 
-  it("complains about anything but a function", function()
+  it("refuses anything but a function", function()
     local s = gemm(8)
     for bad, got in pairs {[1] = "number", ["s:parallel"] = "string", [{}] = "table", [s] = "schedule"} do
       support.fails("^unsafe: steps: expected a function, got a " .. got, "invalid", function() s:unsafe(bad) end)

@@ -193,7 +193,7 @@ describe("an illegal schedule is refused:", function()
     end)
   end
 
-  it("and a refusal names the two iterations, the element and a way on that works", function()
+  it("and a refusal names the two iterations, the element and an alternative that works", function()
     local s = gemm()
     s:split("k", 16)
     local ok, err = pcall(s.parallel, s, "k_o")

@@ -19,13 +19,13 @@ describe("an intrinsic", function()
     return text
   end
 
-  it("has a time limit that is a time", function()
+  it("has a valid time limit", function()
     for _, seconds in ipairs {-1, 0, 1e9, 0 / 0} do
       fails_saying("not a number of seconds above 0", register, SOURCE, {timeout = seconds})
     end
   end)
 
-  it("is what it says it is", function()
+  it("has the given fields", function()
     local good = register(SOURCE)
     assert.are.equal("bad", good.name)
     assert.is_true(good.jump_safe)
@@ -37,7 +37,7 @@ describe("an intrinsic", function()
     fails_saying("intrinsic bad failed its trial: C[3, 0] is", register, changed("i < 4", "i < 3"))
     fails_saying("failed its trial: C[0, 0] is", register, changed("sum %+=", "sum -="))
   end)
-  it("that reads or writes beside its tiles is refused", function()
+  it("that reads or writes outside its tiles is refused", function()
     fails_saying("after the end of", register, changed("i < 4", "i < 5"))
     fails_saying("writes outside the tile of C", register,
       changed("= sum;", "= sum; if (j == 7 && i < 3 && ci > 8*cj) C[i*ci + 8*cj] = 0;"))
@@ -82,7 +82,7 @@ describe("an intrinsic", function()
     fails_saying("unknown option 'D'", register, SOURCE, {strides = {D = {1}}})
     fails_saying("cannot load", register, nil, {library = "/no/such.so"})
   end)
-  it("has a description of one stage, constant sizes, and indices alone", function()
+  it("is described by one stage with constant sizes, whose axes occur only in indices", function()
     local function describe_it(make)
       local args = {make()}
       return nw.intrinsic {name = "bad", args = args, source = "void bad(void) {}"}
@@ -128,14 +128,14 @@ local function misbehaving(name, how, head)
   return s:build(), bad, good, f
 end
 
-describe("a call that crashes after all", function()
+describe("a call that crashes although the trial succeeded", function()
   it("ends the call, not the session", function()
     local kernel, bad, good, f = misbehaving("crashes", "*(volatile int *)8 = 1")
     assert.is_true(f.jump_safe)
     fails_saying("crashed", kernel, bad)
     assert.are.equal(9, kernel(good):getflat(8))
   end)
-  it("also where it is not jump-safe", function()
+  it("ends only the call also if the function is not jump-safe", function()
     local kernel, bad, good, f = misbehaving("crashes_too", "fflush(stdout); *(volatile int *)8 = 1", "#include <stdio.h>\n")
     assert.is_false(f.jump_safe)
     fails_saying("crashed", kernel, bad)

@@ -28,7 +28,7 @@ local function shifted(width, n, tail)
   return s
 end
 
-describe("vectors of lanes that are no power of two", function()
+describe("vectors whose number of lanes is not a power of two", function()
   it("agree with the interpreter and the definition", function()
     for n, width in ipairs(WIDTHS) do agrees(sums(width, TYPES[n % #TYPES + 1])) end
     for _, dtype in ipairs(TYPES) do agrees(sums(56, dtype)) end
@@ -40,7 +40,7 @@ describe("vectors of lanes that are no power of two", function()
     end
   end)
 
-  it("agree where the same elements are read at other places before they are written", function()
+  it("agree if elements are read at other positions before they are written", function()
     local A = nw.placeholder({130}, "f32", "A")
     local P = nw.compute({126}, function(i) return A(i) + A(i + 4) end, "P")
     local s = nw.schedule(nw.compute({120}, function(i) return P(i) * 2 + P(i + 6) end, "Q"))
@@ -53,7 +53,7 @@ describe("vectors of lanes that are no power of two", function()
   end)
 
   -- Also an exponential, whose vector functions exist only for certain widths.
-  it("agree on functions", function()
+  it("agree for math functions", function()
     for _, width in ipairs {3, 12, 20, 28, 56} do
       local A = nw.placeholder({width}, "f32", "A")
       local s = nw.schedule(nw.compute({width}, function(i) return nw.exp(A(i)) + nw.tanh(A(i)) end, "E"))
@@ -62,7 +62,7 @@ describe("vectors of lanes that are no power of two", function()
     end
   end)
 
-  it("stay in registers through loops, and so do their masks: no number is put into a vector by itself", function()
+  it("stay in registers through loops, and so do their masks: no lane is inserted alone", function()
     local A, K = nw.placeholder({4, 58, 56}, "f32", "A"), nw.placeholder({4, 3, 3}, "f32", "K")
     local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
     local masked = nw.schedule(nw.compute({4, 56, 56}, function(c, y, x)

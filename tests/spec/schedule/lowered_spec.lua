@@ -12,7 +12,7 @@ describe("a lowered program that is too long to be compiled", function()
   s:unroll "i"
   s:unroll "j"
 
-  it("is shown, its unrolled loops as loops, and says so", function()
+  it("is shown with its unrolled loops as loops, and says so", function()
     for _, pass in ipairs {"unroll", "simplify", "fma"} do
       local text = tostring(s:show("lowered", pass))
       local size = tonumber(text:match("^# about (%d+) instructions; more than 50000 are not compiled, "
@@ -23,11 +23,11 @@ describe("a lowered program that is too long to be compiled", function()
     assert.equal(tostring(s:show("lowered", "fma")), tostring(s:show "lowered"))
   end)
 
-  it("is refused where it would be compiled", function()
+  it("is refused when it is compiled", function()
     support.fails("this program would have about %d+ instructions; the limit is 50000", "limit", s.build, s)
   end)
 
-  it("is as it is compiled when it is short enough", function()
+  it("is shown as it is compiled if it is short enough", function()
     local short = nw.schedule(nw.compute({4}, function(i) return A(0, i) end, "C"))
     short:unroll "i"
     local text = tostring(short:show "lowered")

@@ -24,7 +24,7 @@ local function named(list, primitive)
 end
 
 describe("s:moves()", function()
-  it("tries every primitive, and every move it calls legal works", function()
+  it("tries every primitive, and every move that it calls legal works", function()
     for _, loop in ipairs {"i", "j", "k"} do
       local s = gemm(32)
       local before = s:text()
@@ -45,7 +45,7 @@ describe("s:moves()", function()
     end
   end)
 
-  it("says why the rest is refused, in a line each", function()
+  it("says why the others are refused, one line for each", function()
     local s = gemm(32)
     local moves = s:moves "k"
     assert.truthy(named(moves.refused, "parallel").why:find "by another thread")
@@ -54,7 +54,7 @@ describe("s:moves()", function()
     assert.is_nil(named(moves.refused, "split"))
   end)
 
-  it("proposes no factor larger than the loop it is for", function()
+  it("proposes no factor that is larger than the loop", function()
     local A, W = nw.placeholder({12, 12}, "f32", "A"), nw.placeholder({3, 3}, "f32", "W")
     local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
     local s = nw.schedule(nw.compute({10, 10}, function(y, x) return nw.sum(A(y + dy, x + dx) * W(dy, dx), dy, dx) end, "Y"))
@@ -67,7 +67,7 @@ describe("s:moves()", function()
     assert.equal('s:split("x_o", 2)', step("x_o", "split"))
   end)
 
-  it("finds a place inside a loop that runs as often as a size says, and the ways to treat the rest", function()
+  it("finds a place inside a loop of symbolic extent, and the possible tails", function()
     local M = nw.size "M"
     local A = nw.placeholder({M}, "f32", "A")
     local function fresh() return nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C")) end
@@ -83,7 +83,7 @@ describe("s:moves()", function()
     assert.truthy(moves:find('s:split("i", 8, {tail = "shift"})', 1, true))
   end)
 
-  it("gives tags a value, and statements beside and inside the loop", function()
+  it("gives tags a value, and lists statements beside and inside the loop", function()
     local s, X, Y = stencil(18)
     local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name
     local moves = s:moves(i_1)
@@ -92,7 +92,7 @@ describe("s:moves()", function()
     assert.equal(('s:reorder_stmts("%s", "%s")'):format(i, i_1), named(moves.refused, "reorder_stmts").step)
   end)
 
-  it("says what is missing where nothing could be tried", function()
+  it("says what is missing if nothing could be tried", function()
     local moves = gemm(32):moves "k"
     assert.truthy(named(moves.refused, "specialize").why:find "no size")
     assert.truthy(named(moves.refused, "assume").why:find "no size")
@@ -103,7 +103,7 @@ describe("s:moves()", function()
     end
   end)
 
-  it("tells what was not decided from what is refused", function()
+  it("distinguishes undecided steps from refused ones", function()
     local M, N, K = nw.size "M", nw.size "N", nw.size "K"
     local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
     local k = nw.reduce_axis(K, "k")
@@ -124,7 +124,7 @@ describe("s:moves()", function()
     end
   end)
 
-  it("finds the stages that a loop is about", function()
+  it("finds the stages inside a loop", function()
     local s, _, Y = stencil(34)
     local moves = s:moves(s:loops(Y)[2])
     assert.equal('s:compute_at("X", "j_1")', named(moves.legal, "compute_at").step)
@@ -148,7 +148,7 @@ describe("s:moves()", function()
     assert.truthy(named(s:moves("i_o").legal, "split"))
   end)
 
-  it("leaves what explain() is about alone", function()
+  it("does not change the refusal that explain() shows", function()
     local s = gemm(8)
     support.fails("^cannot run k in parallel", "refused", s.parallel, s, "k")
     local text = tostring(s:explain())
@@ -166,7 +166,7 @@ local function loops_of(places)
 end
 
 describe("s:locations()", function()
-  it("gives recompute factor and storage of each legal place, and why not of each other", function()
+  it("gives the recompute factor and the storage of each legal place, and the reason for every other place", function()
     local s, X = stencil(34)
     local j_o = select(2, s:tile("i_1", "j_1", 8, 16))
     local places = s:locations(X)
@@ -191,7 +191,7 @@ describe("s:locations()", function()
     assert.truthy(s:locations(s[X]):find "j_1_o %(now%)")
   end)
 
-  it("agrees with what taking the step gives", function()
+  it("agrees with the result of the step", function()
     local s, X, Y = stencil(23)
     s:tile(s:loops(Y)[1], s:loops(Y)[2], 5, 4)
     local places = s:locations(X)
@@ -211,7 +211,7 @@ describe("s:locations()", function()
     end
   end)
 
-  it("gives sizes as text where they are symbolic", function()
+  it("gives symbolic sizes as text", function()
     local M = nw.size "M"
     local A = nw.placeholder({M, M}, "f32", "A")
     local X = nw.compute({M, M}, function(i, j) return A(i, j) + 1 end, "X")
@@ -223,7 +223,7 @@ describe("s:locations()", function()
     assert.truthy(places:find "M%*M elements")
   end)
 
-  it("says what is wrong with what is no temporary", function()
+  it("says why a stage is not a temporary", function()
     local s, _, Y = stencil(16)
     for bad, got in pairs {[1] = "number", [{}] = "table", [true] = "boolean", [s] = "schedule"} do
       support.fails("^locations: stage: expected a stage, a tensor or a string, got a " .. got, "invalid", function()

@@ -23,7 +23,7 @@ describe("cut", function()
     agrees(s)
   end)
 
-  it("says where a loop is now", function()
+  it("says which pieces a loop became", function()
     local s = gemm(64)
     local j = s:loop "j"
     s:cut("i", 48)
@@ -35,7 +35,7 @@ describe("cut", function()
     assert.equal("j", j.name)
   end)
 
-  it("takes sizes, loops around and symbolic extents", function()
+  it("accepts sizes, outer loops and symbolic extents", function()
     local M = nw.size("M", {min = 0})
     local function make() return rows(M) end
     local s = make()
@@ -53,7 +53,7 @@ describe("cut", function()
     end
   end)
 
-  it("keeps names of pieces proven empty", function()
+  it("keeps the names of pieces that are proven empty", function()
     local s = rows(6)
     local head, rest = s:cut("i", 9)
     assert.equal("i.rest is empty", s:notes())
@@ -68,7 +68,7 @@ describe("cut", function()
     agrees(s)
   end)
 
-  it("takes steps on pieces proven empty, which do nothing", function()
+  it("accepts steps on pieces that are proven empty, which do nothing", function()
     local s = rows(6)
     s:cut("i", 9)
     local head, rest = s:cut("i.rest", 20)
@@ -93,7 +93,7 @@ describe("cut", function()
     agrees(s)
   end)
 
-  it("refuses what makes no sense", function()
+  it("refuses invalid arguments", function()
     local M = nw.size "M"
     local s = rows(M)
     for _, bad in ipairs {
@@ -107,7 +107,7 @@ describe("cut", function()
     untouched(s, function() fails("belongs to another", nil, function() s:cut(rows(M):loop "i", 3) end) end)
   end)
 
-  it("stops before a program is too large to look at", function()
+  it("refuses to make a program too large to be shown", function()
     local A = nw.placeholder({64, 64, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({64, 64, 64}, function(i, j, k) return A(i, j, k) + 1 end, "C"))
     fails("statements", "limit", function()
@@ -128,7 +128,7 @@ describe("join", function()
     end
   end)
 
-  it("joins what was scheduled alike", function()
+  it("joins pieces that were scheduled alike", function()
     local M = nw.size "M"
     local function make() return rows(M) end
     local s = make()
@@ -150,7 +150,7 @@ describe("join", function()
     agrees(s)
   end)
 
-  it("refuses pieces that are apart or differ", function()
+  it("refuses pieces that are not adjacent or differ", function()
     local s = gemm(64)
     s:cut("i", 8, 16)
     untouched(s, function()
@@ -202,7 +202,7 @@ local function concatenated(n, m)
 end
 
 describe("partition", function()
-  it("writes a bound that has two sides as a min, not as cases", function()
+  it("writes a bound with two cases as a min", function()
     for _, n in ipairs {100, nw.size "N"} do
       local s = doubled(n)
       s:split("i", 8)
@@ -254,7 +254,7 @@ describe("partition", function()
     end
   end)
 
-  it("sees clamps, and guards of what was fused or placed", function()
+  it("uses clamps, and guards of fused or placed stages", function()
     local A = nw.placeholder({50}, "f32", "A")
     local s = nw.schedule(nw.compute({50}, function(i)
       return A(nw.max(i - 2, 0)) + A(nw.min(i + 3, 49))
@@ -273,7 +273,7 @@ describe("partition", function()
     agrees(s)
   end)
 
-  it("takes explicit points", function()
+  it("accepts explicit points", function()
     local s = gemm(64)
     s:partition("i", {at = {8, 56}})
     assert.truthy(tostring(s):find "for i.main in 8..56:")
@@ -282,14 +282,14 @@ describe("partition", function()
     agrees(s)
   end)
 
-  it("takes the whole loop where nothing is asked", function()
+  it("makes the whole loop the main piece if there is no condition", function()
     local s = gemm(64)
     local _, main = s:partition "j"
     assert.equal("for j.main in 0..64", tostring(main))
     assert.truthy(s:notes():find "no condition inside depends on j")
   end)
 
-  it("refuses branches, of which every round needs one", function()
+  it("refuses branches if every iteration needs one", function()
     local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({40}, "f32", "B")
     local Y = nw.compute({64}, function(i) return A(i) + 1 end, "Y")
     local Z = nw.compute({40}, function(i) return B(i) + 1 end, "Z")
@@ -306,7 +306,7 @@ describe("partition", function()
     agrees(s)
   end)
 
-  it("refuses what cannot be one main part", function()
+  it("refuses points that give no main part", function()
     local s = gemm(64)
     untouched(s, function()
       fails("begin and the end %(exclusive%) of the main part", "invalid", function() s:partition("i", {at = {8}}) end)
@@ -325,7 +325,7 @@ describe("partition", function()
 end)
 
 describe("a stage in pieces", function()
-  it("is moved whole: the pieces go, and fresh loops take their place", function()
+  it("is moved as a whole: new loops replace the pieces", function()
     for _, n in ipairs {40, nw.size("N", {min = 0})} do
       local s, X = staged(n)
       s:split("i", {factor = 7, tail = "cut"})
@@ -340,7 +340,7 @@ describe("a stage in pieces", function()
     end
   end)
 
-  it("is refused where its init is apart", function()
+  it("is refused if its init is separate", function()
     local A = nw.placeholder({9, 5}, "f32", "A")
     local k = nw.reduce_axis(5, "k")
     local R = nw.compute({9}, function(i) return nw.sum(A(i, k), k) end, "R")
@@ -350,7 +350,7 @@ describe("a stage in pieces", function()
     assert.truthy(err.refusal.why:find "the stage must be a single block")
   end)
 
-  it("takes a number of parts and what is left over", function()
+  it("accepts a number of parts, and makes a piece of the rest", function()
     for _, n in ipairs {0, 1, 3, 4, 5, 13, nw.size("N", {min = 0})} do
       for _, parts in ipairs {1, 2, 4, 7} do
         local s = doubled(n)
@@ -371,7 +371,7 @@ describe("trim", function()
     end, "Y"))
   end
 
-  it("leaves the rounds of a sum that add something, free of conditions", function()
+  it("leaves the iterations of a sum that add something, without conditions", function()
     for _, n in ipairs {1, 3, 5, 20, nw.size "N"} do
       local s = convolved(n)
       s:decompose_reduction("Y", "r")
@@ -384,7 +384,7 @@ describe("trim", function()
     end
   end)
 
-  it("does two loops one after the other", function()
+  it("trims two loops one after the other", function()
     local I, F = nw.placeholder({9, 11}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
     local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
     local s = nw.schedule(nw.compute({9, 11}, function(y, x)
@@ -400,7 +400,7 @@ describe("trim", function()
     agrees(s)
   end)
 
-  it("is refused where a round may add something, or sets the sum to its init", function()
+  it("is refused if an iteration that is left out may add something, or executes the init", function()
     fails("gets its init in the first iteration of r", "refused", function() convolved(8):trim "r" end)
     local A = nw.placeholder({8, 8}, "f32", "A")
     local k = nw.reduce_axis(8, "k")

@@ -4,7 +4,7 @@ local support = require "support"
 local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages
 
 describe("pragma", function()
-  it("shares the rounds of a parallel loop as it says", function()
+  it("distributes the iterations of a parallel loop as requested", function()
     for _, said in ipairs {{"static", 1}, {"static", 3}, {"dynamic", 1}, {"dynamic", 4}, {"dynamic", 1000}, {"dynamic"}} do
       local s, Y = two_stages(37, 12)
       local rows = s:loops(Y)[1]
@@ -26,7 +26,7 @@ describe("pragma", function()
     end
   end)
 
-  it("keeps a loop whole that would be cut where its condition changes", function()
+  it("keeps a loop whole that lowering would cut where its condition changes", function()
     local function whole_vectors(said)
       local s, Y = two_stages(3, 29)
       local _, inner = s:split(s:loops(Y)[2], 4)
@@ -71,7 +71,7 @@ describe("pragma", function()
     assert.equal(before, s:text())
   end)
 
-  it("is refused where nothing would honour it, and never lost in silence", function()
+  it("is refused if nothing would honour it, and is never dropped without a message", function()
     local s, Y = two_stages(8, 8)
     local err = fails("cannot set that on i", "refused", s.pragma, s, "i", "schedule", "dynamic")
     assert.truthy(tostring(err):find "is not parallel")
@@ -91,7 +91,7 @@ describe("pragma", function()
 end)
 
 describe("annotate", function()
-  it("keeps products and sums apart", function()
+  it("prevents that products and sums are rounded together", function()
     local A, B = nw.placeholder({16}, "f32", "A"), nw.placeholder({16}, "f32", "B")
     local Z = nw.compute({16}, function(i) return A(i) * B(i) + 1 end, "Z")
     local s = nw.schedule(Z)
@@ -118,7 +118,7 @@ describe("annotate", function()
 end)
 
 describe("parallel", function()
-  it("over little work says so, with what was measured", function()
+  it("over little work says so, with the measured cost", function()
     local s, Y = two_stages(4, 8)
     s:parallel(s:loops(Y)[1])
     local note = s:notes()

@@ -54,7 +54,7 @@ describe("rfactor", function()
     same_as_naive(s, outputs)
   end)
 
-  it("puts the new dimension where it is asked for", function()
+  it("puts the new dimension at the requested position", function()
     local C = select(2, support.gemm(6, 5, 13))
     for axis, shape in pairs {[0] = "[4, 6, 5]", [1] = "[6, 4, 5]", [-1] = "[6, 5, 4]", [-3] = "[4, 6, 5]"} do
       local s = nw.schedule(C)
@@ -64,7 +64,7 @@ describe("rfactor", function()
     end
   end)
 
-  it("keeps ties at the lowest place, parts of nothing included", function()
+  it("keeps ties at the lowest position, also with empty parts", function()
     for _, n in ipairs {2, 5} do
       local s, S, outputs = fold("argmin", "f32", 3, n)
       local _, k_i = s:split("k", 4)
@@ -77,7 +77,7 @@ describe("rfactor", function()
     end
   end)
 
-  it("works for any extent, none included", function()
+  it("works for any extent, also 0", function()
     local K = nw.size("K", {min = 0})
     local A = nw.placeholder({4, K}, "f32", "A")
     local k = nw.reduce_axis(K, "k")
@@ -91,7 +91,7 @@ describe("rfactor", function()
     end
   end)
 
-  it("keeps other stages where they are, and its storage to what is used", function()
+  it("keeps other stages in place, and stores only what is used", function()
     local s, C, A = support.gemm(8, 8, 13)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)
@@ -112,7 +112,7 @@ describe("rfactor", function()
     assert.is_nil(t:notes():find "rounding")
   end)
 
-  it("says so beside a reduction that was trimmed, and where only the second of several is of floats", function()
+  it("says so for a trimmed reduction, and if only the second of several outputs is a float", function()
     local A, D = nw.placeholder({16}, "f64", "A"), nw.placeholder({16}, "i32", "D")
     local k, l = nw.reduce_axis(16, "k"), nw.reduce_axis(16, "l")
     local X, Y = nw.compute({}, function() return nw.sum(D(k), k), nw.sum(A(k), k) end, "X")
@@ -126,7 +126,7 @@ describe("rfactor", function()
     assert.is_true(s:rounds())
   end)
 
-  it("says that a product is rounded with its sum where its condition has become known", function()
+  it("says that a product is rounded with its sum if its condition becomes known", function()
     local function triangle(dtype)
       local L, B = nw.placeholder({6, 6}, dtype, "L"), nw.placeholder({6}, dtype, "B")
       local k = nw.reduce_axis(6, "k")
@@ -168,7 +168,7 @@ describe("rfactor", function()
     assert.truthy(table.concat(err.refusal.alternatives, "\n"):find('s:rfactor("C", "k_o")', 1, true))
   end)
 
-  it("refuses what has no partial results", function()
+  it("refuses reductions without partial results", function()
     local s, C, A = support.gemm(8)
     support.fails("i is not a reduction loop", "refused", s.rfactor, s, C, "i")
     support.fails("no stage", nil, s.rfactor, s, A, "k")
@@ -182,7 +182,7 @@ describe("rfactor", function()
     support.fails("2 blocks write it", "refused", u.rfactor, u, E, "k_i")
   end)
 
-  it("names an argument that makes no sense, and leaves the schedule alone", function()
+  it("names an invalid argument, and leaves the schedule unchanged", function()
     local s, C = support.gemm(8)
     local other = support.gemm(8)
     local before = s:text()
@@ -240,7 +240,7 @@ describe("atomic", function()
     end
   end)
 
-  it("does the init before the threads, or is refused", function()
+  it("executes the init before the threads, or is refused", function()
     local s, C = support.gemm(8)
     s:atomic(C)
     s:parallel "k"
@@ -271,7 +271,7 @@ describe("atomic", function()
     for _, n in ipairs {0, 1, 5, 16} do same_as_naive(s, {S}, {{4, n}}) end
   end)
 
-  it("reads back from its text, and says what may change", function()
+  it("reads back from its text, and says that the rounding may change", function()
     local s, C = support.gemm(8)
     s:atomic(C)
     assert.truthy(s:notes():find "rounding may differ from run to run")
@@ -290,7 +290,7 @@ describe("atomic", function()
     assert.truthy(table.concat(err.refusal.alternatives, "\n"):find('s:atomic "C"', 1, true))
   end)
 
-  it("refuses what no processor can do", function()
+  it("refuses updates that no processor can make atomic", function()
     local s, V = fold("argmin", "f32")
     local function why(...) return support.fails("cannot", "refused", ...).refusal.why end
     assert.truthy(why(s.atomic, s, V):find "two elements at a time")

@@ -71,14 +71,14 @@ describe("refusal:plot()", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("marks the two where they are", function()
+  it("marks the two instances at their cells", function()
     local p = refused(heat(4, 6), "reorder", "x_1", "t_1"):plot()
     local marks = {}
     for block in p.script:gmatch("%$mark%d+ << EOD\n(.-)EOD\n") do marks[#marks + 1] = block end
     assert.same({"1 0\n", "0 1\n", "1 0\n", "0 1\n"}, marks) -- column and row; t begins at 1
   end)
 
-  it("chooses the axis in which the two differ, and leaves out what lies between", function()
+  it("chooses the axis in which the two differ, and leaves out the cells between them", function()
     local s = support.gemm(512)
     s:split("k", 32)
     local p = refused(s, "parallel", "k_o"):plot()
@@ -98,7 +98,7 @@ describe("refusal:plot()", function()
     assert.truthy(p.script:find "…")
   end)
 
-  it("says when both are lanes of one vector", function()
+  it("says if both are lanes of one vector", function()
     local p = refused(support.gemm(4), "vectorize", "k"):plot()
     local of = programs(p)
     assert.equal(of.refused.source.time, of.refused.sink.time)
@@ -120,7 +120,7 @@ describe("refusal:plot()", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("draws a line where there is one axis", function()
+  it("draws a line if there is one axis", function()
     local s, X, Y = stages(16)
     s:compute_at(X, s:loops(Y)[1])
     s:store_at(X)
@@ -133,7 +133,7 @@ describe("refusal:plot()", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("draws one cell where there is no axis", function()
+  it("draws one cell if there is no axis", function()
     local A, k = nw.placeholder({3}, "f32", "A"), nw.reduce_axis(3, "k")
     local R = nw.compute({}, function() return nw.sum(A(k), k) end, "R")
     local Z = nw.compute({}, function() return R() + 1 end, "Z")
@@ -161,13 +161,13 @@ describe("refusal:plot()", function()
     assert.equal(2, of.refused.sink.time) -- after X(0), in the same thread
   end)
 
-  it("says of a stage that it is not there yet", function()
+  it("says that a stage is not computed yet", function()
     local p = refused(heat(4, 6), "cache_read", "S", "global", {"S"}):plot()
     assert.truthy(p.script:find "S_global does not exist yet")
     assert.is_nil(programs(p).now.sink)
   end)
 
-  it("shows what would be computed outside of the domain", function()
+  it("shows what would be computed outside the domain", function()
     local p = refused(support.doubled(5), "split", "i", 8, {tail = "shift"}):plot()
     local of = programs(p)
     assert.equal("Y(i = -3)", of.refused.sink.instance)
@@ -178,7 +178,7 @@ describe("refusal:plot()", function()
     assert.truthy(tostring(p):find "outside of the domain")
   end)
 
-  it("shows one instance twice where it counts twice", function()
+  it("shows an instance twice if it counts twice", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "M"))
     local p = refused(s, "split", "k", 3, {tail = "shift"}):plot()
@@ -198,7 +198,7 @@ describe("refusal:plot()", function()
     assert.equal(2, #of.now)
   end)
 
-  it("breaks the order of what it shows, whatever the step", function()
+  it("shows an order that the step would break, whatever the step", function()
     local cases = {
       function() local s = heat(8, 16) return s, "tile", "t_1", "x_1", 4, 4 end,
       function() local s = heat(8, 16) s:reorder("t_1", "x_1") return s, "reorder", "x_1", "t_1" end,
@@ -215,7 +215,7 @@ describe("refusal:plot()", function()
     end
   end)
 
-  it("stays when the schedule goes on", function()
+  it("remains after further steps", function()
     local s = heat(4, 6)
     local r = refused(s, "reorder", "x_1", "t_1")
     local before = r:plot().script
@@ -224,7 +224,7 @@ describe("refusal:plot()", function()
     assert.equal(before, r:plot().script)
   end)
 
-  it("comes of a trace that is replayed", function()
+  it("is made for a step of a trace", function()
     local s = heat(4, 6)
     s:unsafe(function() s:reorder("x_1", "t_1") end)
     local json = s:trace "json":gsub('"unsafe":%s*true', '"unsafe":false')
@@ -233,7 +233,7 @@ describe("refusal:plot()", function()
     assert.equal(4, programs(err.refusal:plot()).refused.source.time)
   end)
 
-  it("comes with the lesson", function()
+  it("is part of the result of s:explain()", function()
     local s = heat(4, 6)
     local r = refused(s, "reorder", "x_1", "t_1")
     local lesson = s:explain()

@@ -222,7 +222,7 @@ local function run(text, name, env)
   return pcall(assert(load(text, "=" .. name, "t", env)))
 end
 
-describe("refusals read as they did:", function()
+describe("refusals are unchanged:", function()
   for _, case in ipairs(refusals) do
     local name, before, line = table.unpack(case)
     it(name, function()

@@ -63,7 +63,7 @@ describe("the tuned GEMM", function()
     end
   end)
 
-  it("decides nothing at run time where the shape divides", function()
+  it("has no conditions at run time if the tiles divide the shape", function()
     for threads = 1, 2 do
       local text = tostring(schedules.gemm({256, 128, 64}, threads):show "lowered")
       assert.is_nil(text:find("if ", 1, true))
@@ -72,7 +72,7 @@ describe("the tuned GEMM", function()
     end
   end)
 
-  it("keeps guards and masks out of the full tiles of a shape that does not", function()
+  it("has no guards and masks in full tiles otherwise", function()
     local text = tostring(schedules.gemm({136, 97, 31}, 1):show "lowered")
     local full = text:match "alloc C_local(.-)\n[^\n]*%.tail"
     assert.truthy(full:find("fma", 1, true))

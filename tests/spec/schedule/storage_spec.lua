@@ -18,7 +18,7 @@ local function vectorized(n, lanes, dtype, tail)
 end
 
 describe("stream_stores", function()
-  it("makes non-temporal stores of the widths there are, and a fence", function()
+  it("makes non-temporal stores of all widths, and a fence", function()
     for _, case in ipairs {{"f32", 16}, {"f32", 8}, {"f32", 4}, {"f32", 32}, {"u16", 64}, {"u8", 16}, {"f64", 8}, {"i64", 2},
       {"f16", 32}, {"bf16", 16}, {"i32", 48}, {"i8", 128}} do
       local dtype, lanes = table.unpack(case)
@@ -33,7 +33,7 @@ describe("stream_stores", function()
     end
   end)
 
-  it("reads back, replays, and says when a cache would hold the result", function()
+  it("reads back, replays, and says if a cache could hold the result", function()
     local s, Z = vectorized(64, 16)
     s:stream_stores(Z)
     assert.truthy(s:notes():find "the cache of")
@@ -43,7 +43,7 @@ describe("stream_stores", function()
     assert.equal(s:text(), again:text())
   end)
 
-  it("leaves the tail that was cut alone", function()
+  it("does not change the tail", function()
     local s, Z = vectorized(100, 16, "f32", "cut")
     s:stream_stores(Z)
     local text = tostring(s)
@@ -59,7 +59,7 @@ describe("stream_stores", function()
     agrees(s, {Z}, {128}, "f32")
   end)
 
-  it("takes a symbolic size that keeps vectors aligned, and no other", function()
+  it("accepts only symbolic sizes that keep vectors aligned", function()
     local function of(multiple)
       local M = nw.size("M", {min = 16, multiple = multiple})
       local A = nw.placeholder({4, M}, "f32", "A")
@@ -74,7 +74,7 @@ describe("stream_stores", function()
     assert.truthy(tostring(fails("cannot stream", "refused", s.stream_stores, s, Z)):find "multiple of 16 elements of Z")
   end)
 
-  it("is refused where the processor has no such store", function()
+  it("is refused if the processor has no such store", function()
     local s, Z = pointwise(64)
     local err = fails("cannot stream the stores of Z", "refused", s.stream_stores, s, Z)
     assert.truthy(tostring(err):find "they are scalar")
@@ -95,7 +95,7 @@ describe("stream_stores", function()
     assert.truthy(tostring(fails("cannot stream", "refused", s.stream_stores, s, R)):find "of its vectors begin at a multiple")
   end)
 
-  it("is refused for what reads itself back, and for what is kept near", function()
+  it("is refused for stages that read themselves, and for local and shared memory", function()
     local s, C = support.gemm(16)
     s:reorder("k", "i", "j")
     s:vectorize "j"
@@ -113,7 +113,7 @@ describe("stream_stores", function()
     fails("nothing", nil, s.stream_stores, s, "nothing")
   end)
 
-  it("holds what follows: a step that would leave scalar stores is refused", function()
+  it("makes later steps that would leave scalar stores refused", function()
     local A = nw.placeholder({32, 16}, "f32", "A")
     local X = nw.compute({32, 16}, function(i, j) return A(i, j) + 1 end, "X")
     local Y = nw.compute({32, 16}, function(i, j) return X(i, j) * 2 end, "Y")
@@ -162,7 +162,7 @@ describe("storage_align", function()
     assert.equal(s:text(), again:text())
   end)
 
-  it("takes what is computed inside a loop, on the stack, and of symbolic size", function()
+  it("accepts stages inside loops, on the stack, and of symbolic size", function()
     local s, Y, P = two_stages(8, 24)
     s:compute_at(P, s:loops(Y)[1])
     s:set_scope(P, "local")
@@ -174,14 +174,14 @@ describe("storage_align", function()
     agrees(s, {Y}, {5, 37}, "f32")
   end)
 
-  it("counts the padding where it must fit", function()
+  it("counts the padding in the size of the storage", function()
     local s, _, P = two_stages(1024, 16)
     s:set_scope(P, "local")
     local err = fails("cannot align the strides of P", "refused", s.storage_align, s, P, 0, 4096)
     assert.equal("capacity", err.refusal.kind)
   end)
 
-  it("refuses bad numbers and what the caller owns", function()
+  it("refuses bad numbers, and tensors of the caller", function()
     local s, Y, P, A = two_stages(6, 20)
     local before = s:text()
     for _, bad in ipairs {{2, 16, 0}, {-1, 16, 0}, {0, 0, 0}, {0, -4, 0}, {0, 16, 16}, {0, 16, -1}, {0, 1 << 62, 0},
@@ -224,7 +224,7 @@ describe("reorder_storage", function()
     assert.truthy(tostring(s):find("layout [_0, _1 // 4, _1 % 4] in [6, 5, 4]", 1, true))
   end)
 
-  it("refuses what is no order, and what the caller owns", function()
+  it("refuses invalid orders, and tensors of the caller", function()
     local s, Y, P = two_stages(6, 20)
     for _, bad in ipairs {{0}, {0, 0}, {0, 1, 2}, {1, 2}, {-1, 0}} do
       fails("not a permutation of the dimensions of P", "invalid", s.reorder_storage, s, P, bad)
@@ -235,7 +235,7 @@ describe("reorder_storage", function()
 end)
 
 describe("transform_layout", function()
-  it("takes any layout in which no two elements meet", function()
+  it("accepts any layout in which all elements have different places", function()
     local layouts = {
       function(i, j) return j, i end,
       function(i, j) return i // 2, j // 4, i % 2, j % 4 end,
@@ -259,7 +259,7 @@ describe("transform_layout", function()
     end
   end)
 
-  it("refuses one in which two meet, or that leaves its own extents", function()
+  it("refuses a layout in which two elements share a place, or that leaves its own extents", function()
     local s, Y, P = two_stages(8, 20)
     local function refused(layout, why)
       local err = fails("cannot change the layout of P", "refused", s.transform_layout, s, P, layout)
@@ -286,7 +286,7 @@ end)
 local function prefetches(s) return select(2, tostring(s:show "lowered"):gsub("prefetch ", "")) end
 
 describe("prefetch", function()
-  it("says when no round is left to use what is asked for", function()
+  it("says if no iteration is left that uses the data", function()
     local A = nw.placeholder({34, 8}, "f32", "A")
     local s = nw.schedule(nw.compute({34, 8}, function(i, j) return A(i, j) * 2 end, "Y"))
     s:prefetch(A, "i", 33)
@@ -295,7 +295,7 @@ describe("prefetch", function()
     assert.equal("i has 34 iterations: no iteration is 1000 iterations after another", s:notes())
   end)
 
-  it("asks for each line once, and changes no value", function()
+  it("prefetches each line once, and changes no value", function()
     for _, case in ipairs {{16, 1}, {32, 2}, {48, 3}, {20, 3}, {4, 1}} do -- columns, and lines in each row
       local s, Y, P, A = two_stages(6, case[1])
       s:prefetch(A, "i", 2)
@@ -312,7 +312,7 @@ describe("prefetch", function()
     end
   end)
 
-  it("stays where it is when loops are split, and goes along when they are copied", function()
+  it("stays in place if loops are split, and is copied with loops", function()
     local s, Y, _, A = two_stages(10, 20)
     s:prefetch(A, "i", 3)
     s:split("i", {factor = 4, tail = "cut"})
@@ -322,7 +322,7 @@ describe("prefetch", function()
     agrees(s, {Y}, {10, 20}, "f32")
   end)
 
-  it("takes any layout, and sizes that are not known", function()
+  it("accepts any layout, and symbolic sizes", function()
     local s, Y, P = two_stages(8, 24)
     s:prefetch(P, s:loops(Y)[1])
     s:reorder_storage(P, {1, 0})
@@ -336,13 +336,13 @@ describe("prefetch", function()
     agrees(t, {Z}, {5, 5}, "f32")
   end)
 
-  it("says when it asks for a lot", function()
+  it("says if it prefetches much data", function()
     local s, _, _, A = two_stages(6, 2048)
     s:prefetch(A, "i")
     assert.truthy(s:notes():find "128 cache lines in each iteration")
   end)
 
-  it("is refused where it would do nothing", function()
+  it("is refused if it has no effect", function()
     local s, Y, P, A = two_stages(6, 16)
     local before = s:text()
     local mine = s:loops(Y)[1]
@@ -358,7 +358,7 @@ describe("prefetch", function()
     fails("on the stack", "refused", s.prefetch, s, P, mine)
   end)
 
-  it("holds what follows: what is prefetched stays in use", function()
+  it("makes later steps refused if the prefetched data is no longer used", function()
     local s, Y, _, A = two_stages(6, 16)
     s:prefetch(A, "i")
     local err = fails("cannot read A through", "refused", s.cache_read, s, A, "global")

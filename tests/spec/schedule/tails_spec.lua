@@ -4,8 +4,8 @@ local support = require "support"
 local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names
 local replays, staged, untouched = support.replays, support.staged, support.untouched
 
-describe("a split whose cut leaves no whole round", function()
-  it("is all tail, and its other loops are names", function()
+describe("a split with tail = cut and a factor larger than the extent", function()
+  it("is a tail only, and the other loops are only names", function()
     local s = gemm(10)
     local j = s:loop "j"
     local o, i, tail = s:split("i", 100, {tail = "cut"})
@@ -21,7 +21,7 @@ describe("a split whose cut leaves no whole round", function()
     replays(s, function() return gemm(10) end)
   end)
 
-  it("in a tile, in one of several factors, or to unroll", function()
+  it("is possible in a tile, in one of several factors, and for unroll", function()
     for _, step in ipairs {'s:tile("i", "j", 8, 100, {tail = "cut"})', 's:tile("i", "j", 100, 8, {tail = "cut"})',
       's:split("j", {factors = {4, 4}, tail = "cut"})', 's:unroll("k", 16, {tail = "cut"})'} do
       local s = gemm(10)
@@ -32,7 +32,7 @@ describe("a split whose cut leaves no whole round", function()
     end
   end)
 
-  it("replays a trace that speaks of both parts", function()
+  it("replays a trace that names both parts", function()
     local s = gemm(40)
     s:tile("i", "j", 16, 16, {tail = "cut"})
     s:vectorize "j_i"
@@ -48,7 +48,7 @@ end)
 local SIZES = {1, 7, 8, 9, 13, 16, 31}
 
 describe("a split with tail = shift", function()
-  it("begins the last round earlier, without a guard", function()
+  it("begins the last tile earlier, without a guard", function()
     for _, n in ipairs(SIZES) do
       if n >= 8 then
         local s = doubled(n)
@@ -63,7 +63,7 @@ describe("a split with tail = shift", function()
     assert.equal("8 does not divide 13: 3 of 16 iterations are done twice", s:notes())
   end)
 
-  it("starts the reductions of the last tile anew", function()
+  it("starts the reductions of the last tile from their init", function()
     local s = gemm(10, 13, 7)
     s:tile("i", "j", 4, 8, {tail = "shift"})
     s:reorder("k", "i_i", "j_i")
@@ -76,7 +76,7 @@ describe("a split with tail = shift", function()
     agrees(s)
   end)
 
-  it("is refused where a contribution would come twice", function()
+  it("is refused if a contribution would be added twice", function()
     local s = gemm(10, 13, 7)
     s:reorder("k", "i", "j")
     untouched(s, function()
@@ -89,7 +89,7 @@ describe("a split with tail = shift", function()
     fails("cannot split i", "refused", function() s:split(s:loops "C"[1], 4, {tail = "shift"}) end)
   end)
 
-  it("needs a whole round: as a constant, a fact, or the condition of a version", function()
+  it("needs a whole tile: by a constant, a fact, or the condition of a version", function()
     local s = doubled(5)
     local err = support.refuses(s, "cannot split i", "refused", s.split, s, "i", 8, {tail = "shift"})
     assert.truthy(err.refusal.why:find "outside its domain")
@@ -107,7 +107,7 @@ describe("a split with tail = shift", function()
     agrees(s)
   end)
 
-  it("runs in parallel once the last round is peeled", function()
+  it("runs in parallel if the last tile is cut off", function()
     local s = doubled(nw.size("N", {min = 8}))
     s:split("i", 8, {tail = "shift"})
     local err = fails("cannot run i_o in parallel", "refused", function() s:parallel "i_o" end)
@@ -130,7 +130,7 @@ describe("a split with tail = pad", function()
     end
   end)
 
-  it("makes room in the storage of a tile", function()
+  it("enlarges the storage of a tile", function()
     local A = nw.placeholder({102}, "f32", "A")
     local X = nw.compute({102}, function(i) return nw.cast(i, "f32") * 2 end, "X")
     local Y = nw.compute({100}, function(i) return X(i) + X(i + 2) + A(i) end, "Y")
@@ -163,7 +163,7 @@ describe("a split with tail = pad", function()
     end
   end)
 
-  it("is refused for outputs, reductions and reads that are not there", function()
+  it("is refused for outputs, reductions, and reads of elements that do not exist", function()
     local s = gemm(10, 13, 7)
     untouched(s, function()
       fails("C is an output", "refused", function() s:split("i", 4, {tail = "pad"}) end)
@@ -193,7 +193,7 @@ describe("a split with tail = predicate", function()
     end
   end)
 
-  it("is refused where there are no vectors", function()
+  it("is refused if there are no vectors", function()
     local s = gemm(16, 16, 13)
     untouched(s, function()
       fails("cannot split k", "refused", function() s:split("k", 8, {tail = "predicate"}) end)
@@ -221,7 +221,7 @@ describe("a vector loop with a tail", function()
     return lowered
   end
 
-  it("is vectors for every tail", function()
+  it("runs as vectors with every tail", function()
     for _, tail in ipairs {"guard", "cut", "shift", "pad", "predicate"} do
       local s = staged(45)
       s:split("i", 8, {tail = tail})
@@ -233,7 +233,7 @@ describe("a vector loop with a tail", function()
     end
   end)
 
-  it("is vectors where the guard falls inside, is outside, or comes from two splits", function()
+  it("runs as vectors if the guard is inside, is outside, or comes from two splits", function()
     local s = doubled(45)
     s:split("i", 8)
     s:reorder("i_i", "i_o") -- lanes are far apart, so the guard depends on the outer loop
@@ -254,7 +254,7 @@ describe("a vector loop with a tail", function()
     agrees(s)
   end)
 
-  it("is refused where its extent is not constant", function()
+  it("is refused if its extent is not constant", function()
     local s = doubled(nw.size "N")
     s:cut("i", 8)
     fails("its extent is not constant", "refused", function() s:vectorize "i.rest" end)
@@ -268,7 +268,7 @@ describe("a vector loop with a tail", function()
   end)
 end)
 
-describe("a step that only small sizes stand in the way of", function()
+describe("a step that is illegal only for small sizes", function()
   local function convolution(taps, before)
     local N = nw.size "N"
     local I, F = nw.placeholder({N}, "f32", "I"), nw.placeholder({taps}, "f32", "F")
@@ -287,7 +287,7 @@ describe("a step that only small sizes stand in the way of", function()
     return err.refusal.alternatives
   end
 
-  it("is offered the least size from which it works", function()
+  it("comes with the least size from which it is legal", function()
     local s = convolution(5, 2)
     local offered = ways(s, "x.main", 8, {tail = "cut"})
     assert.same({'s:split("x.main", 8)', 's:assume("4 <= N")', 's:specialize("4 <= N", "x.main")'}, offered)
@@ -301,7 +301,7 @@ describe("a step that only small sizes stand in the way of", function()
     assert.same('s:assume("4 <= N")', ways(s, "x.main", 8, {tail = "cut"})[2])
   end)
 
-  it("is offered none where none helps", function()
+  it("comes without a size if none helps", function()
     local N = nw.size "N"
     local A = nw.placeholder({N}, "f32", "A")
     local k = nw.reduce_axis(N, "k")

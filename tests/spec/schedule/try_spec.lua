@@ -79,7 +79,7 @@ describe("try", function()
     end)
   end
 
-  it("leaves versions, results and the last refusal as they are", function()
+  it("leaves versions, results and the last refusal unchanged", function()
     local s = product()
     s:split("i", 8)
     support.fails("cannot", "refused", s.parallel, s, "k")
@@ -90,7 +90,7 @@ describe("try", function()
     assert.equal(loops, s:undo():redo():show "loops")
   end)
 
-  it("raises what is no step at all", function()
+  it("raises an error for an invalid step", function()
     local s = product()
     support.fails("there is no primitive named 'splat'", "invalid", s.try, s, "splat", {"i"})
     support.fails("factor: expected a whole number", "invalid", s.try, s, "split", {"i", "x"})

@@ -17,7 +17,7 @@ describe("specialize", function()
     replays(s, function() return (row_sums()) end)
   end)
 
-  it("makes two versions of a stage, and of the whole with its temporaries", function()
+  it("makes two versions of a stage, or of the whole program with its temporaries", function()
     local s, _, _, X = row_sums()
     s:specialize("M >= 8", {stage = X})
     s:split("then/i", 8)
@@ -33,14 +33,14 @@ describe("specialize", function()
     agrees(t)
   end)
 
-  it("asks about loops around", function()
+  it("accepts conditions on outer loops", function()
     local s = gemm(24)
     s:specialize("i >= 10 and i < 20", "k")
     s:unroll "then/k"
     agrees(s)
   end)
 
-  it("makes one version where the condition is known, and the other can still be named", function()
+  it("makes one version if the condition is known; the other can still be named", function()
     local s = row_sums()
     s:assume "N % 16 == 0"
     local yes, no = s:specialize("N % 4 == 0", "k")
@@ -57,13 +57,13 @@ describe("specialize", function()
     replays(s, function() return gemm(24) end)
   end)
 
-  it("leaves a stage in two places, from where it cannot be moved", function()
+  it("leaves a stage in two places, so that it cannot be moved", function()
     local s = row_sums()
     s:specialize "M > 4"
     support.refuses(s, "not all of its readers are inside that loop", "refused", s.compute_at, s, "then/X", "then/i_1")
   end)
 
-  it("refuses conditions that are none, or speak of what is inside", function()
+  it("refuses invalid conditions, and conditions on inner loops", function()
     local s, M, _, X = row_sums()
     untouched(s, function()
       fails("k is neither", "invalid", function() s:specialize("k < 4", "k") end)
@@ -79,7 +79,7 @@ describe("specialize", function()
 end)
 
 describe("assume", function()
-  it("is known in every later proof, and shown", function()
+  it("is used in every later proof, and shown", function()
     local s = row_sums()
     s:assume "M % 16 == 0"
     s:split("i", 16)
@@ -106,7 +106,7 @@ describe("assume", function()
     fails("M %% 16 == 0 does not hold with M = 33", nil, nw.interpret, s, {wrong}, {lowered = true})
   end)
 
-  it("refuses what no size satisfies", function()
+  it("refuses facts that no size satisfies", function()
     local s = row_sums()
     s:assume "M % 4 == 1"
     untouched(s, function()

@@ -93,7 +93,7 @@ local cases = {
     {'s:vectorize "i"', 's:split("j", 16)'}},
 }
 
-describe("a refusal offers ways that lead on:", function()
+describe("a refusal suggests alternatives that work:", function()
   for _, case in ipairs(cases) do
     local name, make, steps, refused, offered, rest = table.unpack(case)
     it(name, function()
@@ -111,7 +111,7 @@ describe("a refusal offers ways that lead on:", function()
     end)
   end
 
-  it("a replay that failed offers none: it is undone already", function()
+  it("a replay that failed suggests no undo, because it is already undone", function()
     local s, other = mm(16, 16, 16), mm(16, 16, 16)
     s:split("i", 4)
     s:parallel "i_o"
@@ -122,7 +122,7 @@ describe("a refusal offers ways that lead on:", function()
     assert.is_nil(tostring(err):find "you can")
   end)
 
-  it("what is tried leaves the versions and redo as they were", function()
+  it("tried steps leave the versions and redo unchanged", function()
     local s = mm(16, 16, 16)
     s:parallel "i"
     s:split("k", 4)
@@ -136,7 +136,7 @@ describe("a refusal offers ways that lead on:", function()
 end)
 
 describe("a hint", function()
-  it("says how many steps it is back to before a call", function()
+  it("says how many steps must be undone to reach the state before a call", function()
     local s = mm(64, 64, 64)
     take(s, {'s:tile("i", "j", 32, 32)', 's:decompose_reduction("C", "i_i")', 's:tensorize("i_i", ' .. GEMM .. ")",
       's:parallel "i_o"'})
@@ -147,7 +147,7 @@ describe("a hint", function()
     s:split("k", 4)
   end)
 
-  it("says how far a number may go", function()
+  it("gives the range of a number", function()
     local s = mm(16, 16, 16)
     for _, step in ipairs {'s:skew("k", "j", 1 << 30)', 's:prefetch("A", "j", 1 << 30)', 's:split("i", 1 << 40)'} do
       local ok, err = pcall(take, s, {step})
