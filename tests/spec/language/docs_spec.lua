@@ -96,7 +96,7 @@ describe("the page on partitioning", function()
     for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
   end)
 
-  it("has every strategy, as its row says", function()
+  it("lists every strategy with the text of its row", function()
     local page = support.read "docs/partition.md"
     for _, row in ipairs(require "nestwright.partition.strategies".rows) do
       assert.truthy(page:find(("| `%s` | %s |"):format(row[1], row[2]), 1, true), row[1])
@@ -107,7 +107,7 @@ end)
 describe("the page on cost", function()
   local page = support.read "docs/cost.md"
 
-  it("shows a machine of one's own that is one, and what is refused", function()
+  it("shows a valid machine record, and a record that is refused", function()
     local block = assert(page:match "\n\n(    return {.-\n    })\n", "no example found")
     local m = nw.machine(assert(load(block))())
     assert.same({"desk", 5.2, 96 << 20, 15}, {m.name, m.clock, m.caches[3].bytes, m.ops.sqrt.latency})
@@ -116,7 +116,7 @@ describe("the page on cost", function()
     support.fails_saying(message, assert(load(wrong, "=cost.md", "t", setmetatable({nw = nw}, {__index = _G}))))
   end)
 
-  it("reads fields that there are", function()
+  it("reads existing fields", function()
     local block = assert(page:match "\n\n(    local zen.-)\n\n", "no example found")
     local shown
     assert(load(block, "=cost.md", "t", {nw = nw, print = function(...) shown = {...} end}))()
@@ -150,7 +150,7 @@ describe("the page on measuring", function()
 end)
 
 describe("the pages on the code", function()
-  it("name files that there are", function()
+  it("name existing files", function()
     local text, n = "", 0
     for _, page in ipairs {"architecture", "finding", "recovery"} do text = text .. support.read(("docs/%s.md"):format(page)) end
     for name, ending in text:gmatch "`([%w_/*]+%.([a-z]+))`" do
@@ -165,7 +165,7 @@ describe("the pages on the code", function()
 end)
 
 describe("the page on notebooks", function()
-  it("has a control that works, with what it is said to take", function()
+  it("has a control that works with the documented arguments", function()
     local code = assert(support.read "docs/notebook.md":match "\n\n(    nw%.interact.-end}\n)", "no example found")
     local shown = {}
     local env = setmetatable({nw = nw, print = function(text) shown[#shown + 1] = text end, blocked = function(tile)
@@ -189,7 +189,7 @@ describe("a number you write", function()
     return nw.compute({4}, function(i) return f(A(i)) end, "X").dtype
   end
 
-  it("is whole without a point", function()
+  it("is whole if it has no decimal point", function()
     assert.equal("i32", dtype(function(x) return nw.select(nw.lt(x, 1), 1, 0) end))
     assert.equal("i64", dtype(function(x) return nw.select(nw.lt(x, 1), 1 << 40, 0) end))
     assert.equal("f32", dtype(function(x) return nw.select(nw.lt(x, 1), 1.0, 0.0) end))

@@ -19,7 +19,7 @@ describe("an error", function()
     assert.equal(13, err.line)
   end)
 
-  it("prints where, what, the line and what to try", function()
+  it("prints the place, the message, the line and a hint", function()
     local err = support.error_of(function() local _ = nw.zeros({1}, "f23") end)
     assert.equal(err.source .. [[
 :23: zeros: dtype: there is no dtype 'f23'
@@ -28,7 +28,7 @@ describe("an error", function()
     assert.truthy(("" .. err):find "f23")
   end)
 
-  it("shows the line of a chunk that is no file", function()
+  it("shows the line of a chunk that is not a file", function()
     package.loaded["nestwright.sources"]["cell[7]"] = "local nw = ...\nlocal t = nw.zeros({1}, 'f23')\nreturn t"
     local f = assert(load(package.loaded["nestwright.sources"]["cell[7]"], "=cell[7]"))
     local err = support.error_of(f, nw)
@@ -38,27 +38,27 @@ end)
 
 local fails = support.fails
 
-describe("a slip", function()
-  it("with Lua's own == is told", function()
+describe("a common mistake", function()
+  it("with Lua's own == is explained", function()
     local hint = "nw.eq"
     fails(hint, "type", nw.compute, {4}, function(i) return i == 2 end)
     fails(hint, "type", nw.compute, {4}, function(i) return nw.select(i == 2, 1, 0) end)
     fails(hint, "type", nw.fact, nw.size "M", nw.size "M" % 16 == 0)
   end)
 
-  it("in the name of a dtype that others have is told", function()
+  it("in a dtype with another system's name is explained", function()
     for theirs, ours in pairs {float32 = "f32", double = "f64", uint8 = "u8", int64 = "i64", bfloat16 = "bf16"} do
       fails(("did you mean '%s'"):format(ours), "invalid", nw.zeros, {1}, theirs)
     end
   end)
 
-  it("in indices and counts is told", function()
+  it("in indices and counts is explained", function()
     local t = nw.zeros {2, 3}
     fails("index 2 is 3; it must be at least 0 and less than 3", "range", t.get, t, 0, 3)
     fails("values: there are 2 values for 6 elements", "invalid", t.fill_list, t, {1, 2})
   end)
 
-  it("in an argument is told in terms of the argument", function()
+  it("in an argument is explained in terms of the argument", function()
     local s, C, A = support.gemm(16)
     fails("layout: expected a function, got a number", "invalid", s.cache_read, s, A, "global", {C}, {layout = 3})
     fails("layout: the function returns nothing", "invalid", s.cache_read, s, A, "global", {C},
@@ -68,7 +68,7 @@ describe("a slip", function()
     fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
 
-  it("in the history is told with what there is", function()
+  it("in the history is explained with the existing versions", function()
     local s = support.gemm(16)
     s:split("i", 4)
     s:split("j", 4)
@@ -80,7 +80,7 @@ describe("a slip", function()
 end)
 
 describe("a refusal", function()
-  it("names the two iterations, the element and a way on", function()
+  it("names the two iterations, the element and an alternative", function()
     local err = refusal()
     assert.equal("refused", err.code)
     local r = err.refusal
@@ -93,7 +93,7 @@ describe("a refusal", function()
     assert.equal("string", type(r.kind))
   end)
 
-  it("is a picture that teaches", function()
+  it("shows the loops with the conflict", function()
     local text = tostring(refusal())
     assert.truthy(text:find ":%d+: cannot run k_o in parallel\n    s:parallel \"k_o\"\n  C%[0, 0%] is ")
     assert.truthy(text:find "\n  for i in 0..512:\n")
@@ -101,7 +101,7 @@ describe("a refusal", function()
     assert.truthy(text:find "\n  you can: s:")
   end)
 
-  it("speak of a schedule by its name where one holds it, else by none", function()
+  it("uses the name of the variable that holds the schedule, if there is one", function()
     local function text_of(f, ...) return tostring(support.error_of(f, ...)) end
     local function says(text, step, way)
       assert.truthy(text:find("\n    " .. step, 1, true), text)
@@ -117,7 +117,7 @@ describe("a refusal", function()
     assert.equal('s:parallel "k"', support.error_of(mine.parallel, mine, "k").refusal.step)
   end)
 
-  it("offers what works", function()
+  it("suggests only steps that work", function()
     local s = support.gemm(512)
     local k_o = s:split("k", 32)
     local err = support.error_of(function() s:parallel(k_o) end)
@@ -129,7 +129,7 @@ describe("a refusal", function()
     end
   end)
 
-  it("leaves the schedule as it was", function()
+  it("leaves the schedule unchanged", function()
     local s = support.gemm(64)
     local before = s:text()
     pcall(s.parallel, s, "k")
@@ -148,7 +148,7 @@ describe("a refusal in words", function()
     return nw.schedule(out), sums, out
   end
 
-  it("says what is the matter, not where it was found", function()
+  it("says what is wrong, not where it was found", function()
     local s, C = support.gemm(16)
     assert.equal("cannot read C through a local copy: nothing reads C",
       fails("nothing reads C", "refused", s.cache_read, s, C, "local").message)
@@ -157,7 +157,7 @@ describe("a refusal in words", function()
     fails("i is bound to blockIdx.x, which C does not have.*lowered", nil, s.show, s, "c")
   end)
 
-  it("knows a stage that is there already", function()
+  it("names a stage that exists already", function()
     local s, sums, out = soft()
     local loop = s:loops(out)[1]
     s:compute_at(sums, loop)
@@ -171,7 +171,7 @@ describe("a refusal in words", function()
     assert.equal("the stage must be a single block: use this step before the step that splits the block", err.refusal.why)
   end)
 
-  it("says of storage where it is kept", function()
+  it("says where storage is allocated", function()
     local s, sums, out = soft()
     s:bind(s:loops(sums)[1], "blockIdx.x")
     s:bind(s:loops(out)[1], "blockIdx.x")

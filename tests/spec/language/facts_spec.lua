@@ -19,10 +19,10 @@ local function refused(message, hint, step)
   assert.equal(before, tostring(s))
 end
 
-describe("a division by what may be zero, in a step", function()
+describe("a division by a possible zero, in a step", function()
   local LEAST = 'first assume a lower bound: s:assume "M >= 1"'
 
-  it("is refused in every argument that takes an expression", function()
+  it("is refused in every argument that accepts an expression", function()
     refused("cut: at can divide by zero: 8 // M", LEAST, function(s) s:cut("i", "8 // M") end)
     refused("cut: at can divide by zero: 8 % M", LEAST, function(s) s:cut("i", {4, "4 + 8 % M"}) end)
     refused("cut: at can divide by zero: 8 // M", LEAST, function(s, M) s:cut("i", 8 // M) end)
@@ -32,7 +32,7 @@ describe("a division by what may be zero, in a step", function()
     refused("assume: fact can divide by zero: 8 % M", LEAST, function(s) s:assume "8 % M == 0" end)
   end)
 
-  it("is refused where the divisor is zero", function()
+  it("is refused if the divisor is zero", function()
     for _, text in ipairs {"8 // 0", "M // 0", "M % 0"} do
       support.fails("cut: at can divide by zero: " .. plain(text), "range", function() doubled():cut("i", text) end)
       support.fails("shift: begin can divide by zero: " .. plain(text), "range", function() doubled():shift("i", text) end)
@@ -41,7 +41,7 @@ describe("a division by what may be zero, in a step", function()
     support.fails("specialize: condition can divide by zero", "range", function() doubled():specialize "M % 0 == 0" end)
   end)
 
-  it("is refused of a loop that begins at zero, and taken of what is at least 1", function()
+  it("is refused for a loop that begins at zero, and accepted if the divisor is at least 1", function()
     local s = doubled()
     s:split("i", 4)
     local e = support.fails("by zero: 8 // i_o", "range", s.cut, s, "i_i", "8 // i_o")
@@ -50,7 +50,7 @@ describe("a division by what may be zero, in a step", function()
     assert.truthy(ok or not tostring(other):find("divide by zero", 1, true))
   end)
 
-  it("is taken where a size, a fact, a condition around or a select rules it out", function()
+  it("is accepted if a size, a fact, an outer condition or a select excludes zero", function()
     local s = doubled(1)
     s:cut("i", "8 // M")
     s = doubled()
@@ -86,7 +86,7 @@ describe("a fact", function()
     assert.equal(plainly, tostring(s))
   end)
 
-  it("divides by nothing that may be zero, nor does an extent", function()
+  it("must not divide by a possible zero, nor must an extent", function()
     local M, N = nw.size("M", {min = 0}), nw.size "N"
     support.fails("in the fact, 8 %% M can divide by zero at M = 0", "range", nw.fact, M, nw.eq(8 % M, 0))
     support.fails("in dimension 0 of A, 8 // M can divide by zero at M = 0", "range", nw.placeholder, {8 // M})
@@ -97,7 +97,7 @@ describe("a fact", function()
     nw.placeholder {8 // M}
   end)
 
-  it("that another rules out is refused, and that one named", function()
+  it("that contradicts another is refused, and the other is named", function()
     local M = nw.size("M", {multiple = 8})
     nw.fact(M, nw.le(M, 64))
     support.fails("M %% 8 == 1 is never true: M %% 8 == 0 is known", "invalid", nw.fact, M, nw.eq(M % 8, 1))
@@ -112,7 +112,7 @@ describe("a fact", function()
     end
   end)
 
-  it("is taken as text, in the name of its size", function()
+  it("can be a text with the name of a size", function()
     local K = nw.size "K"
     assert.equal(K, nw.fact(K, "K % 8 == 0"))
     support.fails("K %% 8 == 1 is never true: K %% 8 == 0 is known", "invalid", nw.fact, K, "K % 8 == 1")
@@ -127,11 +127,11 @@ describe("a fact", function()
   end)
 end)
 
-describe("two sizes of one name", function()
+describe("two sizes with one name", function()
   local M, other = nw.size "M", nw.size "M"
   local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({other}, "f32", "B")
 
-  it("are what is wrong where the one is the extent and the other the index's", function()
+  it("are named as the error if one is the extent and the other is in the index", function()
     local e = support.fails("B%[i%] reads index 1 of dimension 0", "range", nw.compute, {M}, function(i)
       return A(i) + B(i)
     end, "C")
@@ -140,7 +140,7 @@ describe("two sizes of one name", function()
     assert.truthy(e.hint:find("guard it", 1, true))
   end)
 
-  it("are told apart in facts of a schedule", function()
+  it("are distinguished in facts of a schedule", function()
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
     local e = support.fails("assume: fact uses a size that is not the program's: two different sizes are named M",
       "invalid", s.assume, s, nw.ge(other, 8))

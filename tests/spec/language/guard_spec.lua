@@ -19,7 +19,7 @@ describe("a signature", function()
     assert.equal("x", p[4].type.of[1].text)
   end)
 
-  it("is refused when it is none", function()
+  it("is refused if it is invalid", function()
     assert.matches("no such type: nonsense", support.error_of(guard.guarded("f", "(a: nonsense)", print), 1))
     for text, why in pairs {
       [""] = "no bracket",
@@ -33,7 +33,7 @@ describe("a signature", function()
     end
   end)
 
-  it("of every row is one that calls are checked against", function()
+  it("of every row can be used to check calls", function()
     for _, row in ipairs(rows.all()) do
       if not row.field then
         for _, param in ipairs(signature.parameters(row.signature)) do assert.truthy(guard.words(param.type)) end
@@ -48,7 +48,7 @@ describe("arguments", function()
   local f = guard.guarded("f", "(n: integer, text?: string, o?: {deep?: {list: number[]}, mode?: 'a'|'b'}, ...: nw.expr|number)",
     function(...) return select("#", ...), ... end)
 
-  it("go on as they are, nil at the end too", function()
+  it("are passed on unchanged, also nil at the end", function()
     assert.equal(1, (f(1)))
     assert.equal(4, (f(1, nil, nil, 7)))
     assert.equal(2, (f(2.0, nil)))
@@ -61,7 +61,7 @@ describe("arguments", function()
     assert.equal(hint, err.hint)
   end
 
-  it("of another type are told by name", function()
+  it("of another type are named", function()
     says("f: n: expected a whole number, got 1.5", nil, 1.5)
     says("f: n: expected a whole number, got nil", nil)
     says("f: text: expected a string, got a string with a NUL byte", nil, 1, "a\0b")
@@ -73,7 +73,7 @@ describe("arguments", function()
       "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)", 1, "x", nil, 2, true)
   end)
 
-  it("that nothing reads are refused, with what they may be meant for", function()
+  it("that are not used are refused, with a suggestion", function()
     local g = guard.guarded("g", "(shape: integer|integer[], dtype?: string, options?: {most?: integer, least?: integer})", print)
     local function refuses(message, hint, ...)
       local err = support.fails("", "invalid", g, ...)
@@ -104,11 +104,11 @@ describe("arguments", function()
     support.fails("tensor: values: entry {1}: unknown key 'x'", "invalid", nw.tensor, {{1}, {2, x = 3}})
   end)
 
-  it("that are nil after the last are nothing", function()
+  it("that are nil after the last one are ignored", function()
     assert.equal("f32", nw.zeros({1}, nil, nil).dtype)
   end)
 
-  it("may be more where the row has '...', and keys any in a table that is documented as one", function()
+  it("may be any number if the row has '...', and may have any keys in a table without documented fields", function()
     local s = support.gemm(4)
     assert.equal(3, s:unsafe(function(_, a, b) return a + b end, 1, 2))
     assert.truthy(nw.maximum(nw.i32(1), 2, 3, 4, 5))
@@ -133,7 +133,7 @@ describe("arguments", function()
 end)
 
 describe("a method with another object", function()
-  it("says so, and how it is called", function()
+  it("is an error that says how it is called", function()
     local plot = nw.timeline {{lane = "a", from = 0, to = 1}}
     for name, method in pairs {svg = plot.svg, text = plot.text, bundle = nw.order((support.gemm(4))).bundle} do
       local err = support.fails(name .. ": self: expected a plot, got a number", "invalid", method, 1)
@@ -152,7 +152,7 @@ describe("what was a raw error of Lua", function()
     support.fails("sigmoid: x: expected an expression", "type", nw.sigmoid, true)
   end)
 
-  it("is an answer where no time passes", function()
+  it("is a result if no time passes", function()
     local plot = nw.timeline {{lane = "a", from = 0, to = 0}}
     assert.truthy(plot:text():find("no time passes", 1, true))
     if support.have_gnuplot() then assert.truthy(plot:svg():find("<svg", 1, true)) end
@@ -168,7 +168,7 @@ describe("an error from deep inside", function()
 end)
 
 describe("an error", function()
-  it("names one function, the one that was called, and says a way out", function()
+  it("names only the function that was called, and gives a remedy", function()
     local A = nw.placeholder({4}, "f32", "A")
     local s = nw.schedule(nw.compute({4}, function(i) return A(i) end, "C"))
     local f = s:build {cache = false}
@@ -196,7 +196,7 @@ end)
 describe("names", function()
   local BAD = {["\27[31m"] = "byte 1, \\x1b", ["a\nb"] = "byte 2, \\x0a", ["a\u{9b}b"] = "byte 2, \\xc2", ["\xff"] = "not UTF-8"}
 
-  it("of branches, and texts that are shown, hold nothing that a terminal acts on", function()
+  it("of branches, and shown texts, contain no control sequences", function()
     local s = support.gemm(4)
     local progress = nw.progress(1)
     for text, why in pairs(BAD) do
@@ -238,7 +238,7 @@ describe("names", function()
     assert.truthy(#support.error_of(s.vectorize, s, ("x"):rep(1 << 20)).message < 20000)
   end)
 
-  it("of a megabyte are no names", function()
+  it("of a megabyte are refused", function()
     assert.truthy(tostring(nw.help(("x"):rep(1 << 20))):find("this long", 1, true))
   end)
 end)

@@ -13,14 +13,14 @@ describe("nw.beside", function()
     assert.truthy(text:find("a &lt; b", 1, true))
   end)
 
-  it("begins anew below where there are more than `most`", function()
+  it("begins a new row after `most` columns", function()
     local columns = {}
     for n = 1, 5 do columns[n] = {("way %d"):format(n), n} end
     assert.equal(3, select(2, page(columns, {most = 2}):gsub("<table>", "")))
     assert.equal(1, select(2, page(columns):gsub("<table>", "")))
   end)
 
-  it("folds loops so that they have room, and draws pictures", function()
+  it("folds loops to save space, and draws pictures", function()
     local s = support.gemm(17, 17, 4)
     s:split("i", 4, {tail = "cut"})
     local text = page({{"loops", s}, {"again", s}, {"more", s}, {"most", s}})
@@ -31,14 +31,14 @@ describe("nw.beside", function()
     if support.have_gnuplot() then assert.truthy(page({{"pieces", nw.pieces(s)}}):find("<img ", 1, true)) end
   end)
 
-  it("is one value below the other as text", function()
+  it("shows one value below the other as text", function()
     local s = support.doubled(4)
     local text = tostring(nw.beside {{"one", s, 7}, {"two", nw.pieces(s)}})
     for _, word in ipairs {"one", "for i in 0..4", "7", "two", "4 instances"} do assert.truthy(text:find(word, 1, true), text) end
     assert.is_nil(text:find("[<\"]"))
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     support.fails("there are no columns", "invalid", nw.beside, {})
     support.fails("columns%[2%]: expected a list", "invalid", nw.beside, {{"a"}, "b"})
     support.fails("is not a number of columns", "invalid", nw.beside, {{"a"}}, {most = 0})

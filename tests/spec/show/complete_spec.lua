@@ -33,7 +33,7 @@ describe("completion", function()
     assert.same({"test_nw.zeros"}, (candidates "test_nw.zer"))
   end)
 
-  it("knows the locals that can be used where it is asked", function()
+  it("knows the local variables that are visible at the cursor", function()
     local function offered(code, name) return has(candidates(code), name) end
     assert.is_true(offered("local blocks, blown <const> = 1, 2\nprint(blo", "blocks"))
     assert.is_true(offered("local blocks, blown <const> = 1, 2\nprint(blo", "blown"))
@@ -102,7 +102,7 @@ describe("completion", function()
     assert.is_true(has(candidates "x = [[ wh ]] wh", "while"))
   end)
 
-  it("knows what a question can be about", function()
+  it("knows the topics of ?", function()
     local list, word = candidates "?spl"
     assert.same({"split"}, list)
     assert.equal("spl", word)
@@ -110,7 +110,7 @@ describe("completion", function()
     assert.same({"test_nw.zeros"}, (candidates "?test_nw.zer"))
   end)
 
-  it("survives anything", function()
+  it("never raises an error", function()
     for _, text in ipairs {"", "(((", "{{{", '"', "'", "a[", "a[b", "a.b:c.", ":::", "--", "x = [[", "a['b", "\\", "}{)("} do
       assert.equal("table", type((complete.complete(text))))
     end
@@ -179,7 +179,7 @@ describe("display", function()
     assert.truthy(show({nw.zeros {100, 100}}):find "f32%[100, 100%] %.%.%.")
   end)
 
-  it("of errors survives everything", function()
+  it("of errors never fails", function()
     assert.truthy(prompt.error_text({}, nil, false):find "error object is a table")
     assert.equal("nil", prompt.error_text(nil, nil, false))
     assert.truthy(prompt.error_text("x", "  a:1: in f\n  b:2: in g\n", false):find "called from")

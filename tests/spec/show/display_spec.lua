@@ -25,7 +25,7 @@ local function printed(f)
 end
 
 describe("a notebook", function()
-  it("is told how far long work is, on a line that is gone in the end", function()
+  it("is told the progress of long work, on a line that is removed at the end", function()
     local core = require "nestwright.core"
     local seen = with_front(function() pcall(core.run_program, {"sleep", "1.3"}, nil, "sleeping") end)
     assert.equal("display_data", seen[1][1])
@@ -35,7 +35,7 @@ describe("a notebook", function()
     for n = 2, #seen do assert.equal(seen[1][2].transient.display_id, seen[n][2].transient.display_id) end
   end)
 
-  it("gets pictures that are shown as pictures", function()
+  it("gets pictures as images", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local p = nw.timeline {{lane = "a", from = 0, to = 1}}
     local seen = with_front(function() p:show() end)
@@ -51,7 +51,7 @@ describe("nw.display", function()
     assert.same({"{1, 2}", "3"}, printed(function() nw.display({1, 2}):update(3) end))
   end)
 
-  it("shows in a notebook what a value is, and changes it in its place", function()
+  it("shows a value in a notebook, and updates it in place", function()
     local seen = with_front(function()
       nw.display(nw.html "<b>x</b>", {id = "mine"}):update(7)
       nw.display((support.gemm(4, 4, 4)))
@@ -66,7 +66,7 @@ describe("nw.display", function()
     assert.truthy(seen[3][2].data["text/plain"]:find "for i in 0%.%.4")
   end)
 
-  it("shows pictures, and no bytes that are no text", function()
+  it("shows pictures, and no bytes that are not text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local seen = with_front(function()
       nw.display(nw.spacetime((support.gemm(2, 2, 2)), {levels = {{bytes = 256, ways = 2}}}))
@@ -77,7 +77,7 @@ describe("nw.display", function()
     assert.equal("a\u{FFFD}b", seen[2][2].data["text/html"])
   end)
 
-  it("answers with what shows nothing of its own, and reads as what is shown", function()
+  it("returns a handle that shows nothing itself, and whose text is that of the value", function()
     local prompt = require "nestwright.show.prompt"
     with_front(function()
       local d, p = nw.display {1, 2}, nw.progress(3, "tiles")
@@ -92,7 +92,7 @@ describe("nw.display", function()
     end)
   end)
 
-  it("collects what is written by whoever it is, in order, and all that is written later goes where it went", function()
+  it("collects the output of all sources in order, and later output goes to its usual place", function()
     local items = display.caught(function()
       print("one")
       os.execute "echo two; echo three >&2"
@@ -105,14 +105,14 @@ describe("nw.display", function()
     assert.equal("2\n3\n4", out)
   end)
 
-  it("keeps no more than there is room for, and says so", function()
+  it("limits the collected output, and says so", function()
     local items = display.caught(function() for _ = 1, 100 do print(("x"):rep(100000)) end end)
     assert.is_true(#items[1].text < 5 << 20)
     assert.truthy(items[1].text:find "is not shown%]$")
     assert.truthy(io.stdout:write "")
   end)
 
-  it("complains of what it does not know", function()
+  it("refuses unknown options", function()
     fails("unknown option", "invalid", nw.display, 1, {name = 1})
     fails("display: options.id: expected a string", "invalid", nw.display, 1, {id = 7})
     fails("html: text: expected a string", "invalid", nw.html, 7)
@@ -131,7 +131,7 @@ describe("nw.progress", function()
     assert.truthy(seen[#seen][2].data["text/html"]:find("value='1000'", 1, true))
   end)
 
-  it("is as far as the work is when a cell ends, and when it fails", function()
+  it("shows the true progress when a cell ends or fails", function()
     local function ended(how)
       local seen = with_front(function()
         local p = nw.progress(5, "tiles")
@@ -146,7 +146,7 @@ describe("nw.progress", function()
     assert.truthy(ended(function() prompt.error_text("failed", nil, false) end):find("3 of 5", 1, true))
   end)
 
-  it("counts no further than there are steps, and not back", function()
+  it("never exceeds the number of steps, and never goes back", function()
     with_front(function()
       local p = nw.progress(5)
       p:step(4)
@@ -160,7 +160,7 @@ describe("nw.progress", function()
     end)
   end)
 
-  it("takes any number of steps", function()
+  it("accepts any number of steps", function()
     local seen = with_front(function() nw.progress(0) end)
     assert.truthy(seen[1][2].data["text/plain"]:find "0 of 0")
     fails("number of steps", "invalid", nw.progress, -1)
@@ -169,7 +169,7 @@ describe("nw.progress", function()
 end)
 
 describe("nw.clear_output and nw.input", function()
-  it("are the front end's", function()
+  it("are done by the front end", function()
     local seen = with_front(function()
       nw.clear_output(true)
       assert.equal("name? false", nw.input "name? ")
@@ -227,7 +227,7 @@ describe("a schedule in a notebook", function()
     return s
   end
 
-  it("has the text that it has at the prompt, whether or not styles are kept", function()
+  it("has the same text as at the prompt, with or without styles", function()
     local s = tiled()
     assert.equal(tostring(s:show()), unbroken(words(html(s))))
     assert.equal(tostring(s:show()), unbroken(words(html(s:show()))))
@@ -242,14 +242,14 @@ describe("a schedule in a notebook", function()
     assert.falsy(text:find "<script")
   end)
 
-  it("marks what the last step changed, and that alone", function()
+  it("marks only the changes of the last step", function()
     local text = html(tiled())
     local marked = {}
     for line in text:gmatch "<ins[^>]*>(.-)</ins>" do marked[#marked + 1] = words(line) end
     assert.same({"+       vectorize for j_i in 0..32:"}, marked)
   end)
 
-  it("tells which steps made a loop", function()
+  it("says which steps made a loop", function()
     local s = tiled()
     local text = html(s)
     local title = text:match 'title="([^"]*)">[^\n]*vectorize'
@@ -257,7 +257,7 @@ describe("a schedule in a notebook", function()
       (title:gsub("&#10;", "\n"):gsub("&quot;", '"')))
   end)
 
-  it("tells how far apart an access finds its elements", function()
+  it("says by how many bytes the address of an access changes", function()
     local text = html(tiled())
     assert.equal("A\nstride: 4 bytes for each k; 256 bytes for each i_i; 3.75 KiB for each i_o; none for j_o; "
       .. "j_i are the lanes of a vector", title_of(text, "A[15*i_o + i_i, k]"))
@@ -265,7 +265,7 @@ describe("a schedule in a notebook", function()
     assert.truthy(of_b:find("256 bytes for each k; 128 bytes for each j_o; none for i_i, i_o", 1, true), of_b)
   end)
 
-  it("tells what is known of its misses, until the next step", function()
+  it("shows the misses of an access until the next step", function()
     local s = tiled()
     local m = nw.misses(s, {levels = {{bytes = 1024, ways = 2}}})
     local row
@@ -276,12 +276,12 @@ describe("a schedule in a notebook", function()
     assert.falsy(title_of(html(s), "B[k, 32*j_o + j_i]"):find "missed")
   end)
 
-  it("says nothing of strides where sizes are symbolic", function()
+  it("gives no strides if sizes are symbolic", function()
     local s = support.gemm(nw.size "M", 8, 8)
     assert.equal(tostring(s:show()), unbroken(words(html(s))))
   end)
 
-  it("is as it was when a view is shown after the next step", function()
+  it("shows the old version in a view that is shown after the next step", function()
     local s = tiled()
     local before = s:show()
     local text = tostring(before)
@@ -289,7 +289,7 @@ describe("a schedule in a notebook", function()
     assert.equal(text, unbroken(words(html(before))))
   end)
 
-  it("stands beside another version, line by line", function()
+  it("is shown beside another version, line by line", function()
     local s = tiled()
     local rows = cells(html(s:diff()))
     assert.same({"before the step", 'version 2: s:vectorize &quot;j_i&quot;'}, rows[1])
@@ -326,7 +326,7 @@ describe("a schedule in a notebook", function()
     return out
   end
 
-  it("stands beside another version in half a page each, nothing left out", function()
+  it("is shown beside another version in half a page each, with nothing left out", function()
     local rows = cells(html(convolution():diff()))
     local left, right = lines_of(rows[2][1]), lines_of(rows[2][2])
     assert.equal(#left, #right)
@@ -338,7 +338,7 @@ describe("a schedule in a notebook", function()
     assert.truthy(squeezed(right):find("A[d,4*y_o+dy+y_i,4*x_o+dx+x_i]*W_global[8*co_o+co_i,d,dy,dx]", 1, true))
   end)
 
-  it("breaks long lines itself, further in: a page that is not trusted goes on at its edge", function()
+  it("breaks long lines itself with indentation, which an untrusted page would not do", function()
     local broken, text = 0, lines_of(html(convolution()))
     for n, line in ipairs(text) do
       assert.is_true(#line <= 110, line)
@@ -354,7 +354,7 @@ describe("a schedule in a notebook", function()
     for n, line in ipairs(lines_of((html(refused):gsub("<img.*", "")))) do assert.is_true(n == 1 or #line <= 110, line) end
   end)
 
-  it("shows names as they are, not as elements", function()
+  it("escapes names, so that they do not become HTML elements", function()
     local A = nw.placeholder({4}, "f32", "A")
     local C = nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 0), 0, A(i)) end, "C")
     assert.truthy(html(nw.schedule(C)):find("&lt;", 1, true))
@@ -362,7 +362,7 @@ describe("a schedule in a notebook", function()
 end)
 
 describe("a table in a notebook", function()
-  it("shows the corners of a tensor with their places", function()
+  it("shows the corners of a tensor with their indices", function()
     local t = nw.zeros {40, 30}
     t:set(39, 29, 7.5)
     local text = html(t)
@@ -376,7 +376,7 @@ describe("a table in a notebook", function()
     assert.same({{"", "0"}, {"0", "0"}}, cells(html(nw.zeros {})))
   end)
 
-  it("shows times and what may be said of several", function()
+  it("shows times and the comparison of several", function()
     local t = nw.timings {naive = {median = 2e-3, min = 1e-3, samples = {1e-3, 2e-3, 3e-3}, machine = "m"}, ["a<b"] = {median = 1}}
     local rows = cells(html(t))
     assert.same({"", "min", "median", "spread", "compared"}, rows[1])
@@ -385,7 +385,7 @@ describe("a table in a notebook", function()
     assert.truthy(html(t[1]):find "<table>")
   end)
 
-  it("shows misses, and what threads did", function()
+  it("shows misses, and the work of threads", function()
     local s = support.gemm(16, 16, 16)
     local m = nw.misses(s, {levels = {{bytes = 512, ways = 2}}})
     local rows = cells(html(m))
@@ -427,7 +427,7 @@ describe("a picture in a notebook", function()
     assert.equal(width, metadata["image/png"].width)
   end)
 
-  it("has ids that no other on the page has, and uses them", function()
+  it("has ids that are unique on the page", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local seen, n = {}, 0
     for _ = 1, 2 do
@@ -442,7 +442,7 @@ describe("a picture in a notebook", function()
     assert.truthy(n > 10)
   end)
 
-  it("goes with a refusal", function()
+  it("is shown with a refusal", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local s = support.gemm(8, 8, 8)
     local refused = support.error_of(s.parallel, s, "k")

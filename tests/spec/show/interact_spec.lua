@@ -50,7 +50,7 @@ local function text(message) return message.data["text/plain"] end
 
 for _, form in ipairs {6, 8} do
   describe("nw.interact with the widgets of " .. form, function()
-    it("opens a model a control, with a layout, in a box", function()
+    it("opens a model for each control, with a layout, in a box", function()
       with_front(form, function(front)
         nw.interact {tile = {8, 16, 32}, way = {"rows", "columns"}, n = {min = 1, max = 9, step = 2},
           x = {min = 0, max = 1, step = 0.5}, unroll = true, function(tile, way, n, x, unroll) return tile, way, n, x, unroll end}
@@ -95,7 +95,7 @@ for _, form in ipairs {6, 8} do
       end)
     end)
 
-    it("does not take what cannot be", function()
+    it("refuses impossible values", function()
       with_front(form, function(front)
         nw.interact {tile = {8, 16}, n = {min = 1, max = 9}, on = false, function(tile, n, on) return tile, n, on end}
         local slider, number, box = front.models "SelectionSliderModel" [1], front.models "IntSliderModel" [1],
@@ -112,7 +112,7 @@ for _, form in ipairs {6, 8} do
       end)
     end)
 
-    it("calls what is behind a button when that is pressed", function()
+    it("calls the function of a button when it is pressed", function()
       with_front(form, function(front)
         local calls = 0
         nw.interact({tile = {8, 16}, function(tile) return tile end}, {button = {"measure", function(tile)
@@ -139,7 +139,7 @@ for _, form in ipairs {6, 8} do
       end)
     end)
 
-    it("gives its state to a page that is loaded again", function()
+    it("sends its state to a page that is loaded again", function()
       with_front(form, function(front)
         nw.interact {tile = {8, 16}, function(tile) return tile end}
         local slider, box = front.models "SelectionSliderModel" [1], front.models "VBoxModel" [1]
@@ -166,7 +166,7 @@ for _, form in ipairs {6, 8} do
 end
 
 describe("nw.interact", function()
-  it("shows what the function shows and prints, in its order, pictures as images", function()
+  it("shows the output of the function in order, with pictures as images", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     with_front(8, function(front)
       nw.interact {tile = {2, 4}, function(tile)
@@ -189,7 +189,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("shows an error where the results would be, and goes on", function()
+  it("shows an error in place of the results, and continues", function()
     with_front(8, function(front)
       nw.interact {i = {1, 2, 3}, function(i)
         if i == 2 then error "no" end
@@ -208,7 +208,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("waits until the mouse is let go where times are measured, or as told", function()
+  it("waits until the slider is released if times are measured, or on request", function()
     local function continuous(f, options)
       local found
       with_front(8, function(front)
@@ -225,7 +225,7 @@ describe("nw.interact", function()
     assert.is_true(continuous(timed, {release = false}))
   end)
 
-  it("says so to the front end where it is known late", function()
+  it("tells the front end later if it learns only then that times are measured", function()
     with_front(8, function(front)
       nw.interact {i = {1, 2}, on = false, function(i, on)
         return i == 2 and support.gemm(4, 4, 4):time {reps = 1} or on
@@ -239,7 +239,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("takes names in a chosen order, and first values", function()
+  it("accepts an order of names, and initial values", function()
     with_front(8, function(front)
       nw.interact({{"b", {1, 2}}, {"a", {"x", "y"}}, function(...) return ... end}, {start = {b = 2, a = "y"}})
       assert.truthy(text(front.of "display_data" [2]):find "^b = 2, a = y\n")
@@ -250,7 +250,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("shows the first values at the prompt", function()
+  it("shows the results for the initial values at the prompt", function()
     local program = support.program .. " -e "
     local out = support.run(program .. "'nw.interact({tile = {8, 16}, function(tile) print \"in\" return tile * 2 end}, "
       .. "{start = {tile = 16}})'")
@@ -259,7 +259,7 @@ describe("nw.interact", function()
     assert.equal("n = 1   (one of 1 to 3 by 1; a notebook shows a control for it)\n1\n", out)
   end)
 
-  it("says what is wrong with what it is given", function()
+  it("says what is wrong with its arguments", function()
     local function f(a) return a end
     local function bad(pattern, ...) fails(pattern, "invalid", nw.interact, ...) end
     bad("expected a table", 7)

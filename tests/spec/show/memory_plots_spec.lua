@@ -68,7 +68,7 @@ describe("nw.reuse", function()
     end
   end)
 
-  it("draws what it counts", function()
+  it("draws its counts", function()
     local p = nw.reuse(support.gemm(20, 20, 20), {levels = TWO})
     local drawn, all = 0, 0
     for block in p.script:gmatch "%$reuse%d+ << EOD\n(.-)EOD\n" do
@@ -96,7 +96,7 @@ describe("nw.reuse", function()
 end)
 
 describe("nw.misses():plot", function()
-  it("draws what was counted, by tensor and by loop", function()
+  it("draws the counts by tensor and by loop", function()
     local s = support.gemm(16, 16, 16)
     s:split("k", 4)
     local m = nw.misses(s, {levels = TWO})
@@ -131,7 +131,7 @@ describe("nw.misses():plot", function()
 end)
 
 describe("nw.cache_sets", function()
-  it("counts lines held and lines asked for", function()
+  it("counts lines held and lines requested", function()
     local s, sets, ways = support.gemm(6, 8, 12), 4, 2
     local list, time = lines_of(s)
     local columns = math.min(300, time)
@@ -186,7 +186,7 @@ describe("nw.cache_sets", function()
     draws(p)
   end)
 
-  it("shows an outer level, which is asked for what the first has not", function()
+  it("shows an outer level, which receives the misses of the first", function()
     local s = support.gemm(16, 16, 16)
     local p, m = nw.cache_sets(s, {levels = TWO, level = 2}), nw.misses(s, {levels = TWO})
     local asked = 0
@@ -226,7 +226,7 @@ describe("threads", function()
     return out
   end
 
-  it("share a parallel loop as they do when it runs", function()
+  it("share a parallel loop as at run time", function()
     for _, rows in ipairs {7, 2, 1} do
       local s = parallel(rows, 3)
       local all, joined = walked(s), {}
@@ -236,7 +236,7 @@ describe("threads", function()
     end
   end)
 
-  it("take rounds in turn where a chunk is said", function()
+  it("take iterations in turn if a chunk size is given", function()
     local s = parallel(6, 1)
     s:pragma("i", "chunk", 1)
     local rows = {}
@@ -262,7 +262,7 @@ describe("threads", function()
 end)
 
 describe("before and after", function()
-  it("stand side by side on the same axes", function()
+  it("are shown side by side on the same axes", function()
     local s = support.gemm(8, 8, 8)
     s:tile("i", "j", 4, 4)
     local p = nw.spacetime(s, {levels = SMALL, before = 0})
@@ -284,7 +284,7 @@ describe("before and after", function()
     fails("before: expected a schedule or a whole number", "invalid", nw.spacetime, s, {before = "x"})
   end)
 
-  it("tell the levels apart", function()
+  it("distinguish the levels", function()
     local s = support.gemm(8, 8, 8)
     local p, m = nw.spacetime(s, {levels = TWO, level = "all"}), nw.misses(s, {levels = TWO})
     local memory = 0
@@ -312,7 +312,7 @@ local function drawn_pixels(p)
 end
 
 describe("a raster in a narrow place", function()
-  it("loses no miss beside a longer one", function()
+  it("shows a short miss next to a longer one", function()
     local X = nw.placeholder({4096}, "f32", "X")
     local function twice() return nw.schedule(nw.compute({4096}, function(i) return X(i) * 2 end, "Y")) end
     local s, v = twice(), twice()
@@ -331,7 +331,7 @@ describe("a raster in a narrow place", function()
     assert.is_true(drawn_pixels(p)["3"] > 0)
   end)
 
-  it("shows the worst of the pixels that fall together", function()
+  it("shows the worst access of each pixel", function()
     local rows = {"\0\1\0\5", "\2\0\3\0", "\0\0\1\0"}
     assert.same({"2 5 "}, core.pixels(rows, 2, 1))
     assert.same({"0 1 0 5 ", "2 0 3 0 ", "0 0 1 0 "}, core.pixels(rows, 4, 3))
@@ -348,7 +348,7 @@ describe("a raster in a narrow place", function()
 end)
 
 describe("captions", function()
-  it("say what is swept, how often, and what comes back how late", function()
+  it("say what is swept, how many times, and after which distance it is reused", function()
     local s = support.gemm(8, 16, 32)
     local text = tostring(nw.spacetime(s, {levels = SMALL}))
     local a, b, c = text:match "A: [^\n]*", text:match "B: [^\n]*", text:match "C: [^\n]*"
@@ -359,14 +359,14 @@ describe("captions", function()
     assert.truthy(b:find("of reuses miss a fully associative L1 (512 bytes)", 1, true))
   end)
 
-  it("say it of symbolic sizes as well", function()
+  it("also work with symbolic sizes", function()
     local N = nw.size "N"
     local s = support.gemm(N, N, N)
     local text = tostring(nw.spacetime(s, {levels = SMALL, sizes = {N = 8}}))
     assert.truthy(text:find("B: 512 accesses to 64 elements; swept 8 times, by j, k, once for each i, steps of 32 b", 1, true))
   end)
 
-  it("name passes that overlap, and loops that have no bracket", function()
+  it("name overlapping passes, and loops without a bracket", function()
     local X, r = nw.placeholder({66}, "f32", "X"), nw.reduce_axis(3, "r")
     local s = nw.schedule(nw.compute({64}, function(i) return nw.sum(X(i + r), r) end, "Y"))
     local text = tostring(nw.spacetime(s, {levels = SMALL}))
@@ -375,7 +375,7 @@ describe("captions", function()
     assert.truthy(long:find("no brackets: j, k", 1, true) or long:find("no brackets: k", 1, true))
   end)
 
-  it("do not guess where a loop varies", function()
+  it("do not guess if a loop varies", function()
     local k = nw.reduce_axis(8, "k")
     local X = nw.placeholder({8}, "f32", "X")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(nw.select(nw.le(k, i), X(k), 0), k) end, "Y"))

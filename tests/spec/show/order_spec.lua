@@ -142,7 +142,7 @@ describe("nw.order", function()
     for k in ipairs(steps) do assert.is_true((taken[k] or 0) > 3, "step " .. k .. " was hardly ever legal") end
   end)
 
-  it("plots what its rows say", function()
+  it("plots its rows", function()
     local s = doubled(3, 4)
     s:reorder("j", "i")
     local p, cells, times = nw.order(s), {}, {}
@@ -252,7 +252,7 @@ describe("nw.pieces", function()
     for name in pairs(pieces_of(p)) do assert.truthy(p.script:find("'" .. name .. "'", 1, true), name) end
   end)
 
-  it("has corners where both axes have a tail", function()
+  it("has corners if both axes have a tail", function()
     local s = support.gemm(17, 17, 4)
     s:split("i", 4, {tail = "cut"})
     s:split("j", 4, {tail = "cut"})
@@ -267,7 +267,7 @@ describe("nw.pieces", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("calls main what partition does, however small it is, and leaves it without a hatch", function()
+  it("takes the main piece from partition, even if it is small, and does not hatch it", function()
     local A = nw.placeholder({3, 20}, "f32", "A")
     local s = nw.schedule(nw.compute({3, 20}, function(i, j) return nw.select(nw.lt(j, 15), 0, A(i, j)) end, "Y"))
     s:partition("j", {at = {2, 5}})
@@ -276,7 +276,7 @@ describe("nw.pieces", function()
     assert.equal(51, #block_lines(p, "hatched"))
   end)
 
-  it("keeps pieces apart that were split", function()
+  it("distinguishes pieces that were split", function()
     local A, B = nw.placeholder({10, 17}, "f32", "A"), nw.placeholder({10, 23}, "f32", "B")
     local s = nw.schedule(nw.compute({10, 40}, function(i, j)
       return nw.select(nw.lt(j, 17), A(i, j), B(i, j - 17))
@@ -292,7 +292,7 @@ describe("nw.pieces", function()
     assert.same(named(6, 30, function(_, j) return "j." .. j // 10 + 1 end), pieces_of(p))
   end)
 
-  it("draws pieces of one name in one colour, whichever are larger", function()
+  it("draws pieces with one name in one colour, whatever their sizes", function()
     local function colours(points)
       local s, out = doubled(3, 20), {}
       s:partition("j", {at = points})
@@ -311,7 +311,7 @@ describe("nw.pieces", function()
     for _, colour in pairs(one) do assert.is_true(tonumber(colour) < 0xF9FFFF) end
   end)
 
-  it("shows and says what runs more than once", function()
+  it("marks and names instances that run more than once", function()
     local s = support.doubled(17)
     s:split("i", 4, {tail = "shift"})
     local p = nw.pieces(s)
@@ -323,7 +323,7 @@ describe("nw.pieces", function()
     assert.is_nil(tostring(nw.pieces(s)):find("overlap", 1, true))
   end)
 
-  it("takes as much room as is asked for", function()
+  it("has the requested size", function()
     local s = doubled(20, 20)
     local wide, narrow = nw.pieces(s), nw.pieces(s, {width = 200})
     assert.is_true(narrow.size[1] < wide.size[1] and narrow.size[2] < wide.size[2])
@@ -360,7 +360,7 @@ describe("nw.pieces", function()
     assert.equal(4 * 5 + 4 + 4, unit) -- around, then down and across between the halves
   end)
 
-  it("is one piece where nothing was cut", function()
+  it("is one piece if nothing was cut", function()
     fails("unknown option", "invalid", nw.pieces, triangle(4), {colour = "red"})
     assert.same({Y = named(2, 2, function() return "Y" end).Y}, pieces_of(nw.pieces(doubled(2, 2))))
   end)
@@ -378,14 +378,14 @@ describe("cells visited more than once", function()
     return nw.order(s, {stage = "X"})
   end
 
-  it("show all times where each cell has room, and a gap to the next", function()
+  it("show all times if they fit into each cell, with a gap to the next", function()
     local p = again(4, 2, 2)
     assert.same({'0 0 "1"', '1 0 "2"', '0 1 "3 5"', '1 1 "4 6"', '0 2 "7 9"', '1 2 "8 10"', '0 3 "11"', '1 3 "12"'},
       block_lines(p, "times"))
     assert.truthy(p.script:find("'visited more than once'", 1, true))
   end)
 
-  it("show, where one has not, the first time and how many there are, in all", function()
+  it("otherwise show the first time and the number of visits, in all cells", function()
     local p = again(6, 10, 3)
     local times = block_lines(p, "times")
     for row, text in pairs {[0] = "1", "11 ×2", "21 ×3", "51 ×3", "81 ×2", "111"} do
@@ -396,7 +396,7 @@ describe("cells visited more than once", function()
 end)
 
 describe("the shades of cells", function()
-  it("are grey where paths have colours, which they would hide", function()
+  it("are grey if paths have colours, which they would hide", function()
     local function shades(p)
       local grey, n = true, 0
       for _, line in ipairs(block_lines(p, "cells")) do
@@ -414,7 +414,7 @@ describe("the shades of cells", function()
 end)
 
 describe("names of pieces", function()
-  it("at the left have lines that meet no number of a row, nor the axis's name", function()
+  it("at the left have lines that cross neither row numbers nor the axis's name", function()
     local I = nw.placeholder({64, 64}, "f32", "I")
     local q = nw.reduce_axis(3, "q")
     local s = nw.schedule(nw.compute({64, 64}, function(y, x)
@@ -441,8 +441,8 @@ describe("names of pieces", function()
   end)
 end)
 
-describe("the ramp of times", function()
-  it("darkens all the way, in grey as well", function()
+describe("the scale of times", function()
+  it("gets darker everywhere, also in grey", function()
     local grid, last = require "nestwright.plots.grid", math.huge
     for part = 0, 63 do
       local c = grid.shade(part / 63)
@@ -454,7 +454,7 @@ describe("the ramp of times", function()
 end)
 
 describe("a visit", function()
-  it("is one of several where instances are computed again", function()
+  it("is one of several if instances are computed again", function()
     local s = doubled(11, 3)
     s:split("i", 4, {tail = "shift"})
     local p, times = nw.order(s), {}
@@ -468,7 +468,7 @@ describe("a visit", function()
     assert.truthy(tostring(p):find "33 instances and 36 visits. 3 instances are visited more than once.")
   end)
 
-  it("is made again where tiles of what is read overlap", function()
+  it("is repeated if the tiles of the stage overlap", function()
     local A = nw.placeholder({12, 4}, "f32", "A")
     local P = nw.compute({12, 4}, function(i, j) return A(i, j) * 2 end, "P")
     local s = nw.schedule(nw.compute({10, 4}, function(i, j) return P(i, j) + P(i + 2, j) end, "Y"))
@@ -485,7 +485,7 @@ describe("a visit", function()
     assert.same(places(p, "i", "j"), places(nw.order(s, {stage = s[P]}), "i", "j"))
   end)
 
-  it("is not made in lanes that are masked", function()
+  it("does not occur in masked lanes", function()
     local s = doubled(2, 10)
     s:split("j", 4, {tail = "predicate"})
     local p = nw.order(s)
@@ -493,7 +493,7 @@ describe("a visit", function()
     assert.equal("8 0 1 0", block_lines(p, "vectors")[3]) -- two lanes of four
   end)
 
-  it("is one moment in all lanes of a vector", function()
+  it("has the same time in all lanes of a vector", function()
     local s = doubled(3, 8)
     s:split("j", 4)
     s:vectorize "j_i"
@@ -514,7 +514,7 @@ describe("a visit", function()
     assert.truthy(tostring(nw.order(s)):find("4 vectors are drawn as bars: the lanes of each run at once.", 1, true))
   end)
 
-  it("is made in lanes side by side when the vector loop is outside", function()
+  it("is in adjacent lanes if the vector loop is outside", function()
     local s = doubled(4, 3)
     s:vectorize "i"
     local want = {}
@@ -522,7 +522,7 @@ describe("a visit", function()
     assert.same(want, places(nw.order(s), "i", "j"))
   end)
 
-  it("has a clock for each round of a loop that threads share", function()
+  it("has separate times for each iteration of a loop that threads share", function()
     local s = doubled(6, 4)
     s:split("i", 2)
     s:parallel "i_o"
@@ -534,7 +534,7 @@ describe("a visit", function()
     assert.truthy(tostring(p):find "3 iterations of parallel loops")
   end)
 
-  it("has a shape and a colour for each thread, and black where nothing is shared", function()
+  it("has a shape and a colour for each thread, and is black if nothing is shared", function()
     local s = doubled(22, 2)
     s:cut("i", 20)
     s:parallel "i.head"
@@ -547,7 +547,7 @@ describe("a visit", function()
     assert.is_true(looks["pt 7 ps 0.6 lc rgb '#000000'"])
   end)
 
-  it("is found in a slice of a nest that is far too large to walk", function()
+  it("is found in a slice of a nest that is too large to visit completely", function()
     local s = support.gemm(4096, 4096, 4096)
     s:tile("i", "j", 32, 32)
     s:reorder("k", "i_o", "j_o", "i_i", "j_i")
@@ -557,7 +557,7 @@ describe("a visit", function()
     assert.same({4095, 4095}, places(p, "i", "j")[1024])
   end)
 
-  it("is drawn of 64 x 64 in a file that is not large", function()
+  it("is drawn for 64 x 64 cells in a small file", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local steps = {
       function(s) s:reorder("j", "i") end,
@@ -579,14 +579,14 @@ describe("a visit", function()
     os.remove(path)
   end)
 
-  it("stands alone", function()
+  it("can be a single cell", function()
     local A = nw.placeholder({1}, "f32", "A")
     local p = nw.order(nw.schedule(nw.compute({1}, function(i) return A(i) end, "Y")))
     assert.equal(1, #p.rows)
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("stands on a line where there is one axis", function()
+  it("is on a line if there is one axis", function()
     local s = support.doubled(6)
     s:split("i", 3)
     s:reorder("i_i", "i_o")

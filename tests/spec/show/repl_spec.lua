@@ -27,13 +27,13 @@ describe("scripts", function()
     assert.equal(0, status)
   end)
 
-  it("survive an error that fails to say what it is", function()
+  it("survive an error whose text cannot be computed", function()
     local out, status = script "error(setmetatable({}, {__tostring = error}))"
     assert.equal(1, status)
     assert.truthy(out:find "an error that cannot be shown")
   end)
 
-  it("end with 1 on an error, shown on standard error with its place", function()
+  it("end with status 1 on an error, which is printed on standard error with its place", function()
     local out, status = script "local x = nil\nx.y = 1"
     assert.equal(1, status)
     assert.truthy(out:find ":2: attempt to index a nil value")
@@ -71,7 +71,7 @@ describe("scripts", function()
     assert.equal("\ttrue\n", (run(program .. " -e 'print(\"\", arg[0] ~= nil)' --")))
   end)
 
-  it("explain themselves", function()
+  it("explain their options", function()
     local version, status = run(program .. " --version")
     assert.equal("Nestwright 0.1.0\n", version)
     assert.equal(0, status)
@@ -82,7 +82,7 @@ describe("scripts", function()
     assert.equal(2, (select(2, run(program .. " -e"))))
   end)
 
-  it("leave pipes clean", function()
+  it("write no control sequences to pipes", function()
     local out = run(program .. " -e 'for i = 1, 1e6 do print(i) end' | head -n 1")
     assert.equal("1\n", out)
     local full, status = run(program .. " -e 'print(1)' > /dev/full")
@@ -96,14 +96,14 @@ describe("scripts", function()
     assert.is_nil(out:find "nw>")
   end)
 
-  it("die of Ctrl-C as programs do", function()
+  it("are killed by Ctrl-C like other programs", function()
     support.write(file, "io.write 'ready\\n' io.flush() while true do pcall(error) end")
     local out, status = run(("timeout -s INT --preserve-status 1 %s %s"):format(program, file))
     assert.equal(130, status)
     assert.truthy(out:find "interrupted")
   end)
 
-  it("that run out of stack or memory fail as others do", function()
+  it("that run out of stack or memory fail with an ordinary error", function()
     local out, status = script "local function f() return 1 + f() end f()"
     assert.equal(1, status)
     assert.truthy(out:find "stack overflow")
@@ -119,7 +119,7 @@ describe("scripts", function()
     assert.truthy(handlers:find "false")
   end)
 
-  it("that want more memory than there is are told how much, which limit it is, and what to do", function()
+  it("that need too much memory get an error with the amount, the limit and a remedy", function()
     if sanitized then return end
     local want = "local function fill() local t = {} for n = 1, 1 << 40 do t[n] = {n} end end "
     for _, code in ipairs {"fill()", "coroutine.wrap(fill)()", "local _, e = pcall(fill) error(e, 0)", "nw.size 'M' fill()"} do
@@ -131,7 +131,7 @@ describe("scripts", function()
     end
   end)
 
-  it("see through coroutines", function()
+  it("show errors inside coroutines", function()
     local out = script [[
       local co = coroutine.create(function(a) local b = coroutine.yield(a + 1) error("x" .. b) end)
       print(coroutine.resume(co, 1))
@@ -202,7 +202,7 @@ describe("the prompt", function()
     assert.truthy(send("nw.tensor{{1, 2}}"):find "f32%[1, 2%]")
   end)
 
-  it("says which name stands for nothing", function()
+  it("says if a name has no value", function()
     start "NO_COLOR=1"
     assert.truthy(send("compite"):find("nil: compite was never given a value", 1, true))
     assert.truthy(send("nw.shedule"):find("nil: nw has no field shedule; did you mean 'nw.schedule'?", 1, true))
@@ -217,14 +217,14 @@ describe("the prompt", function()
     end
   end)
 
-  it("goes on until a chunk is whole, and recalls it whole", function()
+  it("reads lines until a chunk is complete, and recalls it as a whole", function()
     start "NO_COLOR=1"
     assert.truthy(send("for i = 1, 2 do\nprint('turn', i)\nend"):find "turn\t?%s*1\r?\n.*turn%s*2")
     child:send(ctrl "P" .. ctrl "P" .. "\n")
     assert.truthy((child:expect("turn\t2", 5000)))
   end)
 
-  it("shows errors with their line, and goes on", function()
+  it("shows errors with their line, and continues", function()
     start "NO_COLOR=1"
     assert.truthy(send("local t = nil t.x = 1"):find "repl%[1%]:1: attempt to index a nil value")
     assert.truthy(send("do\nlocal t = nil\nt.x = 1\nend"):find "repl%[3%]:3: attempt to index a nil value")
@@ -235,7 +235,7 @@ describe("the prompt", function()
     assert.truthy(send("x = = 1"):find "unexpected symbol")
   end)
 
-  it("says what there is no memory for, and goes on", function()
+  it("says what does not fit into memory, and continues", function()
     if sanitized then return end
     child = pty.spawn("/bin/sh", "-c", ("ulimit -v 400000; NO_COLOR=1 XDG_STATE_HOME=%s TERM=xterm INPUTRC=%s exec %s"):format(
       state, inputrc, program))
@@ -248,7 +248,7 @@ describe("the prompt", function()
     assert.truthy(send("kept + 1"):find "\r?\n8\r?\n")
   end)
 
-  it("stops what runs at Ctrl-C, and keeps the session", function()
+  it("stops the running call at Ctrl-C, and keeps the session", function()
     start "NO_COLOR=1"
     send "keep = 42"
     for _, loop in ipairs {"while true do end", "while true do pcall(error) end",
@@ -265,7 +265,7 @@ describe("the prompt", function()
     assert.truthy(send("coroutine.wrap(function() return 7 end)()"):find "\n7\r")
   end)
 
-  it("brings a schedule back at Ctrl-C: where it was, judged, and with remarks", function()
+  it("restores a schedule at Ctrl-C: its version, judging, and remarks", function()
     start "NO_COLOR=1"
     send "A = nw.placeholder({9}, 'f32', 'A') s = nw.schedule(nw.compute({9}, function(i) return A(i) * 2 end, 'C'))"
     send "k = {rows = 4, schedule = function() print('in' .. 'side') while true do end end}"
@@ -315,7 +315,7 @@ describe("the prompt", function()
     assert.truthy(send("s:split('i', 8)"):find "for i_o in 0%.%.8  for i_i in 0%.%.8")
   end)
 
-  it("has colours only when wanted", function()
+  it("has colours only if they are wanted", function()
     start "NO_COLOR=1"
     assert.is_nil(send("error 'x'"):find "\27%[1;31m")
     finish()

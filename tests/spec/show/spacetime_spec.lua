@@ -11,7 +11,7 @@ describe("nw.spacetime", function()
   before_each(function() path = nil end)
   after_each(function() if path then os.remove(path) end end)
 
-  it("holds every access with what became of it", function()
+  it("contains every access with its hit or miss", function()
     local s = support.gemm(4, 4, 4)
     local p, a = nw.spacetime(s, {levels = SMALL}), nw.accesses(s, {levels = SMALL, feed = "misses"})
     assert.equal(#a, #p.rows)
@@ -26,7 +26,7 @@ describe("nw.spacetime", function()
     assert.equal(#a, marks)
   end)
 
-  it("counts in its caption what nw.misses counts", function()
+  it("has the counts of nw.misses in its caption", function()
     local s = support.gemm(8, 8, 8)
     local p, m = nw.spacetime(s, {levels = SMALL}), nw.misses(s, {levels = SMALL})
     for _, t in ipairs(m.by_tensor) do
@@ -39,7 +39,7 @@ describe("nw.spacetime", function()
     assert.truthy(tostring(p):find "no prefetcher, no TLB")
   end)
 
-  it("says what the cost model counts, where a machine is named", function()
+  it("gives the counts of the cost model if a machine is named", function()
     local s = support.gemm(8, 8, 8)
     local m = nw.machine {extends = "zen5", name = "small", caches = {{bytes = 256, ways = 2, latency = 4, bytes_per_cycle = 64}}}
     local p, c = nw.spacetime(s, {machine = m}), s:cost {machine = m}
@@ -115,7 +115,7 @@ describe("nw.spacetime", function()
     assert.equal(6, #r.iterations - 6 * 5 - 6 * 5 * 7)
   end)
 
-  it("shows a line as high as it is, and a miss as wide as can be seen", function()
+  it("shows a line with its true height, and a miss wide enough to be visible", function()
     local s = support.gemm(16, 16, 16)
     local r = core.raster(s, {sizes = {}}, {levels = SMALL, line = 64, misses = true, conflicts = true}, 1, "line", 400, 64)
     for _, lane in ipairs(r.lanes) do
@@ -134,7 +134,7 @@ describe("nw.spacetime", function()
     assert.equal(0, alone)
   end)
 
-  it("has brackets for the loops around most accesses, and says which of them are too short", function()
+  it("has brackets for the loops around most accesses, and names those that are too short", function()
     local s = support.gemm(16, 16, 16)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)
@@ -147,7 +147,7 @@ describe("nw.spacetime", function()
     assert.truthy(tostring(p):find("no brackets: i_i_1, j_i_1, i_i, j_i.", 1, true))
   end)
 
-  it("draws a raster of more than marks can show", function()
+  it("draws a raster if there are too many accesses for marks", function()
     local s = support.gemm(16, 16, 16)
     local p, m = nw.spacetime(s, {levels = SMALL}), nw.misses(s, {levels = SMALL})
     assert.truthy(tostring(p):find "every miss is visible")
@@ -178,7 +178,7 @@ describe("nw.spacetime", function()
     assert.same(p.size, {width, height})
   end)
 
-  it("executes nothing that it is told", function()
+  it("executes no text from names", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm = support.temporary ".harm"
     path = support.temporary ".svg"

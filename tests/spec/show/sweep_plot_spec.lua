@@ -42,7 +42,7 @@ end
 local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
 
 describe("sweep:plot", function()
-  it("draws a curve for each value of a parameter, with its middle half, gaps and what was refused", function()
+  it("draws a curve for each value of a parameter, with middle halves, gaps and refused points", function()
     local p = two():plot {x = "tile", by = "threads"}
     local curves, bands, refused = block(p, "curve"), block(p, "band"), block(p, "refused")
     assert.equal(2, #curves)
@@ -65,7 +65,7 @@ describe("sweep:plot", function()
     assert.truthy(p.script:find("'threads = 1'", 1, true))
   end)
 
-  it("marks the best and what is not distinguishable from it, and says so", function()
+  it("marks the best point and those not distinguishable from it, and says so", function()
     local p = two():plot {x = "tile", by = "threads"}
     local note = {}
     for _, row in ipairs(p.rows) do note[row[2] .. " " .. row[1]] = row[6] end
@@ -95,7 +95,7 @@ describe("sweep:plot", function()
     assert.falsy(tostring(s):find "_q1") -- the table shows only columns for people
   end)
 
-  it("takes an axis of powers for values far apart, and for no others", function()
+  it("uses a logarithmic axis only for values that are far apart", function()
     local function axis(values)
       local p = nw.sweep({params = {n = values}, run = function(o) return {a = o.n} end}):plot {x = "n", y = "a"}
       return p.script:find("set logscale x", 1, true) ~= nil, p.script:match "set xtics (%b())"
@@ -108,7 +108,7 @@ describe("sweep:plot", function()
     end
   end)
 
-  it("says what is not drawn since it is no finite number", function()
+  it("names points that are not drawn because they are not finite", function()
     local odd = {0 / 0, 1 / 0, -1 / 0, 4}
     local s = nw.sweep {params = {n = {1, 2, 3, 4}, m = {1, 2}}, run = function(p) return {a = odd[p.n], b = p.m * p.n} end}
     local p = s:plot {x = "n", y = {"a", "b"}, where = {m = 1}}
@@ -133,7 +133,7 @@ describe("sweep:plot", function()
     assert.truthy(tostring(p):find("best at what = b: 3 Gflop/s", 1, true))
   end)
 
-  it("draws a heat map: a cell a point, the best and those alike framed, what was refused hatched", function()
+  it("draws a heat map: a cell for each point, the best ones framed, refused ones hatched", function()
     local p = two():plot {x = "tile", y = "threads", value = "median", style = "heat"}
     local cells = block(p, "cells")[1]
     assert.equal(8, #cells)
@@ -167,7 +167,7 @@ describe("sweep:plot", function()
     assert.truthy(tostring(q):find "a machine")
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     local s = two()
     local function bad(pattern, o, of) fails(pattern, of and "limit" or "invalid", (of or s).plot, of or s, o) end
     bad("did you mean 'tile'", {x = "tiles"})

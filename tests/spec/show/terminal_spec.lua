@@ -25,7 +25,7 @@ describe("a picture as text", function()
 end)
 
 describe("a picture's words", function()
-  it("hold nothing that a terminal would obey", function()
+  it("contain no control sequences", function()
     for _, lane in ipairs {"a\27[31m\7\r", "b\27]0;x\7"} do
       support.fails("is a control character", "invalid", nw.timeline, {{lane = lane, from = 0, to = 1}})
     end
@@ -49,7 +49,7 @@ describe("a picture for a notebook", function()
     assert.equal(p.caption, bundle["text/plain"])
   end)
 
-  it("is an image where lines and words would be too large, and a smaller one where that is", function()
+  it("is an image if the SVG would be too large, and a smaller image if the image is too large", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local p = picture()
     local sizes = {}
@@ -67,7 +67,7 @@ describe("a picture for a notebook", function()
     assert.is_true(sizes[2] < sizes[1])
   end)
 
-  it("shares no names of patterns with others on the page", function()
+  it("has names of patterns that are unique on the page", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local ids, n = {}, 0
     for k = 1, 2 do
@@ -92,7 +92,7 @@ describe("a picture for a notebook", function()
 end)
 
 describe("a bitmap out of sixels", function()
-  it("has the dots that are drawn, and what is painted last on top", function()
+  it("has the drawn dots, with the last colour on top", function()
     local head = '\27Pq"1;1;12;12#0;2;100;100;100#1;2;0;0;100#2;2;100;0;0'
     local dots = sixel.dots(head .. "#1!12~$#0!6~$#2?@-#2!2?!3B\27\\", 6)
     assert.same({red = 1, green = 0, blue = 0}, {red = dots[0][0].colour.red, green = dots[0][0].colour.green,
@@ -104,13 +104,13 @@ describe("a bitmap out of sixels", function()
     assert.is_nil(dots[1][1])
   end)
 
-  it("has no dots of pale grey, but of a pale colour", function()
+  it("has no dots for pale grey, but for pale colours", function()
     local head = '\27Pq#1;2;87;87;87#2;2;81;91;97'
     assert.same({}, sixel.dots(head .. "#1!6~\27\\", 6))
     assert.equal(36, sixel.dots(head .. "#2!6~\27\\", 6)[0][0].n)
   end)
 
-  it("is empty where there is none", function()
+  it("is empty if nothing is drawn", function()
     assert.same({}, sixel.dots("", 4))
     assert.same({}, sixel.dots("\27Pq\27\\", 4))
   end)
@@ -143,7 +143,7 @@ local b = p:bundle()
 print(b["image/svg+xml"], b["text/plain"])
 ]]
 
-describe("where gnuplot cannot draw", function()
+describe("if gnuplot cannot draw, a picture", function()
   local dir
   after_each(function()
     if dir then os.execute(("rm -rf '%s'"):format(dir)) end
@@ -160,25 +160,25 @@ describe("where gnuplot cannot draw", function()
     assert.truthy(out:find "\nnil\tA: 4 accesses.-\n  time .-\n\nnot drawn: .*" .. message, out)
   end
 
-  it("says that it is missing", function() fails_with "gnuplot is not installed" end)
-  it("says why it cannot be started, which is not that it is missing", function()
+  it("says that gnuplot is missing", function() fails_with "gnuplot is not installed" end)
+  it("says why gnuplot cannot be started, if it exists", function()
     local out
     out, dir = session_with(nil, SAVED, ": >gnuplot;")
     assert.truthy(out:find "^false\tio\tsave: cannot start gnuplot: permission denied", out)
   end)
-  it("says that it is too old", function()
+  it("says that gnuplot is too old", function()
     fails_with("gnuplot 4.6 is too old: version 5.4 is required", "echo gnuplot 4.6 patchlevel 6")
   end)
-  it("says that it is something else", function() fails_with("the program named gnuplot does not report", "echo hello") end)
-  it("says that it died", function() fails_with("gnuplot was killed by signal 9", VERSION .. "kill -9 $$") end)
-  it("says why it failed", function()
+  it("says that the program is not gnuplot", function() fails_with("the program named gnuplot does not report", "echo hello") end)
+  it("says that gnuplot crashed", function() fails_with("gnuplot was killed by signal 9", VERSION .. "kill -9 $$") end)
+  it("says why gnuplot failed", function()
     fails_with("gnuplot failed: line 3: undefined", VERSION .. "echo '   line 3: undefined' >&2; exit 1")
   end)
-  it("says that it drew nothing", function()
+  it("says that gnuplot drew nothing", function()
     fails_with("gnuplot drew nothing: warning: no points", VERSION .. "echo warning: no points >&2")
   end)
 
-  it("keeps its remarks and the picture", function()
+  it("keeps the warnings of gnuplot and the picture", function()
     local out
     out, dir = session_with(VERSION .. "echo picture; echo 'Fontconfig error' >&2; echo ' warning: odd' >&2",
       'p:save "x.png" print(p.remarks, io.open "x.png":read "a")')
@@ -192,14 +192,14 @@ describe("where gnuplot cannot draw", function()
     assert.equal("drawn\n\n", out)
   end)
 
-  it("takes a path and nothing else", function()
+  it("accepts only a path of gnuplot", function()
     support.fails("save takes %(path%): argument 2, a table, is one too many", "invalid", function()
       nw.timeline({{lane = "a", from = 0, to = 1}}):save("y.csv", {width = 1})
     end)
     assert.is_nil(io.open "y.csv")
   end)
 
-  it("says in lines that it is not stuck, where there is no terminal, and nothing of what is soon over", function()
+  it("reports progress in lines if there is no terminal, but not for short work", function()
     local out
     out, dir = session_with(VERSION .. "sleep 1; echo drawn", 'p:save "x.png"')
     assert.equal("", out)
@@ -209,7 +209,7 @@ describe("where gnuplot cannot draw", function()
     assert.is_nil(out:find "[\r\27]")
   end)
 
-  it("ends at Ctrl-C with all it started", function()
+  it("ends at Ctrl-C with all its processes", function()
     local out, status
     out, dir, status = session_with(VERSION .. "sleep 61 & echo $! > $DIR/pid; sleep 61; echo > $DIR/woke",
       'io.stdout:write "ready\\n" io.stdout:flush() p:save "x.png"', "timeout -s INT --preserve-status 1")
@@ -222,7 +222,7 @@ describe("where gnuplot cannot draw", function()
     assert.is_true(alive == nil or not alive:read "a":find "sleep")
   end)
 
-  it("opens no window where there is no desktop", function()
+  it("opens no window if there is no desktop", function()
     local out
     out, dir = session_with("", 'print(pcall(p.window, p))', "DISPLAY= WAYLAND_DISPLAY=")
     assert.truthy(out:find "no desktop here: neither DISPLAY nor WAYLAND_DISPLAY")
@@ -234,7 +234,7 @@ describe("a window", function()
   local dir
   after_each(function() os.execute(("rm -rf '%s'"):format(dir)) end)
 
-  it("is gnuplot's where it has one, and stays", function()
+  it("is gnuplot's if gnuplot has one, and remains open", function()
     local out
     out, dir = session_with(VERSION .. [[
       cat /dev/stdin > $DIR/script.$$; echo "$@" > $DIR/words
@@ -245,7 +245,7 @@ describe("a window", function()
     assert.truthy(io.open("/proc/" .. support.read(dir .. "/pid"):match "%d+" .. "/cmdline"))
   end)
 
-  it("is the desktop's where gnuplot has none", function()
+  it("is the desktop's if gnuplot has none", function()
     local out
     out, dir = session_with(VERSION .. [[
       if grep -q GPVAL_TERMINALS /dev/stdin; then echo dumb svg; exit; fi
@@ -268,10 +268,10 @@ describe("programs", function()
   end)
 end)
 
-describe("how far long work is", function()
+describe("the progress of long work", function()
   after_each(function() core.on_progress() end)
 
-  it("is told as a part that grows to one, and that it is over", function()
+  it("is reported as a fraction that grows to one, with an end", function()
     local heard = {}
     core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 0)
     nw.misses(support.gemm(80, 80, 80), {levels = {{bytes = 4096, ways = 4}}})
@@ -285,7 +285,7 @@ describe("how far long work is", function()
   end)
 
   -- Work in many short calls. The time since the beginning of all the work counts.
-  it("is told of work that many calls make up", function()
+  it("is reported for work in many calls", function()
     local heard, since = {}, core.now() - 10
     core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 5)
     core.tell_progress("much", 0.5, core.now())
@@ -297,7 +297,7 @@ describe("how far long work is", function()
     assert.is_nil(heard[2][1])
   end)
 
-  it("is told while roofs are measured", function()
+  it("is reported while roofs are measured", function()
     local heard, caches, bandwidth, peak = {}, core.machine_caches, core.bandwidth, core.peak_flops
     core.machine_caches = function() return {{bytes = 4096, cpus = 1}} end
     core.bandwidth = function() return {1e9, 1e9} end
@@ -312,14 +312,14 @@ describe("how far long work is", function()
     assert.is_nil(heard[9][1])
   end)
 
-  it("is not told of what is quickly over", function()
+  it("is not reported for short work", function()
     local heard = 0
     core.on_progress(function() heard = heard + 1 end, 1000)
     nw.misses(support.gemm(80, 80, 80), {levels = {{bytes = 4096, ways = 4}}})
     assert.equal(0, heard)
   end)
 
-  it("does not mind a listener that fails", function()
+  it("continues if a listener fails", function()
     core.on_progress(function() error "no" end, 0)
     assert.is_true((pcall(core.run_program, {"true"})))
   end)
@@ -351,7 +351,7 @@ describe("on a terminal", function()
     return text
   end
 
-  it("is kitty's graphics where it says that it can", function()
+  it("uses kitty's graphics if the terminal supports them", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("TERM=xterm", "TMUX=", "STY=", support.program)
     child:send "p\n"
@@ -372,7 +372,7 @@ describe("on a terminal", function()
     assert.is_nil(shown("nw> "):find("\27[c", 1, true))
   end)
 
-  it("is sixel where it says that it can", function()
+  it("uses sixel if the terminal supports it", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("TERM=xterm", "TMUX=", "STY=", support.program)
     child:send "p\n"
@@ -381,7 +381,7 @@ describe("on a terminal", function()
     assert.truthy(shown("nw> "):find "\27P[%d;]*q.*\27\\")
   end)
 
-  it("asks a multiplexer nothing it would misread", function()
+  it("sends a multiplexer no query that it would misread", function()
     start("TERM=tmux-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", support.program)
     child:send "p\n"
     assert.is_nil(shown("\27[c"):find "\27_G")
@@ -389,7 +389,7 @@ describe("on a terminal", function()
     assert.truthy(shown("nw> "):find "A: 4 accesses")
   end)
 
-  it("is braille where it cannot, with words as words", function()
+  it("otherwise uses braille, with text as text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("TERM=xterm", "NESTWRIGHT_GRAPHICS=braille", support.program)
     child:send "p\n"
@@ -407,7 +407,7 @@ describe("on a terminal", function()
   end)
 
   -- The filling of a cell must be distinguishable from what is drawn on it, and from text.
-  it("has fillings as grounds where there are colours", function()
+  it("shows fillings as background colours if there are colours", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     child = pty.spawn("/usr/bin/env", "NO_COLOR=", "TERM=xterm", "COLORTERM=truecolor", "NESTWRIGHT_GRAPHICS=braille",
       support.program, "-e",
@@ -422,7 +422,7 @@ describe("on a terminal", function()
     child = nil
   end)
 
-  it("is plain characters where there is nothing else", function()
+  it("uses plain characters if nothing else is possible", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("LC_ALL=C", "TERM=dumb", support.program)
     child:send "p:show()\n"
@@ -446,7 +446,7 @@ describe("on a terminal", function()
     assert.is_nil(shown("nw> "):find "early")
   end)
 
-  it("has no shading where there are no colours", function()
+  it("has no shading without colours", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local line = "nw.order(nw.schedule(nw.compute({4, 4}, function(i, j) return i + j end, 'Z')))\n"
     start("NESTWRIGHT_GRAPHICS=braille", "TERM=xterm", support.program)
@@ -457,19 +457,19 @@ describe("on a terminal", function()
     assert.equal(16, select(2, text:gsub("●", "")))
   end)
 
-  it("is its caption where that is asked for", function()
+  it("is its caption on request", function()
     start("NESTWRIGHT_GRAPHICS=none", support.program)
     child:send "p\n"
     assert.truthy(shown("nw> "):find "^p\r\nA: 4 accesses")
   end)
 
-  it("says which ways there are", function()
+  it("lists the possible forms", function()
     start("NESTWRIGHT_GRAPHICS=gif", support.program)
     child:send "p\n"
     assert.truthy(shown("nw> "):find "NESTWRIGHT_GRAPHICS must be one of kitty, sixel, braille, dumb, none, not 'gif'")
   end)
 
-  it("asks nothing where something was typed already", function()
+  it("sends no query if something was typed already", function()
     start("TERM=xterm", "TMUX=", "LC_ALL=C.UTF-8", support.program)
     child:send "os.execute 'sleep 0.5' print(#p:text())\np\n5 + 6\n"
     local text = shown "\n11"
@@ -477,7 +477,7 @@ describe("on a terminal", function()
     assert.truthy(text:find "A: 4 accesses")
   end)
 
-  it("asks nothing from the background, where it would be stopped", function()
+  it("sends no query from the background, where it would be stopped", function()
     child = pty.spawn("/usr/bin/env", "TERM=xterm", "TMUX=", "LC_ALL=C.UTF-8", "/bin/sh", "-c", "set -m; " .. support.program
       .. " -e \"nw.timeline({{lane = 'a', from = 0, to = 1}}):show() print 'over'\" & wait")
     local text = shown "over"
@@ -486,7 +486,7 @@ describe("on a terminal", function()
     child = nil
   end)
 
-  it("shows how long gnuplot takes, and wipes it away", function()
+  it("shows progress while gnuplot runs, and then removes it", function()
     local dir = support.temporary()
     os.execute(("mkdir '%s'"):format(dir))
     support.write(dir .. "/gnuplot", "#!/bin/sh\n" .. VERSION .. "sleep 1.4; echo drawn")
@@ -498,7 +498,7 @@ describe("on a terminal", function()
     os.execute(("rm -rf '%s'"):format(dir))
   end)
 
-  it("stops gnuplot at Ctrl-C, shows its remarks, and the session goes on", function()
+  it("stops gnuplot at Ctrl-C, shows its warnings, and the session continues", function()
     local dir = support.temporary()
     os.execute(("mkdir '%s'"):format(dir))
     local function gnuplot(code)
@@ -518,7 +518,7 @@ describe("on a terminal", function()
     os.execute(("rm -rf '%s'"):format(dir))
   end)
 
-  it("stops a walk at Ctrl-C", function()
+  it("stops a long list of accesses at Ctrl-C", function()
     start("TERM=xterm", support.program)
     child:send("B = nw.placeholder({4000, 4000}, 'f32', 'B')\nk = nw.reduce_axis(4000, 'k')\n"
       .. "q = nw.schedule(nw.compute({4000, 4000}, function(i, j) return nw.sum(B(i, k)*B(k, j), k) end, 'Q'))\nnw.spacetime(q)\n")

@@ -43,7 +43,7 @@ describe("nw.timeline", function()
     assert.same({{0, 4}, {1, 2}, {1.5, 5}, {6, 8}, {10, 10}}, bars(p))
   end)
 
-  it("counts idle time as what no bar covers", function()
+  it("counts time without a bar as idle", function()
     local p = nw.timeline(records)
     for n, lane in ipairs {"thread 0", "thread 1", "thread 2"} do
       assert.equal(lane, p.idle[n].name)
@@ -55,13 +55,13 @@ describe("nw.timeline", function()
     assert.truthy(more.caption:find "over 40 s")
   end)
 
-  it("lays bars that overlap under one another", function()
+  it("draws overlapping bars below each other", function()
     local p = nw.timeline(records)
     assert.equal(2, p.idle[2].rows)
     assert.equal(1, p.idle[1].rows)
   end)
 
-  it("draws arrows, and says which go back in time", function()
+  it("draws arrows, and says which point back in time", function()
     local p = nw.timeline(records, {arrows = {{from = 1, to = 4}, {from = records[1], to = records[2]}}})
     assert.truthy(p.caption:find "2 arrows from a result to the record that needs it; 1 point back in time")
     assert.truthy(p.script:find "set arrow from 4,2 to 6,2 .- dt 1\n")
@@ -69,7 +69,7 @@ describe("nw.timeline", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("writes times in the unit that suits them, or in the one it is told", function()
+  it("writes times in a suitable unit, or in the given unit", function()
     local function axis(scale, unit)
       return nw.timeline({{lane = "a", from = 0, to = 4 * scale}}, {unit = unit}).script:match "set xlabel '(.-)'"
     end
@@ -77,7 +77,7 @@ describe("nw.timeline", function()
       {axis(1), axis(1e-3), axis(1e-6), axis(1e-9), axis(1000, "cycles")})
   end)
 
-  it("draws times far from zero from the first one on", function()
+  it("starts the axis at the first time if times are far from zero", function()
     local p = nw.timeline {{lane = "a", from = 1e9, to = 1e9 + 0.25}, {lane = "b", from = 1e9 + 0.25, to = 1e9 + 1}}
     assert.same({{0, 0.25}, {0.25, 1}}, bars(p))
     assert.same({"a", 1e9, 1e9 + 0.25}, p.rows[1])
@@ -87,7 +87,7 @@ describe("nw.timeline", function()
     assert.truthy(nw.timeline {{lane = "a", from = 1e18, to = 1e18}})
   end)
 
-  it("counts no idle time where no time passes", function()
+  it("gives no idle time if no time passes", function()
     local p = nw.timeline {{lane = "a", from = 3, to = 3}}
     assert.truthy(p.caption:find "^1 lane, all at 3 s: no time passes, so there is no idle time\n")
     assert.is_nil(p.caption:find "%%")
@@ -97,7 +97,7 @@ describe("nw.timeline", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("has lanes in the order asked for, also those without a record", function()
+  it("has lanes in the given order, also lanes without a record", function()
     local p = nw.timeline({{lane = "b", from = 0, to = 4}, {lane = "d", from = 0, to = 2}}, {lanes = {"a", "b", "c"}})
     local names, idle = {}, {}
     for n, lane in ipairs(p.idle) do names[n], idle[n] = lane.name, lane.idle end
@@ -108,7 +108,7 @@ describe("nw.timeline", function()
     fails("lanes%[1%]: expected a string, got a number", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
   end)
 
-  it("draws bars too narrow to be told apart as high as they fill the time", function()
+  it("draws bars that are too narrow as columns, whose height is their share of the time", function()
     local many, kinds = {}, {"x", "y", "z"}
     for n = 1, 30000 do
       local lane = n % 3
@@ -130,7 +130,7 @@ describe("nw.timeline", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("leaves a bar that can be seen a bar, among narrow ones too", function()
+  it("draws a bar that is wide enough as a bar, also among narrow ones", function()
     local list = {{lane = "a", from = 0, to = 500}}
     for n = 1, 499 do list[n + 1] = {lane = "a", from = 500 + n, to = 500.5 + n} end
     list[501] = {lane = "a", from = 1000, to = 1000}
@@ -138,7 +138,7 @@ describe("nw.timeline", function()
     assert.same({{0, 500}}, bars(nw.timeline(list)))
   end)
 
-  it("has a look of its own for each kind, and says when fillings come again", function()
+  it("has a pattern for each kind, and says if patterns repeat", function()
     local function looks(n)
       local list, seen, different = {}, {}, 0
       for k = 1, n do list[k] = {lane = "a", from = k, to = k + 1, kind = "k" .. k} end
@@ -209,7 +209,7 @@ local function schedule(rows, share)
   return s, X, Y
 end
 
-describe("what threads do", function()
+describe("the work of threads", function()
   -- Returns the iterations of the loop by part, as a list of {first, last} in order. Checks what must hold in any run.
   local function parts(log, loop, rounds)
     local mine, seen, last = {}, {}, {}
@@ -237,7 +237,7 @@ describe("what threads do", function()
     return core.kernel_log(f, core.kernel_args(f, {data}))
   end
 
-  it("is written down for every part of a loop", function()
+  it("is recorded for every part of a loop", function()
     local log = logged(schedule(10), 3)
     assert.equal(3, log.threads)
     assert.equal(0, log.lost)
@@ -247,7 +247,7 @@ describe("what threads do", function()
     for loop = 1, 2 do assert.same({{0, 2, 0}, {3, 5, 1}, {6, 9, 2}}, parts(log, loop, 10)) end
   end)
 
-  it("is written down for chunks in turn, and for dynamic ones", function()
+  it("is recorded for chunks in turn, and for dynamic chunks", function()
     local log = logged(schedule(7, function(s, loop) s:pragma(loop, "chunk", 2) end), 2)
     assert.same({{0, 1, 0}, {2, 3, 1}, {4, 5, 0}, {6, 6, 1}}, parts(log, 1, 7))
     log = logged(schedule(7, function(s, loop) s:pragma(loop, "schedule", "dynamic") end), 3)
@@ -255,7 +255,7 @@ describe("what threads do", function()
     assert.equal(3, #parts(log, 2, 7))
   end)
 
-  it("is written down where there is one thread, and where there is more than there is room for", function()
+  it("is recorded for one thread, and up to the limit if there are too many parts", function()
     local log = logged(schedule(5), 1)
     assert.same({{0, 4, 0}}, parts(log, 1, 5))
     local many = logged(schedule(20000, function(s, loop) s:pragma(loop, "chunk", 1) end), 2)
@@ -263,7 +263,7 @@ describe("what threads do", function()
     assert.is_true(many.lost > 0)
   end)
 
-  it("is nothing in loops without rounds, which keep their names", function()
+  it("is zero in loops without iterations, which keep their names", function()
     local M = nw.size("M", {min = 0})
     local A = nw.placeholder({M, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({M, 64}, function(i, j) return A(i, j) * 2 end, "X"))
@@ -275,7 +275,7 @@ describe("what threads do", function()
     assert.equal(0, f:busy(nw.zeros {0, 64}, {reps = 1}).threads[2].busy)
   end)
 
-  it("is not written down when nobody asked: the next call is as ever", function()
+  it("is not recorded by default: the next call is unchanged", function()
     local s = schedule(10)
     local f = s:build {threads = 2}
     local a = nw.random({10, 64}, "f32", {seed = 1})
@@ -305,7 +305,7 @@ describe("what threads do", function()
     assert.is_true(f:busy({reps = 2, fastest = true}).fastest)
   end)
 
-  it("is drawn: a lane a thread, a bar a part", function()
+  it("is drawn with a lane for each thread and a bar for each part", function()
     local s = schedule(12)
     local p = s:timeline {threads = 2, reps = 1, title = "mine"}
     local labels = {}
@@ -321,7 +321,7 @@ describe("what threads do", function()
     if support.have_gnuplot() then support.picture(s:build {threads = 2}:timeline {reps = 1}) end
   end)
 
-  it("has a lane for a thread that got nothing, and one figure for idle time", function()
+  it("has a lane for a thread without iterations, and one figure for idle time", function()
     local s = schedule(2)
     local p = s:timeline {threads = 4, reps = 1}
     local names, idle = {}, 0
@@ -333,7 +333,7 @@ describe("what threads do", function()
     assert.equal(1, select(2, p.caption:gsub("idle share of the time in parallel loops", "")))
   end)
 
-  it("is nothing where no loop is parallel", function()
+  it("is empty if no loop is parallel", function()
     local f = support.gemm(4, 4, 4):build()
     fails("no loop of this kernel runs in parallel", "invalid", f.busy, f)
     fails("reps: expected a number from 1 to 10000, got 0", "range", f.busy, f, {reps = 0})
