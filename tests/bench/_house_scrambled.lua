@@ -72,7 +72,7 @@ return function(out)
   assert(run(shown) ~= run("NW_SCRAMBLE=1 " .. shown), TESTED .. " is not a build with NW_MUTANTS: ./dev build dev")
   local differ, figures = changed()
   local failed, tests, texts = failing()
-  print(("%d figures, of which %d differ; %d tests, of which %d fail and are of text, and %d others"):format(figures, differ, tests,
+  print(("%d figures, of which %d differ; %d tests, of which %d tests of text and %d others fail"):format(figures, differ, tests,
     texts, failed))
   out:bar("house.scrambled_failures", differ + failed, "<=", 0)
 end

@@ -61,6 +61,6 @@ return function(out)
   end
   for _, each in ipairs {rates, full, found} do table.sort(each) end
   out:bar("house.tries_per_s", rates[3], ">=", 1500)
-  print(("  of %d steps, half of them legal; as a user takes them, with pictures and advice: %.0f a second"):format(#list, full[3]))
-  print(("  random legal steps found: %.0f a second, of %.1f draws each"):format(found[3], draws / 750))
+  print(("  %d steps, half of them legal; with pictures and advice, as for a user: %.0f a second"):format(#list, full[3]))
+  print(("  random legal steps found: %.0f a second, after %.1f draws each"):format(found[3], draws / 750))
 end

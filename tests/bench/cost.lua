@@ -77,7 +77,7 @@ function parts.exact()
   for _, kind in ipairs(random.kinds) do print(("%-12s exact %d of %d"):format(kind, kinds[kind][1], kinds[kind][2])) end
   print(("%d nests, each in fully associative and 8-, 12- and 16-way caches of three sizes: %d counts of a level"):format(NESTS,
     cases))
-  print(("what the model asks for of what is asked: median %.2g, 0.95 of them below %.2g; of small nests"):format(
+  print(("lookups of the model per access, for small nests: median %.2g, 0.95 of them below %.2g"):format(
     bench.median(shares), bench.quantile(shares, 0.95)))
   out:bar("cost.exact_cases", NESTS, ">=", 2000)
   out:bar("cost.exact_mismatches", mismatches, "<=", 0)

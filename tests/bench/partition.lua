@@ -167,7 +167,7 @@ function parts.tvm()
     local alone = fixed:build {threads = 1, versions = strategies.versions(cases)}
     local t = race({timed(theirs, a, packed, c), timed(ours, a, packed, c), timed(alone, a, packed, c)}, 15)
     ratios[n], same[m] = t[1] / t[2], t[1] / t[3]
-    print(("M=%d: rebuilt %.1f us, ours %.1f us, the same tiles for this M %.1f us (%.2f)"):format(m, 1e6 * t[1], 1e6 * t[2],
+    print(("M=%d: pass of TVM %.1f us, ours %.1f us, the same tiles for this M %.1f us (%.2f)"):format(m, 1e6 * t[1], 1e6 * t[2],
       1e6 * t[3], same[m]))
   end
   out:bar("partition.vs_tvm_like", geometric_mean(ratios), ">=", 1.3)
@@ -243,7 +243,7 @@ local function cold_kernel()
   end
   local plain, packing = ways_to_read(s)
   local from = packed_from(plain, packing)
-  print(from and ("B is packed from M = %d on"):format(from) or "B is not packed: to read it as it lies is quicker")
+  print(from and ("B is packed from M = %d on"):format(from) or "B is not packed, because reading it directly is faster")
   add(plain, from and ("M < %d"):format(from))
   if from then add(packing) end
   return s:build {threads = 1, versions = versions}
@@ -257,7 +257,7 @@ function parts.cold()
     local t = race({timed(f, a, b, c), openblas_warm(m, a, d)}, 15)
     assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
     ratios[n] = t[2] / t[1]
-    print(("M=%d, B as it lies: %.1f us, OpenBLAS %.1f us, %.2f"):format(m, 1e6 * t[1], 1e6 * t[2], ratios[n]))
+    print(("M=%d, B read directly: %.1f us, OpenBLAS %.1f us, %.2f"):format(m, 1e6 * t[1], 1e6 * t[2], ratios[n]))
   end
   out:bar("partition.dynamic_vs_openblas_cold", geometric_mean(ratios), ">=", 1.1)
 end

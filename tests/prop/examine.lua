@@ -21,15 +21,15 @@ local function check_nest(s, sizes, walked)
     examine.reasons[nest.message] = (examine.reasons[nest.message] or 0) + 1
     return
   end
-  if not ok then return "no nest is made: " .. tostring(nest) end
+  if not ok then return "no nest can be made: " .. tostring(nest) end
   count "nests compared"
   local n = nest:accesses {most = MOST_ACCESSES}:differs(walked)
-  if n then return ("access %d of the nest is another one"):format(n) end
+  if n then return ("access %d of the nest differs"):format(n) end
   local fine, again = pcall(nw.nest.parse, tostring(nest))
   if not fine and again.code == "limit" and again.message:find "operations" then count "too long to read back" return end
-  if not fine then return ("the nest's text is not read back: %s\n%s"):format(again, nest) end
+  if not fine then return ("the text of the nest does not read back: %s\n%s"):format(again, nest) end
   n = again:accesses {most = MOST_ACCESSES}:differs(walked)
-  if n then return ("access %d of the nest's text, read back, is another one:\n%s"):format(n, tostring(nest)) end
+  if n then return ("access %d of the nest differs after its text was read back:\n%s"):format(n, tostring(nest)) end
 end
 
 --- The accesses that are derived without running the program must be those that the interpreter makes, in the same order.
@@ -40,7 +40,7 @@ function examine.accesses(s, values, data)
   end
   local ok, walked = pcall(nw.accesses, s, {sizes = sizes, most = MOST_ACCESSES})
   if not ok and type(walked) == "table" and walked.code == "limit" then count "not walked" return end
-  if not ok then return "the accesses are not found: " .. tostring(walked) end
+  if not ok then return "the accesses cannot be derived: " .. tostring(walked) end
   count "walks compared"
   local ran = nw.accesses(s, {arguments = data, most = MOST_ACCESSES})
   local n = walked:differs(ran)
@@ -48,7 +48,7 @@ function examine.accesses(s, values, data)
     local at = list:at(n)
     return at and ("%s[%d] x%d%s"):format(at.tensor, at.index, at.lanes, at.write and " written" or "") or "none"
   end
-  if n then return ("access %d is %s in the walk and %s when it runs"):format(n, shown(walked), shown(ran)) end
+  if n then return ("access %d is derived as %s, but is %s in a run"):format(n, shown(walked), shown(ran)) end
   return check_nest(s, sizes, walked)
 end
 
@@ -90,7 +90,7 @@ function examine.undecided(s, outputs, err, apply)
   end
   local fresh = nw.schedule(outputs)
   fresh:replay(s:trace "json")
-  return differs(s, "when it is asked again") or differs(fresh, "on a fresh schedule")
+  return differs(s, "when it is tried again") or differs(fresh, "on a fresh schedule")
 end
 
 -- True if the index of the element is computed by a stage. Data can be chosen only for an index that is read from an input.
@@ -110,7 +110,7 @@ function examine.refusal(s, err, decides)
   if not refusal.alternatives[1] then count "refusals with no way on" end
   local lesson = s:explain()
   for should, is in tostring(lesson):gmatch "should be (%S+), is (%S+)" do
-    if should == is then return "a lesson shows no wrong value:\n" .. tostring(lesson) end
+    if should == is then return "s:explain() shows no wrong value:\n" .. tostring(lesson) end
   end
   if err.code ~= "refused" or not lesson.visible then return end
   count "conflicts replayed"

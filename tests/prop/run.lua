@@ -86,7 +86,7 @@ local function apply_steps(case, list, draw)
       message = examine.text(s) or examine.undo(s, before)
     elseif type(err) ~= "table" or err.code == "internal" then
       made.fault = true
-      message = "a fault of ours: " .. tostring(err)
+      message = "an internal fault: " .. tostring(err)
     elseif s:text() ~= before then
       message = "a refused step changed the schedule"
     else

@@ -43,8 +43,8 @@ local function fresh(kind) return function() return sandbox.folder() .. "/file" 
 local function outcome(kind, path)
   local out, status = run(("exec %s %s %s"):format(quote(sandbox.program), kind.script, quote(path)), 20)
   if status ~= 0 or not out:find "the end" then return nil, ("it ended with %s: %s"):format(status, out) end
-  if out:find "poisoned" then return nil, "what it holds has changed the session" end
-  if out:find "raw: " then return nil, "an error that is not the library's: " .. out end
+  if out:find "poisoned" then return nil, "the contents of the file changed the session" end
+  if out:find "raw: " then return nil, "an error that is not of the library: " .. out end
   return out
 end
 

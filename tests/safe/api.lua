@@ -100,7 +100,7 @@ local function batch(first, last)
     return at or first
   end
   local err <close> = assert(io.open(directory .. "/err"))
-  if not at then error("no call is made: " .. err:read "a") end
+  if not at then error("no call was made: " .. err:read "a") end
   figures.api_crashes = figures.api_crashes + 1
   print(("not ok call %d, %s\n  ends the process (%s %s): %s"):format(at, said, kind, status,
     (err:read "a" or ""):sub(-300)))
@@ -122,7 +122,7 @@ local function list_of(t)
   table.sort(out)
   return table.concat(out, ", ")
 end
-if next(skipped) then print("skipped for what this build or machine lacks: " .. list_of(skipped)) end
+if next(skipped) then print("skipped because this build or machine lacks something: " .. list_of(skipped)) end
 if next(long) then print(("interrupted after %d seconds: "):format(LIMIT) .. list_of(long)) end
 if next(classes) then print("raw errors of: " .. list_of(classes)) end
 local path = os.getenv "NW_FIGURES"

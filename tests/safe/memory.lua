@@ -205,7 +205,7 @@ local function in_child(name, way)
     assert(not ok and err.code == "memory" and said:find "ulimit %-v", "the limit is not named: " .. said)
   end
   if way == "limit" and SAYS[name] then
-    assert(not ok and err.code == "memory" and said:find(SAYS[name], 1, true), "what is done is not told: " .. said)
+    assert(not ok and err.code == "memory" and said:find(SAYS[name], 1, true), "the error does not say what is done: " .. said)
   end
   collectgarbage()
   collectgarbage()

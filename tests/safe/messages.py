@@ -112,7 +112,7 @@ class Batch:
             s.poll(50)
             s.close(0)
         if self.kernel.value("40 + 2", LIMIT) != "42":
-            self.failures.add("cell", f"a right cell gives something else after {told}")
+            self.failures.add("cell", f"a valid cell gives a wrong result after {told}")
         for kind in self.answers.values():
             self.failures.add(kind, "a request was not answered")
         self.check_runs()
@@ -121,7 +121,7 @@ class Batch:
         last = Batch.numbers
         found = (self.kernel.value(f"hits({self.first}, {last})", LIMIT) or "").strip('"').split()
         if len(found) != last - self.first + 1:
-            self.failures.add("runs", f"which code ran cannot be found out: {found}")
+            self.failures.add("runs", f"it is unknown which code ran: {found}")
             return
         for number, times in enumerate(map(int, found), self.first):
             wanted, kind = self.runs.get(number, (times, None))
@@ -176,7 +176,7 @@ def interrupts(kernel, failures, n):
         if not kernel.ask("control", "interrupt_request", content, LIMIT):
             failures.add("interrupt", "an interrupt_request was not answered")
         if kernel.value("40 + 2", LIMIT) != "42":
-            failures.add("interrupt", "a cell after an interrupt that came while nothing ran gives something else")
+            failures.add("interrupt", "after an interrupt while nothing ran, a cell gives a wrong result")
     return n
 
 
@@ -191,7 +191,7 @@ def answers(kernel, failures, n):
         time.sleep(0.02)
         shell.send_multipart(kernel.message(parts_of("execute_request", {"code": f"answer = io.read() .. {i}", "allow_stdin": True})))
         if not stdin.poll(LIMIT * 1000):
-            failures.add("input", "a cell that asks does not ask")
+            failures.add("input", "a cell that asks for input sends no request")
             return i
         stdin.recv_multipart()
         parts = parts_of("input_reply", {"value": "wrong"})

@@ -229,7 +229,7 @@ local function summary(state, cases, seconds)
     print(("  %-12s %6d cases, %6d taken"):format(name, state.cases[name], state.taken[name] or 0))
   end
   if state.failed == 0 then print(("ok texts of %d kinds"):format(#names)) end
-  print(("parsers: %d cases, %d failed; %d were told to stop, and did; %.0f s"):format(cases, state.failed, state.slow, seconds))
+  print(("parsers: %d cases, %d failed; %d were interrupted and ended; %.0f s"):format(cases, state.failed, state.slow, seconds))
   local path = os.getenv "NW_FIGURES"
   if path then
     local file <close> = assert(io.open(path, "w"))

@@ -77,7 +77,7 @@ for _, t in ipairs(tries) do
   local other, others = make()
   run(other, others, FOREVER) -- makes what a session makes only once
   local ok, want, requests = run(first, computed, FOREVER)
-  if not ok and name ~= "refused" then fail(name, 0, "it does not work at all: " .. tostring(want)) end
+  if not ok and name ~= "refused" then fail(name, 0, "it fails without any refused request: " .. tostring(want)) end
   local text = first:text()
   local numbers = {}
   if requests <= most then
@@ -101,7 +101,7 @@ for _, t in ipairs(tries) do
     end
     if not fine or not ok then
       local again, got = run(s, C, FOREVER)
-      if again ~= ok then fail(name, n, "done again: " .. tostring(got)) end
+      if again ~= ok then fail(name, n, "another outcome when it is repeated: " .. tostring(got)) end
       if ok and tostring(got) ~= tostring(want) then fail(name, n, "another answer afterwards: " .. tostring(got)) end
     end
     if s:text() ~= text then fail(name, n, "another program afterwards") end

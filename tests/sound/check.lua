@@ -45,7 +45,7 @@ function check.refused(pattern, f, ...)
   if ok then error("was accepted", 2) end
   if type(err) ~= "table" then error("not an error of the library: " .. tostring(err), 2) end
   if err.code == "internal" then error("a fault: " .. tostring(err), 2) end
-  if not tostring(err):find(pattern) then error("another refusal: " .. tostring(err), 2) end
+  if not tostring(err):find(pattern) then error("refused for another reason: " .. tostring(err), 2) end
   return err
 end
 
