@@ -128,7 +128,7 @@ describe("sweep:plot", function()
     for _, bar in ipairs(bars[1]) do assert.equal(0, bar[5]) end
     assert.is_true(near(bars[1][1][6], 9e-3))
     local s = nw.sweep {params = {what = {"b", "a"}}, run = function(q) return {gflops = q.what == "b" and 3 or -2} end}
-    p = s:plot {unit = "Gflop/s", best = "max"} -- texts are no axis, so the default is bars
+    p = s:plot {unit = "Gflop/s", best = "max"} -- texts give no axis of numbers, so bars are the default
     assert.same({{1, 1.5, 0.64, 1.36, 0, 3}, {2, -1, 1.64, 2.36, -2, 0}}, {block(p, "bars")[1][1], block(p, "bars")[1][2]})
     assert.truthy(tostring(p):find("best at what = b: 3 Gflop/s", 1, true))
   end)
