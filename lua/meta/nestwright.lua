@@ -1,5 +1,5 @@
 ---@meta nestwright
--- Made from the rows of the bindings by ./dev doc; do not edit.
+-- ./dev doc generates this file from the rows of the bindings; do not edit it.
 
 ---@class nw.schedule
 ---@field target nw.target The target that the schedule is made for.
@@ -16,7 +16,7 @@ function schedule:add_unit_loop(around) end
 ---@param value? string|integer
 function schedule:annotate(stage, key, value) end
 
----Takes a step given by primitive name and positional arguments; the methods of the primitives use this.
+---Takes a step, given by the name of the primitive and its positional arguments. The methods for the primitives call this method.
 ---@param primitive string
 ---@param arguments table
 ---@return any ...
@@ -35,12 +35,12 @@ function schedule:atomic(stage) end
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
 function schedule:bind(loop, tag) end
 
----Names the current version.
+---Gives the current version a name, with which s:checkout finds it.
 ---@param name string
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the first version whose facts hold for its sizes, which a decision tree finds; if there is none, it runs the last version, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show "asm" and f:export.
+---Compiles the schedule. threads: the number of threads; all cores by default. f(a, b) returns the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with the facts that s:assume stated. A call runs the first version whose facts hold for its sizes; a decision tree finds this version. If there is none, the call runs the last version, which may assume only what all others assume. target: the schedule's own; code for another target is refused, and s:retarget(t) makes a schedule for it. Code for another CPU than this host's is not run; use f:show "asm" and f:export.
 ---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], target?: string|table|nw.machine|nw.target}
 ---@return nw.kernel
 function schedule:build(options) end
@@ -60,7 +60,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
 
----Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small awkward values; constant sizes keep their values. If the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result states what was checked; an error names the first difference.
+---Compares the schedule with its definition in three ways: interpreted, lowered and interpreted, and compiled. Symbolic sizes get small values, such as 0, 1, primes, and sizes near those of the tiles; constant sizes keep their values. If the sizes are too large to interpret, only the compiled program is run, and it is compared at the corners and at some random elements. The result states what was checked; an error names the first difference.
 ---@return string
 function schedule:check() end
 
@@ -83,7 +83,7 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares, balance, outside, team_seconds; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
+---Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
@@ -111,7 +111,7 @@ function schedule:cut(loop, ...) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----The differences between versions a and b. Without a: what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
+---The differences between versions a and b. Without a, the view shows what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
 ---@param a? integer|string
 ---@param b? integer|string
 ---@return nw.view
@@ -122,7 +122,7 @@ function schedule:diff(a, b) end
 ---@param ahead? integer
 function schedule:double_buffer(stage, ahead) end
 
----Replays the step that was just refused in the interpreter, on small whole numbers, and shows what would go wrong: the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws it like refusal:plot().
+---Shows what would go wrong with the step that was just refused. It runs the program with this step in the interpreter, on small whole numbers, and shows the two iterations now and after the step, and the wrong value beside the right one. Fields: seen, true if the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false if there is nothing to run, for example because the step is refused for its structure; refusal; and the method plot, which draws the conflict like refusal:plot().
 ---@return nw.report
 function schedule:explain() end
 
@@ -158,17 +158,17 @@ function schedule:join(first, second) end
 ---@return nw.schedule
 function schedule:load(path) end
 
----The places where a stage can be computed: for each loop, how many times its values are computed and how many bytes its storage takes, or why it cannot be computed there. A list of {loop, legal, why, recompute, bytes, size, current}.
+---The places where a stage can be computed: for each loop, how many times the stage's values are computed there and how many bytes the stage's storage takes, or why the stage cannot be computed there. A list of {loop, legal, why, recompute, bytes, size, current}.
 ---@param stage nw.stage|nw.tensor|string
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes that a run reads and writes of inputs, outputs and temporaries, and the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
+---The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
 
----The loop with that name.
+---Returns the loop with that name.
 ---@param name string
 ---@return nw.loop
 function schedule:loop(name) end
@@ -189,7 +189,7 @@ function schedule:merge(first, second) end
 ---@return nw.report
 function schedule:moves(loop) end
 
----Notes of the last step, or the empty string.
+---Returns the notes of the last step, or the empty string.
 ---@return string
 function schedule:notes() end
 
@@ -209,7 +209,7 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; `inside` of a kernel then schedules a piece there. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each residue, the tiles with the least total measured time, including the last tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows that exist. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
 ---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
@@ -231,7 +231,7 @@ function schedule:prefetch(tensor, loop, offset) end
 ---@return {primitive: string, arguments: table, text: string, draws: integer, refused: integer}?
 function schedule:random_step(seed) end
 
----Redoes one undone step, or several.
+---Redoes one undone step, or the given number of them.
 ---@param steps? integer
 ---@return nw.schedule
 function schedule:redo(steps) end
@@ -254,7 +254,7 @@ function schedule:reorder_stmts(first, second) end
 ---@param ... integer
 function schedule:reorder_storage(tensor, ...) end
 
----True if parsing the text form of the program gives the same program.
+---Returns true if parsing the text form of the program gives the same program.
 ---@return boolean, string?
 function schedule:reparses() end
 
@@ -291,7 +291,7 @@ function schedule:rfactor(stage, loop, options) end
 ---@param options? {size?: integer}
 function schedule:rolling_buffer(stage, dim, options) end
 
----True if a step of this version may change the rounding of floats: by another order of a sum, by a product that is no longer stored before it is added, or by a product whose condition became constant.
+---Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, if a product is no longer stored before it is added, or if the condition of a product became constant.
 ---@return boolean
 function schedule:rounds() end
 
@@ -410,13 +410,13 @@ function schedule:tree() end
 ---@return trimmed
 function schedule:trim(loop) end
 
----Returns whether a step would be legal, and if not, the reason; arguments are positional. The schedule does not change. This is much faster than a step because it makes no picture and no suggestions.
+---Returns whether a step would be legal and, if not, the reason. The arguments are positional. The schedule does not change. This is much faster than a step because it makes no picture and no suggestions.
 ---@param primitive string
 ---@param arguments table
 ---@return boolean, string?
 function schedule:try(primitive, arguments) end
 
----Undoes one step, or several.
+---Undoes one step, or the given number of steps.
 ---@param steps? integer
 ---@return nw.schedule
 function schedule:undo(steps) end
@@ -443,11 +443,11 @@ function schedule:unsafe(steps, ...) end
 ---@param loop nw.loop|string
 function schedule:vectorize(loop) end
 
----Number of the current version; 0 is the naive program.
+---Returns the number of the current version. Version 0 is the naive program, before any step.
 ---@return integer
 function schedule:version() end
 
----The steps that made a line of s:show(), which is given by its number or a part of its text. They are listed for the loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "lowered".
+---The steps that made a line of s:show(). The line is given by its number or a part of its text. The steps are listed for the loop, its mark, each guard, each offset and the storage. With view = 'lowered', the line is one of s:show "lowered".
 ---@param line integer|string
 ---@param view? string
 ---@return nw.report
@@ -466,27 +466,27 @@ function stage:loops() end
 
 ---@class nw.loop
 ---@field alive boolean False if a step has replaced the loop.
----@field begin string The first value of its variable, as an expression of sizes and enclosing loops; it can be used in conditions.
----@field extent string Its number of iterations, as an expression of sizes and enclosing loops: "M // 8".
----@field forwarded nw.loop[] The loops that replace it now: itself, or the loops that steps made from it, such as the parts of a split loop.
----@field name string The loop's name in the nest; an error if a step has replaced the loop.
----@field schedule nw.schedule The schedule to which it belongs.
+---@field begin string The first value of the loop variable, as an expression over sizes and enclosing loops. It can be used in conditions.
+---@field extent string The number of iterations, as an expression over sizes and enclosing loops, such as "M // 8".
+---@field forwarded nw.loop[] The loops that now stand for this loop: the loop itself, or the loops that steps have made from it, such as the two loops of a split.
+---@field name string The name of the loop in the nest. Reading it is an error if a step has replaced the loop.
+---@field schedule nw.schedule The schedule to which the loop belongs.
 local loop = {}
 
 ---@class nw.tensor
----@field dtype string Type of an element.
+---@field dtype string The type of the elements.
 ---@field is_input boolean True for a placeholder.
----@field name string The name in loop nests; schedules use it for the stage.
----@field ndim integer Number of dimensions.
+---@field name string The name in loop nests. In a schedule, the stage of the tensor has the same name.
+---@field ndim integer The number of dimensions.
 ---@operator call(nw.expr|nw.axis|integer): nw.expr
 local tensor = {}
 
----The extents of the dimensions.
+---Returns the extents of the dimensions.
 ---@return (integer|nw.expr)[]
 function tensor:shape() end
 
 ---@class nw.axis
----@field name string The name of the axis; its loop first has the same name.
+---@field name string The name of the axis. Before any step, its loop has the same name.
 ---@field var nw.expr The index expression of the axis; arithmetic on the axis uses it.
 ---@operator add(nw.expr|nw.axis|number): nw.expr
 ---@operator sub(nw.expr|nw.axis|number): nw.expr
@@ -499,7 +499,7 @@ function tensor:shape() end
 local axis = {}
 
 ---@class nw.expr
----@field dtype string The type of the value: 'f32', 'i64', 'bool'.
+---@field dtype string The type of the value, such as 'f32', 'i64' or 'bool'.
 ---@operator add(nw.expr|nw.axis|number): nw.expr
 ---@operator sub(nw.expr|nw.axis|number): nw.expr
 ---@operator mul(nw.expr|nw.axis|number): nw.expr
@@ -511,60 +511,60 @@ local axis = {}
 local expr = {}
 
 ---@class nw.array
----@field dtype string Type of an element.
----@field ndim integer Number of dimensions.
+---@field dtype string The type of the elements.
+---@field ndim integer The number of dimensions.
 local array = {}
 
----Number of elements.
+---Returns the number of elements.
 ---@return integer
 function array:count() end
 
----Sets every element.
+---Sets every element to the value.
 ---@param value number|boolean
 ---@return nw.array
 function array:fill(value) end
 
----Sets all elements, in row-major order.
+---Sets all elements from a list in row-major order.
 ---@param values number[]
 ---@return nw.array
 function array:fill_list(values) end
 
----Fills the tensor with random elements between lo and hi; integers are from lo to hi inclusive. The same seed gives the same data.
+---Fills the tensor with random elements between lo and hi. Integer elements may also equal lo or hi. The same seed gives the same data.
 ---@param seed? integer
 ---@param lo? number
 ---@param hi? number
 ---@return nw.array
 function array:fill_random(seed, lo, hi) end
 
----Returns one element; indices count from 0.
+---Returns one element. Indices count from 0.
 ---@param ... integer
 ---@return number|boolean
 function array:get(...) end
 
----Returns one element by its position in row-major order, from 1.
+---Returns one element by its position in row-major order. Positions count from 1.
 ---@param position integer
 ---@return number|boolean
 function array:getflat(position) end
 
----Address of the data, for other C libraries.
+---Returns the address of the data, for other C libraries.
 ---@return lightuserdata
 function array:pointer() end
 
----Writes a .npy file.
+---Writes the elements to a .npy file.
 ---@param path string
 ---@return nw.array
 function array:save(path) end
 
----Sets one element: indices, counted from 0, then the value.
+---Sets one element. The arguments are its indices, which count from 0, and then the value.
 ---@param ... integer|number|boolean
 function array:set(...) end
 
----Sets one element by its position in row-major order, from 1.
+---Sets one element by its position in row-major order. Positions count from 1.
 ---@param position integer
 ---@param value number|boolean
 function array:setflat(position, value) end
 
----The extents of the dimensions.
+---Returns the extents of the dimensions.
 ---@return integer[]
 function array:shape() end
 
@@ -574,24 +574,24 @@ function array:totable() end
 
 ---@class nw.kernel
 ---@field cached boolean True if the machine code came from the cache.
----@field code_bytes integer Bytes of machine code of all its versions.
----@field compile_ms number Time to lower, compile and link, in milliseconds.
----@field notes string Remarks on the code: a line for each function without a vector form on the target.
----@field unsafe boolean True if its schedule has steps that were not proven legal.
+---@field code_bytes integer The bytes of machine code of all versions of the kernel.
+---@field compile_ms number The time to lower, compile and link, in milliseconds.
+---@field notes string Remarks on the code. There is a line for each function that has no vector form on the target.
+---@field unsafe boolean True if the schedule of the kernel has steps that were not proven legal.
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
----Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
+---Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes a shared library, such as "gemm.so", with all versions of the kernel as one C function, and the header gemm.h next to it. The function takes symbolic sizes, then pointers to row-major data; it returns 0 on success. Needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc).
+---Writes a shared library, such as "gemm.so", with all versions of the kernel as one C function. Also writes the header gemm.h next to it. The function takes the symbolic sizes, then pointers to row-major data; it returns 0 on success. The export needs a C compiler that links for the target of the schedule: this host, or another CPU (aarch64-linux-gnu-gcc).
 ---@param path string
 ---@return nw.kernel
 function kernel:export(path) end
 
----Its parameters: inputs, then outputs.
+---Returns the parameters: first the inputs, then the outputs.
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
@@ -643,7 +643,7 @@ function time:plot(options) end
 ---@class nw.comparison
 local comparison = {}
 
----Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one is more than 20 times as fast as another. Times that are not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
+---Draws the times, one row each, in the given order. Each row shows the median, the middle half and the fastest time. style: 'bars', from zero; 'points', on a logarithmic axis if the times differ much; 'speedup', the speed-up over the first time; 'steps', a curve as for s:time_steps. The default is 'bars', or 'points' if one time is more than 20 times another. Times that are not distinguishable from the first are hatched; brackets join times that are not distinguishable from each other.
 ---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function comparison:plot(options) end
@@ -651,7 +651,7 @@ function comparison:plot(options) end
 ---@class nw.sweep
 local sweep = {}
 
----Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values not distinguishable from it, are marked (best: 'min', the default for times, 'max' or false; per curve, or, with several columns, at each x). Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
+---Draws the results over a parameter. style: 'lines' (x must be numbers), 'bars' or 'heat'. x: the parameter on the x axis, by default the first. y: the column to draw, or several; by default the median of times. by: one curve for each value of another parameter. In a heat map x and y are parameters, and value is the column. where: values of the remaining parameters, {threads = 1}. The spread is drawn if the sweep has it. The best value, and all values that are not distinguishable from it, are marked for each curve or, with several columns, at each x. best: 'min' (the default for times), 'max' or false. Refused points are marked as refused; missing points are gaps. log: 'x', 'y', 'xy' or '' sets logarithmic axes; by default they are used for powers of two and for values of very different size. unit: the unit of the column; 's' for seconds.
 ---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: nw.label, best?: string|boolean, title?: nw.label}
 ---@return nw.plot
 function sweep:plot(options) end
@@ -674,39 +674,39 @@ function machine:source(path) end
 function machine:text() end
 
 ---@class nw.target
----@field backend string? Name of its code generator; nil: none.
----@field here boolean True if this host can run its code.
+---@field backend string? The name of the code generator; nil if there is none.
+---@field here boolean True if this host can run code for the target.
 ---@field machine nw.machine The record of the machine.
----@field model string? Name of its cost model; nil: it is not modelled.
----@field name string The name of its machine record.
+---@field model string? The name of the cost model; nil if there is none.
+---@field name string The name of the machine record.
 local target = {}
 
----Features of its CPU that affect code generation, by LLVM's names.
+---Returns the features of the CPU that affect code generation, with LLVM's names.
 ---@return string[]
 function target:features() end
 
----Limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and block.
+---Returns the limits for programs: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and block.
 ---@return table
 function target:limits() end
 
----The scopes of buffers: name, owner and bytes of each.
+---Returns the scopes of buffers: name, owner and bytes of each.
 ---@return table[]
 function target:scopes() end
 
 ---@class nw.accesses
 local accesses = {}
 
----The n-th access, from 1: tensor, index (linear, of its first element), lanes (adjacent elements), write, address; outcome, for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict', the worst of its lines.
+---Returns the n-th access, counted from 1: tensor, index (linear, of its first element), lanes (the number of adjacent elements), write, address, outcome. outcome is a list with one entry for each simulated cache level: 'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts.
 ---@param n integer
 ---@return table?
 function accesses:at(n) end
 
----The number of the first access in which two lists differ, or nil.
+---Returns the number of the first access in which two lists differ, or nil.
 ---@param other nw.accesses
 ---@return integer?
 function accesses:differs(other) end
 
----The iterations of its loops, in the order in which they end: loop, depth (number of enclosing loops), index from 0, from and to (numbers of accesses before the iteration begins and when it ends).
+---Returns the iterations of the loops, in the order in which they end: loop, depth (the number of enclosing loops), index (from 0), from and to. from is the number of accesses before the iteration begins, and to the number when it ends.
 ---@return table[]
 function accesses:iterations() end
 
@@ -719,7 +719,7 @@ local ranking = {}
 ---@return nw.kernel
 function ranking:build(which, options) end
 
----Makes a small decision tree over the sizes that vary. Each leaf has the best strategy for its sizes by the objective, within code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges: for each leaf its row (of this table), facts (conditions that hold there, as text) and below (if one size varies); tree: a node {size, below, yes, no}, or a leaf {way}. The schedule does not change.
+---Makes a small decision tree over the sizes that vary. Each leaf has the strategy that is best for its sizes by the objective. code_limit limits the code of all leaves together. Fields: versions: numbers of versions, for s:build{versions = ...}; ranges: an entry for each leaf, with row (of this table), facts (its conditions, as text) and below (the upper bound of the size, if only one size varies); tree: the root, which is a node {size, below, yes, no} or a leaf {way}. The schedule does not change.
 ---@return nw.report
 function ranking:dispatch() end
 
@@ -736,7 +736,7 @@ function ranking:take(which) end
 ---@field hint string? What to do about the refusal, or more about its reason.
 ---@field intrinsics boolean? True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace.
 ---@field joules number? The mean of `energies` by weight, if the cost model was used. An estimate.
----@field refused string? Why the strategy was refused; then the only other field is `hint`.
+---@field refused string? Why the strategy was refused. Such a row has only the fields strategy, refused and hint.
 ---@field seconds number? The mean of `measured` by weight.
 ---@field strategy string The name of the row's strategy.
 ---@field unsafe boolean? True if some steps of the strategy were not judged.
@@ -750,7 +750,7 @@ local learner = {}
 ---@return table[]
 function learner:held_out() end
 
----A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule is priced and compiled, but not run.
+---A score. Of two schedules of one computation, the one with the higher score is predicted to be faster. The score is not a time. The schedule's cost is computed and its code is compiled, but not run.
 ---@param s nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return number
@@ -778,7 +778,7 @@ function loopnest:arrays() end
 ---@return nw.report
 function loopnest:cost(options) end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: fails rather than estimates. budget: the largest number of lines that the model may request. threads, thread: counts only this thread of this many threads, numbered from 0, with its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the number of the only thread that is counted, from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
 ---@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
@@ -831,7 +831,7 @@ local error = {}
 ---@field witness table? The conflict in numbers: sizes, index of the element, source and sink by loop, the marked loop.
 local refusal = {}
 
----The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then this is an error.
+---The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and the order after the step (dashed). The arrow goes from the instance that must come first to the instance that depends on it. A refusal without two instances, such as one for structure or capacity, cannot be drawn; then the call raises an error.
 ---@param options? {title?: nw.label}
 ---@return nw.plot
 function refusal:plot(options) end
@@ -850,7 +850,7 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the accesses of the first of this many threads. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
+---All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule
 ---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.accesses
@@ -885,7 +885,7 @@ function nw.argmax(term, ...) end
 ---@return nw.expr
 function nw.argmin(term, ...) end
 
----The bytes per second that a loop over `bytes` of memory reads and writes on this machine: the best of a dozen samples, then all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.
+---The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.
 ---@param bytes integer
 ---@param options? {loop?: string, threads?: integer}
 ---@return number, number[]
@@ -953,7 +953,7 @@ function nw.compare(kernels, ...) end
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
 
----Cycles per second of this core, measured with a chain of dependent adds.
+---Measures the cycles per second of this core with a chain of dependent adds.
 ---@return number
 function nw.core_hz() end
 
@@ -963,7 +963,7 @@ function nw.core_hz() end
 ---@return nw.output
 function nw.display(value, options) end
 
----The names of all dtypes.
+---Returns the names of all dtypes.
 ---@return string[]
 function nw.dtypes() end
 
@@ -978,7 +978,7 @@ function nw.eq(a, b) end
 ---@return nw.expr
 function nw.erf(x) end
 
----Evaluates the definition element by element, without a schedule. This is slow; it is the reference for all other results.
+---Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other results.
 ---@param outputs nw.tensor|nw.tensor[]
 ---@param arguments nw.array[]
 ---@return nw.array[]
@@ -1087,7 +1087,7 @@ function nw.input(prompt, options) end
 ---@param options? {button?: nw.label|table, release?: boolean, start?: table}
 function nw.interact(spec, options) end
 
----Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also the program that is compiled. steps: after this many executed statements, the run ends with an error of code limit.
+---Runs the schedule in the interpreter, which checks every access. lowered = true: runs the lowered program, which is also the program that is compiled. steps: the largest number of executed statements; a longer run ends with an error (code 'limit').
 ---@param s nw.schedule
 ---@param arguments nw.array[]
 ---@param options? {lowered?: boolean, steps?: integer}
@@ -1131,7 +1131,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument it is this host: what the system reports about its cores and caches, and what nw.calibrate has measured. What was not measured is taken from its processor family; the sources in the record show this. The argument is a name of nw.machines(); a file that returns a table, "mine.lua", which may use only math; or the table. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
+---A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. Other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
@@ -1145,7 +1145,7 @@ function nw.machine_fields(kind) end
 ---@return string[]
 function nw.machines() end
 
----The greatest of its arguments. If reduce axes follow a value that depends on them, the greatest value over these axes: nw.max(A(i, k), k).
+---The greatest of its arguments. If the first argument depends on reduce axes that follow it, the result is its greatest value over these axes: nw.max(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1156,12 +1156,12 @@ function nw.max(a, ...) end
 ---@return nw.expr
 function nw.maximum(...) end
 
----Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as in s:partition_auto. The answer adds seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside, in the loops that `around` makes. A time is the minimum of several runs on one thread. again = true: measures again.
+---Measures tiles of a loop whose extent is a symbolic size, and keeps the times in $XDG_STATE_HOME/nestwright. kernels: as in s:partition_auto. The answer lists the kernels with their times: seconds (first: of one tile; more: of each following tile; guarded: of a tile with a guard that lacks one iteration) and seconds_inside (in the loops that `around` makes). A time is the minimum of several runs on one thread. again = true: measures again.
 ---@param options {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, again?: boolean}
 ---@return nw.report
 function nw.microkernels(options) end
 
----The least of its arguments. If reduce axes follow a value that depends on them, the least value over these axes: nw.min(A(i, k), k).
+---The least of its arguments. If the first argument depends on reduce axes that follow it, the result is its least value over these axes: nw.min(A(i, k), k).
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
@@ -1172,7 +1172,7 @@ function nw.min(a, ...) end
 ---@return nw.expr
 function nw.minimum(...) end
 
----Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record; only the part of each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: simulates the first of this many threads, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
+---Cache hits and misses of the schedule, found by simulating every access: set-associative or fully associative levels, LRU replacement, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, where ways = 0 means fully associative; the caches of this machine by default. machine = "zen5": the caches of a machine record; only the part of each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level before it) or 'full' (every level sees every access). threads: the number of threads; only the first thread is simulated, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param s nw.schedule
 ---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.report
@@ -1195,17 +1195,17 @@ function nw.not_(c) end
 ---@return nw.plot
 function nw.order(s, options) end
 
----Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s.
+---Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s.
 ---@param threads? integer
 ---@param dtype? string
 ---@return number
 function nw.peak_flops(threads, dtype) end
 
----Measured peak divided by that of two full-width units at the measured clock: near 1 if the peak loop is good.
+---Returns the measured peak divided by the peak of two full-width units at the measured clock. It is near 1 if the measuring loop is good.
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces into which cuts divided a stage's loops. Each piece has a name, a colour and a hatch; the main piece, and parts that no cut has named, have no hatch. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
+---The pieces into which cuts divided a stage's loops. Each piece has a name and a colour. Each also has a hatch, except the main piece and parts that no cut has named. Pieces of the same name have the same colour in all pictures, and white cells are not executed. Tiles are outlined; instances that run more than once are darker. width: pixels for the grid, 620 by default. stage: by default the first stage with two axes. axes: one or two axes of the stage, the vertical one first; by default its first two. at: values of the other axes, as in {k = 0}; by default their smallest values. from, to: the part of each axis that is shown, as in from = {i = 8}; `to` is excluded, and at most 64 values of each axis are drawn. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: nw.label}
 ---@return nw.plot
@@ -1236,7 +1236,7 @@ function nw.prod(term, ...) end
 ---@return nw.progress
 function nw.progress(total, title) end
 
----The dtype in which an operation on these two dtypes is computed.
+---Returns the dtype in which an operation on these two dtypes is computed.
 ---@param a string
 ---@param b string
 ---@return string
@@ -1267,7 +1267,7 @@ function nw.reuse(s, options) end
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. The loop covers half of a cache, or for memory four times the last cache, or one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.
+---Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
@@ -1326,7 +1326,7 @@ function nw.sigmoid(x) end
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: separate lanes for each of this many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
+---The space-time diagram: one lane per tensor, one mark per access. The x axis is the time in accesses. Open marks are reads, filled marks are writes; shape and colour show a hit or a cold, capacity or conflict miss in `level` (1 by default). level = 'all' shows instead the level in which the data was found. Above, brackets show the loops with the number of each iteration; below, a curve compares the bytes touched so far with the cache sizes. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: the number of threads; each thread has its own lanes. sizes, levels, line, machine, feed: as in nw.misses; with a machine, the small print and the caption give the prediction of s:cost. Printing the plot gives its caption; plot:save "x.svg" writes the picture. More than 3,000 accesses become an image in which each pixel shows its worst access, so that every miss is visible.
 ---@param s nw.schedule
 ---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
@@ -1390,12 +1390,12 @@ function nw.u32(x) end
 ---@return nw.expr
 function nw.u8(x) end
 
----An index variable by name; layouts use _0, _1, ...
+---Returns an index variable by name; layouts use _0, _1, ...
 ---@param name string
 ---@return nw.expr
 function nw.variable(name) end
 
----The version of Nestwright.
+---Returns the version of Nestwright.
 ---@return string
 function nw.version() end
 
@@ -1443,7 +1443,7 @@ function nw.nest.read(path, params) end
 
 nw.cost = {}
 
----Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and prices each with s:cost. Schedules that are more than 20 times slower than the best, or cannot be priced, are rejected; drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and the loss: of the 1 or 5 schedules predicted fastest, how much slower the best is than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
+---Compares predictions with measurements. It draws random legal schedules of a computation (seed: 1 by default), measures them in turn (the fastest of seven rounds), checks their results against those of the naive program, and predicts their times with s:cost. Schedules that are more than 20 times slower than the best, or that have no prediction, are rejected; drawing continues until `schedules` (200) are accepted. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps the measurements as JSON, also after an interrupt; the next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and the loss: how much slower the best of the 1 or 5 schedules that are predicted fastest is than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, unpriced; with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.
 ---@param options {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, machine?: nw.machine|string|table, model?: nw.learner}
 ---@return nw.report
 function nw.cost.audit(options) end
@@ -1464,7 +1464,7 @@ function nw.cost.load(path) end
 ---@return nw.report
 function nw.cost.price(options) end
 
----Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these predictions. The model prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and of a model that also learned from 64 schedules of the held-out audit, evaluated on its remaining schedules. objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): they learn the order of speeds relative to the best of the audit. docs/cost.md compares the two objectives. own: the audit of the computation that the model is for; it has ten times the weight of another audit. Parameters of the training, with their defaults for times and, if different, for pairs: rounds (120; 60), depth (4; 3), rate (0.08), forest (4; 1: trees per round, which are averaged), least (5; 1: minimum weight of a leaf), columns (0.3; 0.5) and sample (0.8) (the shares of features and rows that each tree sees) and seed. held_out = false skips the figures of held-out audits.
+---Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. The model is gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of the same audit are compared. A score starts from the predictions of s:cost and of a simulation of the compiled code, so the trees learn the errors of these predictions. The model prints Kendall's tau for each held-out audit: of the cost model alone; of a model that learned from the other audits only; and of a model that also learned from 64 schedules of the held-out audit, evaluated on its remaining schedules. objective = 'times' (reg:squarederror): the trees learn the logarithm of measured / predicted, minus its mean over the audit. objective = 'pairs' (rank:pairwise): the trees learn the order of the schedules of each audit by speed. docs/cost.md compares the two objectives. own: the audit of the computation that the model is for; it has ten times the weight of another audit. Parameters of the training, with their defaults for times and, if different, for pairs: rounds (120; 60), depth (4; 3), rate (0.08), forest (4; 1: trees per round, which are averaged), least (5; 1: minimum weight of a leaf), columns (0.3; 0.5) and sample (0.8) (the shares of features and rows that each tree sees) and seed. held_out = false skips the figures of held-out audits.
 ---@param audits table
 ---@return nw.learner
 function nw.cost.train(audits) end
@@ -1477,21 +1477,21 @@ nw.partition = {}
 ---@return integer
 function nw.partition.conditions(s, loop) end
 
----Runs pieces that follow each other in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
+---Runs consecutive pieces in parallel threads. loops: their outermost loops, in order, the main piece first. how = 'fused' (the default): s:create_fused_loop makes one loop of all pieces. Each thread runs the next iteration as soon as it is free; larger iterations come first, so no thread waits while there is work in a tail. how = 'apart': each piece is a parallel loop, and all threads wait at its end. Returns the parallel loops.
 ---@param s nw.schedule
 ---@param loops (nw.loop|string)[]
 ---@param options? {how?: string}
 ---@return nw.loop, ...
 function nw.partition.parallel(s, loops, options) end
 
----Describes a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine, by the cost model: interval, the cycles from the start of one iteration to the start of the next, and what limits it; the parts of an iteration; cycles of prologue and epilogue. loop: its name in s:show "lowered". Fields: interval, bottleneck, rounds (iterations), parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.
+---Describes, by the cost model, a loop whose iterations overlap (s:double_buffer, s:prefetch) on a machine. It gives the interval (the cycles from the start of one iteration to the start of the next), what limits the interval, the parts of an iteration, and the cycles of the prologue and the epilogue. loop: its name in s:show "lowered". Fields: interval, bottleneck, rounds (iterations), parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options? {machine?: any, sizes?: table}
 ---@return nw.report
 function nw.partition.pipeline(s, loop, options) end
 
----Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level, or memory, from which at least a tenth of the lines come; for a stage, the cycles to compute it are added. Fields: ahead (the distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
+---Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level (or memory) that supplies at least a tenth of the lines; for a stage, plus the cycles to compute the stage. Fields: ahead (the distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options {tensor?: any, stage?: any, machine?: any, sizes?: table}

@@ -393,7 +393,8 @@ static bool lives_at_mark(printer *pr, const nw_stmt *s) {
   return !unmarked(pr, (nw_stmt *)s);
 }
 
-// Prints the storage whose first use is in statement `at` of the root. Unused storage is printed before statement 0.
+// Prints the storage whose first use is in statement `at` of the root. Unused storage is printed before statement 0, or
+// alone if there are no statements.
 static void allocs(printer *pr, int at) {
   for (int i = 0; i < pr->p->nbuffers; i++) {
     nw_stmt *s = pr->p->buffer[i]->alloc;
@@ -408,6 +409,7 @@ static void allocs(printer *pr, int at) {
 static void kids(printer *pr, const nw_stmt *s) {
   int step = indents(pr, s) ? 2 : 0;
   pr->indent += step;
+  if (s == pr->p->root && !s->nkids) allocs(pr, 0);
   for (int i = 0; i < s->nkids; i++) {
     if (s == pr->p->root) allocs(pr, i);
     statement(pr, s->kid[i], i);

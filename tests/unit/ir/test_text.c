@@ -99,6 +99,10 @@ static const char *const texts[] = {
     "  block block of block (ordered = if in 0..4):\n"
     "    init init[ordered] = 0.0\n"
     "    init[ordered] += 1.0\n",
+    "program without_statements\n"
+    "output y: f32[4]\n"
+    "temp x: f32[4]\n"
+    "alloc x[0..4]\n",
 };
 
 static void what_is_printed_parses_back(void **state) {
