@@ -73,7 +73,13 @@ static void number_access(gather *g, nw_use *a) {
   nw_key_add(&k, (uintptr_t)a->site->number);
   nw_key_add(&k, (uintptr_t)a->depth);
   nw_key_add(&k, (uintptr_t)a->update);
-  for (int i = 0; i < a->n; i++) nw_key_ptr(&k, nw_block_bound(g->m->p, block, a->index[i]));
+  a->bound = NW_NEW_N(g->m->arena, const nw_expr *, a->n + 1);
+  a->loops = NW_NEW_N(g->m->arena, uint64_t, a->n + 1);
+  for (int i = 0; i < a->n; i++) {
+    a->bound[i] = nw_block_bound(g->m->p, block, a->index[i]);
+    a->loops[i] = nw_site_loops_of(a->site, a->bound[i]);
+    nw_key_ptr(&k, a->bound[i]);
+  }
   nw_key_add(&k, 'c');
   for (int i = 0; i < a->nconds; i++) {
     nw_key_ptr(&k, nw_block_bound(g->m->p, block, a->cond[i].cond));
@@ -117,7 +123,7 @@ isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space 
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   nw_space_init(v, a->site->view.f);
   for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);
-  for (int i = 0; i < a->n; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->index[i]));
+  for (int i = 0; i < a->n; i++) nw_space_scan(v, a->bound[i]);
   for (int i = 0; i < a->nconds; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
 }
 
@@ -140,7 +146,7 @@ isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   nw_use_space(m->p, a, &v);
   isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
   isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, a->site->dim[a->depth]);
-  for (int i = 0; i < a->n; i++) value = nw_values_expr(value, &v, nw_block_bound(m->p, a->site->block, a->index[i]));
+  for (int i = 0; i < a->n; i++) value = nw_values_expr(value, &v, a->bound[i]);
   a->map = nw_values_at(&v, isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)), value);
   a->exact = a->site->exact && v.opaque.n == 0;
   for (int i = 0; i < a->nconds; i++) a->exact = a->exact && nw_cond_exact(a->cond[i].cond);

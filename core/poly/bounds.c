@@ -65,6 +65,14 @@ static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   return nw_answer_of(m->f->s, inside);
 }
 
+// True if each position of the index is proved to be inside, by itself.
+static bool is_within(const nw_model *m, const nw_use *a) {
+  bool within = true;
+  for (int d = 0; d < a->n && within; d++)
+    within = nw_index_within(m, a, d, stored_from(m->f, a, d), stored_extent(a, d));
+  return within;
+}
+
 static int fact_of_box(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'x');
@@ -84,8 +92,8 @@ static nw_answer check_access(const nw_model *m, nw_use *a) {
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_box(m, a);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
-  isl_set *bad = outside(m, a);
-  answer = nw_answer_of(m->f->s, isl_set_is_empty(bad));
+  isl_set *bad = is_within(m, a) ? NULL : outside(m, a);
+  answer = nw_answer_of(m->f->s, bad ? isl_set_is_empty(bad) : isl_bool_true);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS) {
     const char *why = a->write ? "{c} writes {e} at {t}, outside the allocated part of {n}"

@@ -174,6 +174,10 @@ static nw_answer complete(const reduction *d, nw_use *r) {
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_all(d, r), dims = r ? r->site->dim[r->depth] : 0;
   if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
+  if (r && d->update && nw_surely_covers(f->m, r, d->update, true)) {
+    nw_fact_prove(f->m->f, fact);
+    return NW_HOLDS;
+  }
   isl_set *bad = incomplete(d, isl_set_intersect(wanted(f, r), started(d, dims)), dims);
   answer = nw_answer_of(f->m->f->s, isl_set_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);

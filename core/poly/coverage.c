@@ -79,6 +79,11 @@ nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **b
   if (answer != NW_FAILS) return answer;
   int fact = fact_of_cover(f, r, of, 'c');
   if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
+  for (int i = 0; i < f->nwrites; i++)
+    if (counts(of, f->write[i]) && nw_surely_covers(f->m, r, f->write[i], false)) {
+      nw_fact_prove(f->m->f, fact);
+      return NW_HOLDS;
+    }
   *bad = uncovered(f, r, of);
   answer = nw_answer_of(f->m->f->s, isl_set_is_empty(*bad));
   if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);

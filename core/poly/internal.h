@@ -170,6 +170,13 @@ const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *
 
 // ---- model.c: sites and accesses of a program
 typedef struct nw_use nw_use;
+typedef struct nw_part {
+  uint64_t loops, vars; // as bits
+} nw_part;
+typedef struct nw_parts {
+  int n; // -1 if they are not yet known
+  nw_part *part;
+} nw_parts;
 typedef struct nw_site {
   const nw_stmt *block;
   bool init; // the init that this reduction block still owns
@@ -190,6 +197,7 @@ typedef struct nw_site {
   const nw_block_var **var;
   int nuses;
   nw_use *use;
+  nw_parts *parts; // of all loops, made on first use: see nw_parts_of
 } nw_site;
 typedef struct nw_guarded {
   const nw_expr *cond; // in terms of the block variables
@@ -204,6 +212,8 @@ struct nw_use {
   const nw_expr *load; // the LOAD of a read
   int n;
   const nw_expr *const *index; // in terms of the block variables
+  const nw_expr **bound; // the same, in terms of the loops
+  uint64_t *loops; // the loops in each position of the index, as bits
   int nconds;
   const nw_guarded *cond;
   int number;
@@ -289,18 +299,31 @@ isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
 // ---- parts.c: groups of loops and variables of a site that depend on each other
-typedef struct nw_part {
-  uint64_t loops, vars; // as bits; only loops from number `from` on
-} nw_part;
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
 // the conditions of the site, except the bounds of the loops; the caller frees the vector
 nw_vec nw_site_conditions(const nw_site *s);
-int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has space for 2*NW_MAX_DEPTH parts
+// The loops before `from` do not connect parts. out has space for 2*NW_MAX_DEPTH parts.
+int nw_site_parts(const nw_site *s, int from, nw_part *out);
+const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s); // all parts
 // nw_part_map returns the map (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
 // Parts with the same nw_part_number have the same map, except for the positions of the loops, and the same declared
 // box. The number 0 means that the part cannot be compared.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
+// Returns the map from these loops, under their bounds and conditions, to the loops before `from` and n expressions.
+// `loops` includes the loops before `from`.
+isl_map *nw_loops_map(const nw_site *s, uint64_t loops, int from, int n, const nw_expr *const *e);
+void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops); // adds these loops, their bounds and conditions
+
+// ---- factor.c: proofs about accesses from the few loops that matter; false means only that there is no proof
+// True if it is proved that no executions of a and b that access the same element, in the same iterations of the first
+// `level` loops, are in different iterations of loop `level` with a in the earlier (or later) one.
+bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int level, bool earlier);
+// True if it is proved that w accesses every element that r accesses, in the same iteration of the loops around the
+// allocation. all_terms: and that it does so for all declared values of the reduce variables of w.
+bool nw_surely_covers(const nw_model *m, const nw_use *r, const nw_use *w, bool all_terms);
+// True if it is proved that position d of the index is always in from..from + extent - 1.
+bool nw_index_within(const nw_model *m, const nw_use *a, int d, const nw_expr *from, const nw_expr *extent);
 
 // ---- declared.c: the instances that a block declares
 uint64_t nw_all_vars(const nw_site *s);

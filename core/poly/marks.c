@@ -199,6 +199,10 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, n
   int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
   if (a->buffer->nlayout) fact = nw_fact_of(m->f, 'P', fact, nw_layout_fact(m, 'I', a->buffer), 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  if (nw_own_places(m, a->buffer) == NW_HOLDS && nw_never_apart(m, a, b, level, true)) {
+    nw_fact_prove(m->f, fact);
+    return NW_HOLDS;
+  }
   isl_map *bad = carried(m, a, b, level);
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);

@@ -279,6 +279,8 @@ static nw_site *add_site(build *b, const nw_stmt *block, bool init, bool maybe) 
   s->where = NW_NEW_N(m->arena, const nw_expr *, s->nwhere + 1);
   memcpy(s->where, b->where, (size_t)b->nwhere * sizeof *s->where);
   if (block->block.where) s->where[s->nwhere - 1] = block->block.where;
+  s->parts = NW_NEW(m->arena, nw_parts);
+  s->parts->n = -1;
   site_vars(s, m->arena);
   scan_site(s);
   s->exact = exact_site(s);

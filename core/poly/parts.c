@@ -77,6 +77,15 @@ int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   return n;
 }
 
+const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s) {
+  nw_part part[2 * NW_MAX_DEPTH];
+  if (s->parts->n >= 0) return s->parts;
+  s->parts->n = nw_site_parts(s, 0, part);
+  s->parts->part = NW_NEW_N(m->arena, nw_part, s->parts->n + 1);
+  memcpy(s->parts->part, part, (size_t)s->parts->n * sizeof *part);
+  return s->parts;
+}
+
 static isl_set *part_conditions(const nw_site *s, uint64_t loops, const nw_space *v, isl_set *set) {
   nw_vec cond = nw_site_conditions(s);
   for (int i = 0; i < cond.n; i++)
@@ -103,22 +112,15 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
 // other programs with that part.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
   if (s->pieces || s->maybe || !s->exact) return 0;
-  uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
-  nw_vec cond = nw_site_conditions(s);
   nw_key k = {0};
   nw_key_add(&k, 'p');
   nw_key_add(&k, (uintptr_t)from);
-  for (int i = 0; i < s->nloops; i++)
-    if (loops >> i & 1) nw_key_loop(&k, s->loop[i]);
-  nw_key_add(&k, 'w');
-  for (int i = 0; i < cond.n; i++)
-    if (!(nw_site_loops_of(s, cond.at[i]) & ~loops)) nw_key_ptr(&k, cond.at[i]);
+  nw_key_loops(&k, s, part.loops | ((UINT64_C(1) << from) - 1));
   nw_key_add(&k, 'v');
   for (int i = 0; i < s->nvars; i++)
     if (part.vars >> i & 1) nw_key_var(&k, s->var[i]);
   int number = nw_fact_number(s->view.f, &k);
   nw_key_free(&k);
-  nw_vec_free(&cond);
   return number;
 }
 
@@ -132,16 +134,33 @@ static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   return isl_map_flat_range_product(outer, map);
 }
 
-isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
-  if (s->pieces || s->maybe || !s->exact) return whole_map(s, from, part);
-  uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
+isl_map *nw_loops_map(const nw_site *s, uint64_t loops, int from, int n, const nw_expr *const *e) {
   nw_space v;
   nw_space_init(&v, s->view.f);
   scan_part(s, loops, &v);
+  for (int i = 0; i < n; i++) nw_space_scan(&v, e[i]);
   isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, s->dim[from]);
-  for (int i = 0; i < s->nvars; i++)
-    if (part.vars >> i & 1) value = nw_values_expr(value, &v, s->var[i]->bind);
+  for (int i = 0; i < n; i++) value = nw_values_expr(value, &v, e[i]);
   isl_map *map = nw_values_at(&v, part_domain(s, loops, &v), value);
   nw_space_free(&v);
   return map;
+}
+
+isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
+  if (s->pieces || s->maybe || !s->exact) return whole_map(s, from, part);
+  const nw_expr *bind[64];
+  int n = 0;
+  for (int i = 0; i < s->nvars; i++)
+    if (part.vars >> i & 1) bind[n++] = s->var[i]->bind;
+  return nw_loops_map(s, part.loops | ((UINT64_C(1) << from) - 1), from, n, bind);
+}
+
+void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops) {
+  nw_vec cond = nw_site_conditions(s);
+  for (int i = 0; i < s->nloops; i++)
+    if (loops >> i & 1) nw_key_loop(k, s->loop[i]);
+  nw_key_add(k, 'w');
+  for (int i = 0; i < cond.n; i++)
+    if (!(nw_site_loops_of(s, cond.at[i]) & ~loops)) nw_key_ptr(k, cond.at[i]);
+  nw_vec_free(&cond);
 }

@@ -35,7 +35,7 @@ int nw_radix(int n, nw_digit *d) {
 
 // ---- parts of a site
 
-static bool has_condition(const nw_site *s, uint64_t loops) {
+bool nw_has_condition(const nw_site *s, uint64_t loops) {
   nw_vec cond = nw_site_conditions(s);
   bool has = false;
   for (int i = 0; i < cond.n && !has; i++) {
@@ -129,6 +129,38 @@ int nw_part_radix(const nw_site *s, nw_part part) {
   }
   if ((!apart && !NW_MUTATED(radix_shares)) || used != all) holds &= ~NW_RADIX_ONCE;
   if (!apart && !NW_MUTATED(radix_shares)) holds &= ~NW_RADIX_FULL;
-  if (has_condition(s, part.loops) && !NW_MUTATED(radix_conditions)) holds &= ~NW_RADIX_FULL;
+  if (nw_has_condition(s, part.loops) && !NW_MUTATED(radix_conditions)) holds &= ~NW_RADIX_FULL;
   return holds;
+}
+
+// ---- the reach of inner loops
+
+// Adds the loops at whose values these loops begin.
+static uint64_t with_begins(const nw_site *s, uint64_t loops) {
+  for (int i = s->nloops - 1; i >= 0; i--)
+    if (loops >> i & 1) loops |= nw_site_loops_of(s, s->loop[i]->loop.begin);
+  return loops;
+}
+
+bool nw_reach_of(const nw_site *s, const nw_expr *e, uint64_t outer, nw_reach *out) {
+  sum x;
+  nw_digit digit[NW_MAX_DEPTH];
+  uint64_t loops = with_begins(s, nw_site_loops_of(s, e));
+  int n = 0;
+  if (!find_sum(s, (nw_part){loops, 0}, e, &x) || !x.fixed) return false;
+  *out = (nw_reach){.least = x.rest, .most = x.rest};
+  for (int i = 0, k = 0; i < s->nloops; i++) {
+    if (!(loops >> i & 1)) continue;
+    int64_t weight = x.weight[k], extent = x.extent[k++];
+    if (outer >> i & 1) {
+      out->weight[i] = weight;
+    } else if (weight && extent > 1) {
+      __int128 reach = (__int128)weight * (extent - 1);
+      digit[n++] = (nw_digit){weight, extent};
+      out->least += reach < 0 ? reach : 0;
+      out->most += reach < 0 ? 0 : reach;
+    }
+  }
+  out->dense = nw_radix(n, digit) & NW_RADIX_DENSE;
+  return true;
 }

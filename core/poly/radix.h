@@ -15,3 +15,16 @@ int nw_radix(int n, nw_digit *d);
 // Returns the known properties of the variables of a part. ONCE: as above. FULL: together they have all declared
 // values. INSIDE: they have no other values.
 int nw_part_radix(const nw_site *s, nw_part part);
+
+// True if a condition of the site uses one of these loops, or none at all.
+bool nw_has_condition(const nw_site *s, uint64_t loops);
+
+// The values of an expression at one iteration of its outer loops: weight[i] times each outer loop i, plus a number from
+// least to most.
+typedef struct nw_reach {
+  int64_t weight[NW_MAX_DEPTH];
+  __int128 least, most;
+  bool dense; // without conditions, every number from least to most is taken at each iteration of the outer loops
+} nw_reach;
+// outer: the outer loops, as bits. False if the expression does not have this form.
+bool nw_reach_of(const nw_site *s, const nw_expr *e, uint64_t outer, nw_reach *out);

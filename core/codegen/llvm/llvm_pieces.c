@@ -29,8 +29,9 @@ static const nw_expr *make_lanes(nw_memo *m, const nw_expr *e, nwc_piece piece) 
 static const nw_expr *lanes_of(nw_memo *m, const nw_expr *e, nwc_piece piece) {
   if (e->type.lanes == 1) return e;
   const nw_expr *made = *nw_memo_at(m, e);
-  if (!made) *nw_memo_at(m, e) = made = make_lanes(m, e, piece);
-  return made;
+  if (made) return made;
+  made = make_lanes(m, e, piece); // may move the memo
+  return *nw_memo_at(m, e) = made;
 }
 
 const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece) {
