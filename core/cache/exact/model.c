@@ -21,7 +21,8 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
-enum { PLAIN = 4, WALKED = 16 }; // accesses that can be simulated, or only listed, in the time of a touch
+// Number of accesses that can be simulated (PLAIN), or only listed (WALKED), in the time of one touch.
+enum { PLAIN = 4, WALKED = 16 };
 
 // ---- estimates
 
@@ -50,7 +51,7 @@ static nw_answered estimate_once(nw_asking *q, int level, bool last) {
   return a;
 }
 
-// If all accesses can be listed, but not all be simulated, a simulation of some of the sets is more precise.
+// If the budget allows listing all accesses, but not simulating them, a simulation of some of the sets is more precise.
 static nw_answered estimate_level(nw_asking *q, int level) {
   bool rough = q->lines && q->lines->rough;
   nw_answered some = rough ? NW_TOO_MANY : nw_plain_sampled(q, level, WALKED * q->most);
@@ -140,7 +141,7 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of a thread. Sets
+// Counts with the first accesses to the lines (model_first.c). This method cannot handle the share of one thread. Sets
 // *many if there are too many accesses to simulate.
 static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};

@@ -6,12 +6,12 @@
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
 
-#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level, reached in some tenths of a second
+#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; they take a few tenths of a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
-  nw_affine_share share; // the share of one thread, alone in its caches; 0 threads: everything
-  // The limit of touches per level; four times as many accesses may be simulated. 0: NW_CACHED_BUDGET
+  nw_affine_share share; // the share of one thread, alone in its caches; with 0 threads, all accesses
+  // The limit of touches per level; four times as many accesses may be simulated. 0 means NW_CACHED_BUDGET
   int64_t budget;
   bool exact; // if the budget is too small, fail (NW_ELIMIT) instead of estimating
 } nw_cache_opts;

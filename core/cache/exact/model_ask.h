@@ -22,7 +22,7 @@ typedef struct nw_asking {
   nw_arena *arena;
   nw_shaped shape;
   nw_spares *spares;
-  struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
+  struct nw_run *roomy; // see nw_run_open_roomy; NULL if it is not open
   // The touched lines and their first accesses: one of these two is set.
   const nw_fold_run *lines;
   const nw_firsts *firsts;
@@ -31,12 +31,14 @@ typedef struct nw_asking {
 
 nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
-// model_plain.c: simulates the accesses one by one, at most `most`, for all levels, or for one level that sees every
-// access
+// ---- model_plain.c
+
+// Both simulate the accesses one by one, at most `most` of them: nw_plain_all for all levels, nw_plain_level for one
+// level that sees every access.
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
-// Estimates the counts from a sample of the sets, over all accesses, which may be at most `most`: for one level, or for
-// all levels if the touched lines are unknown.
+// Both estimate the counts from a sample of the sets, if there are at most `most` accesses: nw_plain_sampled for one
+// level, nw_plain_sampled_all for all levels when the touched lines are unknown.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 // Finds the relative difference between the misses in mode FULL and in mode MISSES, over the first `first` accesses.

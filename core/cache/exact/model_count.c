@@ -2,8 +2,8 @@
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
-// Returns the one-set run that all levels with sets use, from the largest on. If conflicts are counted, each level has
-// its own run.
+// Returns the run that folds as if there were one set (nw_run_open_roomy). It is opened for the largest level with
+// sets, and the smaller levels use it, too. If conflicts are counted, each level has its own.
 static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
   if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
   if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
@@ -76,7 +76,8 @@ bool nw_count_cold(nw_asking *q) {
   return true;
 }
 
-// Counts the lines in each set from the start and end of each run of lines, modulo the number of sets.
+// True if no set gets more lines than it has ways. The number of lines in each set follows from the first and the last
+// line of each sequence of adjacent lines, modulo the number of sets.
 static bool holds_lines(const nw_level_of *l, const nw_fold *lines) {
   int n;
   const nw_run_of_lines *run = nw_fold_lines(lines, &n);
@@ -135,7 +136,7 @@ void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_mis
   take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);
 }
 
-// The first lines of the whole run are cold misses; all other misses were counted during the run.
+// The first lines (model_stack.h) of the whole nest are cold misses; all other misses were counted while it was folded.
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
   bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);

@@ -5,7 +5,7 @@
 typedef struct gather { // the state while the nodes in a loop are visited
   nw_making *m;
   nw_shape *loop;
-  int under; // the enclosing guard that classifies iterations, or -1
+  int under; // index of the enclosing guard that classifies iterations, or -1
   int room_anchors, room_apart, room_keys, room_classes;
 } gather;
 
@@ -54,8 +54,8 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 
-// Splits a form. For classes of iterations, the inner part starts after the loop itself; for keys, it includes the
-// loop.
+// Splits a form into the terms of outer loops and an inner part. For classes of iterations, the inner part starts after
+// the loop itself; for keys, it includes the loop.
 static nw_watched watch(const gather *g, const nw_linear *f, int64_t div, int split, int depth) {
   nw_watched w = {.f = f, .div = div, .own = f->coef[g->loop->depth]};
   nw_making_range(g->m, f, split, depth, &w.lo, &w.hi);

@@ -7,7 +7,7 @@
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
-enum { SOME = 1 << 22 }; // ticks
+enum { SOME = 1 << 22 }; // number of ticks (nw_firsts_find) that every search may use
 static const int64_t MOST_LINES = INT64_C(1) << 23; // half a gigabyte of arrays
 
 typedef struct going { // the enumeration of the iterations of a reference
@@ -15,8 +15,8 @@ typedef struct going { // the enumeration of the iterations of a reference
   const nw_around *p;
   const nw_affine_ref *ref;
   int region, label;
-  int order[NW_AROUND_DEEP], norder; // free loops that move the reference; the last one may be done as a run
-  bool run;
+  int order[NW_AROUND_DEEP], norder; // the free loops that move the reference
+  bool run; // the last of these loops is processed as one sequence of lines
   const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the inner loop whose range it extends; see fresh_of
 } going;
 
@@ -138,8 +138,13 @@ static void go(going *g, int k, int64_t address, int64_t time) {
   }
 }
 
-// For a loop that does not move the reference, returns: the loop itself, if later iterations add nothing; the inner
-// loop, if there is only one, whose range grows in later iterations; otherwise NULL.
+// For a loop on which others depend and which does not move the reference, returns one of these:
+//
+//   the loop itself, if its later iterations add nothing
+//   the inner loop whose range grows at the end in later iterations, if there is only one and nothing else changes
+//   NULL otherwise
+//
+// Returns NULL for all other loops.
 static const nw_affine_node *fresh_of(const going *g, int k) {
   const nw_affine_node *l = g->p->node[k], *grows = NULL;
   if (g->p->free[k] || l->kind != NW_AFFINE_LOOP || move_of(g, l)) return NULL;

@@ -4,7 +4,7 @@
 #include "cache/exact/model_fold.h"
 
 typedef struct nw_first_touch {
-  int64_t time; // INT64_MAX: never
+  int64_t time; // INT64_MAX if the line was never accessed
   int label; // 2 * site, plus 1 for a write
 } nw_first_touch;
 
@@ -18,7 +18,7 @@ typedef struct nw_firsts {
   int64_t *from, *to, *base; // by region: its lines, and the index in `at` of the first line
   int64_t n; // number of lines
   nw_first_touch *at; // one for each line
-  int64_t runs; // number of processed runs of lines
+  int64_t runs; // number of sequences of adjacent lines that were processed
   // during the search
   int64_t ticks, polled, most;
   int64_t *slot, *lo, *hi; // by slot: its value, and the range of its values
@@ -26,8 +26,8 @@ typedef struct nw_firsts {
   bool stop, astray;
 } nw_firsts;
 
-// False if interrupted, or if the search needs more than `most` ticks of a few nanoseconds. f must be freed also after
-// a failure.
+// False if interrupted, or if the search needs more than `most` ticks. A tick takes a few nanoseconds. f must be freed
+// even after a failure.
 bool nw_firsts_find(nw_firsts *f, nw_ctx *c, const nw_affine_nest *n, int line, int64_t most);
 void nw_firsts_free(nw_firsts *f);
 // True if no set of the level gets more lines than it can hold.

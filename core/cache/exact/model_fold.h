@@ -1,6 +1,6 @@
-// A fold is the summary of a part of a run. Folds can be concatenated, moved with their regions, and repeated. A folder
-// builds a fold. There are two kinds: one for the lines in a level (model_level.c), one for all lines ever touched
-// (model_lines.c). Private to the model.
+// A fold is the summary of the accesses of a part of a nest. Folds can be concatenated, moved with their regions, and
+// repeated. A folder builds a fold. There are two kinds: one for the lines in a level (model_level.c), one for all
+// lines ever touched (model_lines.c). Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
@@ -10,10 +10,10 @@ typedef struct nw_fold {
   nw_tally *tally; // its counts
   int64_t weight; // the cost of appending it to others
   int64_t lines; // for the kind of all lines touched: their number
-  // For a level with one set: the most lines that a real set could get, for any positions of regions, and the number of
-  // real sets.
+  // For a fold that was made as if the level had one set (nw_run_open_roomy): the largest number of lines that a set of
+  // the level could get, for any positions of regions, and the number of sets of the level.
   int64_t peak, peak_sets;
-  nw_profile *profile; // for such a level; NULL: not built
+  nw_profile *profile; // for such a fold; NULL until it is built
   bool kept; // a memo contains it
 } nw_fold;
 
@@ -27,20 +27,21 @@ typedef struct nw_fold_kind {
   void (*clear)(nw_folder *f);
   void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
   void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // origin: by region, in lines
-  // Builds the fold of everything so far, relative to origins; the caller sets its tally. The folder does not change.
+  // Builds the fold of everything in the folder, relative to the origins. The caller sets its tally. The folder does
+  // not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // f began with x at `origin`, and then more was appended. True if the final state is that of x, moved by `by`.
+  // f began with x at `origin`, and then more was appended. True if the final state of f is that of x, moved by `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
-  int64_t (*size)(nw_folder *f); // the weight of the fold that it would build
+  int64_t (*size)(nw_folder *f); // the weight of the fold that f would build
   int64_t (*most)(const nw_folder *f); // limit of the weight of any fold
   int64_t (*overhead)(const nw_folder *f); // cost of apply, in addition to the weight of the applied fold
 } nw_fold_kind;
 
 typedef struct nw_level_of { // a level of a cache
   int64_t sets, ways;
-  int64_t shadow; // lines of a fully associative cache of the same size, to detect conflicts; 0: none
+  int64_t shadow; // lines of a fully associative cache of the same size, to detect conflicts; 0 if they are not counted
   int nsites;
   nw_spares *spares;
 } nw_level_of;
@@ -49,7 +50,7 @@ enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CEL
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
-// Counts the first lines from number `from` on as misses, `times` times.
+// Adds `times` misses for each first line from number `from` on.
 void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times);
 int64_t nw_level_lines(const nw_folder *f); // number of different lines, at most the number that the level can hold
 

@@ -21,7 +21,7 @@ typedef struct nw_held_line { // the line in a place; place 0 means none
 
 typedef struct nw_held_row {
   uint64_t order; // numbers of places, four bits each; the most recent is in the lowest bits
-  uint8_t mark[NW_HELD_ROW]; // of the line at each place
+  uint8_t mark[NW_HELD_ROW]; // the mark of the line at each place
   uint32_t era, held;
 } nw_held_row;
 
@@ -47,12 +47,12 @@ typedef struct nw_held {
   bool odd; // sets is not a power of two
   uint32_t ways, last; // last: bit position of the least recent place in the order of a full row
   uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
-  uint32_t era; // rows, lists and slots of another era are empty
+  uint32_t era; // the current era; rows, lists and slots of earlier eras count as empty
   uint32_t live; // number of lines in all sets
   nw_held_line *at;
-  uint32_t *used; // sets
+  uint32_t *used; // the sets that hold lines
   int nused;
-  nw_held_row *row; // NULL: lists
+  nw_held_row *row; // NULL if the sets are lists
   nw_held_list *list;
   nw_held_link *link;
   uint32_t n, cap; // number of used and allocated places of lists
@@ -81,7 +81,7 @@ static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned pl
   return 1 + set * h->ways + place;
 }
 
-// Returns the set of places with this mark, one bit for each.
+// Returns one bit for each place of the row: 1 if the line in the place has this mark.
 static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
 #ifdef __SSE2__
   __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);
@@ -135,9 +135,11 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
   return nw_held_place(h, set, (unsigned)place);
 }
 
-// ---- operations of a stack. `rows` is a compile-time constant: true for rows, false for lists.
+// ---- operations of a stack
 
-// Returns the place of a line in its set; 0: the line is not there.
+// In all of these, `rows` is a compile-time constant: true if the sets are rows, false if they are lists.
+
+// Returns the place of a line in its set, or 0 if the line is not there.
 static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {
   return rows ? nw_held_row_find(h, set, line) : nw_held_list_find(h, line);
 }
@@ -176,7 +178,7 @@ static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t
   h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
-// Iterates over a set from the least recent line to the most recent. Returns the next place after e; 0: there is none.
+// Iterates over a set from the least recent line to the most recent. Returns the place after e, or 0 if there is none.
 // `step` counts the calls from 0.
 static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
   if (!h->row) return step ? h->link[e].prev : h->list[set].tail;

@@ -3,8 +3,8 @@
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
-// A request that is a conflict if it misses in the level and hits in the shadow. Each of the two outcomes is known, or
-// is the index of a first line whose outcome is still unknown.
+// A request that is a conflict miss if it misses in the level and hits in the shadow. Each of the two outcomes is
+// known, or is the index of a first line whose outcome is still unknown.
 typedef struct doubt {
   int site, main, shadow;
 } doubt;

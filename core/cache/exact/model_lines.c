@@ -1,5 +1,5 @@
-// Folds of all lines ever touched, and of their first accesses. They give the cold misses, and show whether all lines
-// fit in a level.
+// Folds of all lines ever touched, and of their first accesses. In this file, a run is a sequence of adjacent lines.
+// The folds give the cold misses, and show whether all lines fit in a level.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ typedef struct lines_folder {
   const nw_lines_of *of;
   runs runs, spare, placed;
   fresh buffer[BUFFER], sorted[BUFFER];
-  int *begin; // by ground, in sorted order
+  int *begin; // by ground: the index in `sorted` at which its lines begin
   int nbuffer;
   int kept; // runs that a merge does not change
   int64_t recent[RECENT]; // lines that are known to be included
@@ -131,8 +131,8 @@ static bool in_order(const fresh *x, int n) {
   return true;
 }
 
-// Grounds are ordered by number, and lines in a ground mostly come in increasing order: after bucketing by ground, they need no
-// sorting.
+// Grounds are ordered by number, and lines in a ground mostly come in increasing order: after bucketing by ground, they
+// need no sorting.
 static void sort_buffer(lines_folder *f) {
   int ngrounds = f->of->ngrounds;
   const int *ground = f->of->ground;

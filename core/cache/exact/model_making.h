@@ -15,7 +15,7 @@ typedef struct nw_making {
   nw_shape *around[64];
   nw_linear start[64]; // by slot of a loop: its value in the first iteration
   int slot[64];
-  int64_t step[64]; // by which its slot grows in an iteration
+  int64_t step[64]; // the number by which its slot grows in an iteration
   bool lost; // failed: a slot has no loop, or loops are nested too deeply
 } nw_making;
 
@@ -34,15 +34,15 @@ void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, i
 void nw_making_grounds(nw_making *m);
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth); // finds the region of a reference
 void nw_making_number_regions(nw_making *m); // called after all references have regions
-// Finds the range of a reference in an iteration of the loop. The statement of the reference is at that depth. If
-// `wide` is not 0, it is the number of bytes of a row, and the range is that within rows.
+// Finds the range of the offsets of a reference from its anchor, in one iteration of the loop. `depth` is the depth of
+// the reference's statement. If `wide` is not 0, it is the number of bytes of a row, and the offsets are within a row.
 void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *at, const nw_access_form *r, int depth,
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // called after all references in the loop are known
 
 // ---- model_phase.c
 
-// Adds a reference to the anchor's region. The statement of the reference is at that depth.
+// Adds a reference to the anchor's region. `depth` is the depth of the reference's statement.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth);
 
 // ---- model_depend.c

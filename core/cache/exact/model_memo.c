@@ -1,4 +1,4 @@
-// A memo of folded loops.
+// The memo: the folds of loops, by key. Terms such as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -95,8 +95,8 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// Returns the number of lines that a loop touches; 0 if it is not known. The memo for all touched lines has the loop
-// under the same key.
+// Returns the number of lines that a loop touches; 0 if it is not known. The memo of the run that lists all touched
+// lines has the loop under the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
@@ -130,8 +130,8 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True if the key is new, and most folds of the loop were never reused. A loop is still folded when its key is seen a
-// second time.
+// True if a new fold would hardly be reused: the key is new, and folds of this loop were reused less often than they
+// were built. When the key is seen a second time, the loop is folded after all.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

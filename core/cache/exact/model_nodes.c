@@ -1,4 +1,5 @@
-// Runs the nodes of a nest. The iterations of a loop are run in classes that have the same inner iterations.
+// Runs the nodes of a nest. The iterations of a loop are run in classes that have the same inner iterations. Terms such
+// as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -35,9 +36,9 @@ static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
 }
 
 // Divides the iterations into parts, and uses one iteration in place of each part: the middle one, or alternately one
-// before or after the middle. The preceding iteration is run first, without counting, to load the lines that would be
-// in the cache. Lines that neither iteration loads may have been loaded by skipped iterations. One estimate counts them
-// as misses of every iteration, the other as misses of a single iteration.
+// before or after the middle. The iteration before it is run first, without counting, to load lines that would then
+// be in the cache. The misses on other lines are uncertain, since skipped iterations may have loaded these lines. One
+// estimate counts such misses in every iteration of the part, the other in one iteration only.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
@@ -65,7 +66,7 @@ static const nw_shape *only_kid(const nw_shape *l) {
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
 }
 
-// Returns the fold of a loop. NULL: it has no iterations, or they were appended to f.
+// Returns the fold of a loop, or NULL if it has no iterations, or if they were appended to f.
 static nw_fold *fold_or_run(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (e->room) return nw_run_fold_loop(e, l);
   int64_t first, last;
@@ -205,7 +206,8 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
-// In an estimate, regions are treated as apart: it skips iterations, so it does not need to know which regions overlap.
+// An estimate runs samples of the iterations. So it does not need to know which regions overlap, and treats all
+// iterations up to `to` in the same way.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
   int line = e->job->line;
   *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));
@@ -239,7 +241,7 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
     double times = nw_run_set_times(e, from - begin, until - begin, to - begin);
     run_part(e, l, first, from, until, same, apart, f);
     e->times = times;
-    // Without a simulation as alternative, the run does not give up here, since later classes may be cheaper.
+    // If the accesses cannot be simulated instead, the run does not give up here, since later classes may be cheaper.
     if (e->job->plain) nw_run_look_ahead(e, l, &pace, until - begin, to - begin);
     from = until;
   }

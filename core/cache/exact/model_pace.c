@@ -1,4 +1,4 @@
-// Decides whether it pays off to continue a loop.
+// Decides whether the model should continue to run a loop, or give up. Terms are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 
 // True if the run must give up. The cost of the remaining iterations is extrapolated from the iterations since the last

@@ -93,7 +93,7 @@ typedef struct counting {
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_node *stmt;
-  int64_t *each; // by reference: lines that each access requests; 0: varying
+  int64_t *each; // by reference: the number of lines that each access requests; 0 if it varies
 } counting;
 
 static int64_t line_of(const nw_firsts *f) { return INT64_C(1) << f->shift; }
@@ -112,7 +112,8 @@ static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   return lines == lines_from(f, line_of(f) - g + least, r->bytes) ? lines : 0;
 }
 
-// Counts how many of `n` accesses, `move` bytes apart, start at each byte of a line; at: the counts of the first access.
+// At first, at[b] is the number of accesses that start at byte b of a line. Replaces this by the numbers for n times as
+// many accesses: each access is repeated at distances of 0, move, 2*move, ... (n - 1)*move bytes.
 static void spread(int64_t *at, int64_t line, int64_t move, int64_t n) {
   int64_t out[4096] = {0};
   move = nw_floormod_i64(move, line);

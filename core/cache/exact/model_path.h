@@ -11,18 +11,18 @@ typedef struct nw_around { // the path from the root to the statement
   int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // for a loop: the time of one iteration, and the loop's least value
 } nw_around;
 
-bool nw_firsts_enough(nw_firsts *f, int64_t n); // counts n more ticks; true if it must stop
+bool nw_firsts_enough(nw_firsts *f, int64_t n); // counts n more ticks; true if the search must stop
 
-// What changes in a loop or guard when the value of a slot grows: new iterations may be after the old last one, or
-// elsewhere.
+// What changes in a loop or guard when the value of a slot grows: new iterations may come after the old last iteration
+// (at_end), or other iterations may change (elsewhere).
 typedef struct nw_change {
   bool any, at_end, elsewhere;
 } nw_change;
 nw_change nw_change_of(const nw_affine_node *x, int slot);
 void nw_path_find_free(nw_around *p);
 
-// Assigns to every access a time that increases in execution order, and returns the time of the whole. Sets the ranges
-// of the slots inside. Stops f if the time would be too large.
+// Assigns to every access a time that increases in execution order, and returns the time of the whole node. Sets the
+// ranges of the slots inside. Stops f if the time would be too large.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
 int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // the time of one iteration
-void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts its accesses
+void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts the accesses of stmt

@@ -8,7 +8,7 @@ static uint64_t turned(uint64_t set, int64_t by, int line) {
   return n ? (set << n | set >> (line - n)) & all : set;
 }
 
-// Returns the union of the sets that are rotated by 0, 1, ... times - 1 steps.
+// Returns the union of the set rotated by 0, step, 2*step, ... (times - 1)*step bytes.
 static uint64_t repeated(uint64_t set, int64_t step, int64_t times, int line) {
   if (times > line) times = line;
   for (int64_t n = 1; n < times; n *= 2) set |= turned(set, step * (n < times - n ? n : times - n), line);
@@ -21,7 +21,7 @@ static uint64_t reflected(uint64_t set, int line) {
   return out;
 }
 
-// A loop whose slot has an absolute value may start with any value.
+// An absolute loop (model_shape.h) may start with any value.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth) {
   int line = m->line;
   if (line > 64) {
@@ -37,7 +37,7 @@ void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, co
   at->turns |= reflected(bytes, line);
 }
 
-// Returns the last byte, up to and including this one, at which a reference reaches another line.
+// Returns the last of the bytes 0..byte at which a reference reaches another line.
 int nw_shape_phase(const nw_anchor *a, int byte) {
   uint64_t upto = byte < 64 ? a->turns & ((UINT64_C(2) << byte) - 1) : 0;
   return byte >= 64 || a->turns == ~UINT64_C(0) ? byte : upto ? 63 - __builtin_clzll(upto) : 0;

@@ -1,18 +1,18 @@
 // The distribution of a fold's lines over the sets, for each region.
 //
-// The positions of regions only shift these distributions against each other. A set can get too many lines only if, for
-// each region, its lines of this region plus the maxima of all other regions are too many. So for one region, the lead,
-// the sets are listed in which this can happen. Only these few sets have to be checked.
+// The positions of regions only shift these distributions against each other. Take any region. A set can get too many
+// lines only if its lines of this region, plus the most lines of each other region in any set, are too many. The sets
+// in which this can happen are listed for one region, the lead. Only these few sets have to be checked.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {
   int64_t sets, ways;
   int n;
   int *region;
-  uint32_t *count; // by region, then set, counted from its origin
+  uint32_t *count; // lines by region, then by set; sets are counted from the origin of the region
   int lead; // the region with the fewest sets that must be checked
   int nfull;
-  uint32_t *full; // these sets
+  uint32_t *full; // the sets that must be checked
 };
 
 static uint32_t *counts_of(const nw_profile *p, int region) { return p->count + region * p->sets; }
@@ -27,7 +27,7 @@ static int64_t count_region(nw_profile *p, const nw_stacked *s, int region) {
   return most;
 }
 
-// Counts the sets of a region with more than `few` lines; lists them in `full` if given.
+// Returns the number of sets that have more than `few` lines of a region. Lists them in `full`, unless that is NULL.
 static int more_than(const nw_profile *p, int region, int64_t few, uint32_t *full) {
   const uint32_t *count = counts_of(p, region);
   int n = 0;

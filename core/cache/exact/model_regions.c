@@ -3,7 +3,7 @@
 
 enum {
   MOST_REGIONS = 6, // limit of regions per ground; further references join the first region
-  ROWS = 6 // limit of the widths that are tried
+  ROWS = 6 // limit of the row widths that are tried for two regions
 };
 
 typedef struct nw_region_moves {
@@ -56,7 +56,7 @@ static int loops_in(const nw_affine_node *x) {
   return n;
 }
 
-// Arrays are sorted by address.
+// Since the arrays are sorted by address, arrays that share lines are adjacent.
 void nw_making_grounds(nw_making *m) {
   const nw_affine_nest *n = m->nest;
   int line = m->line;
@@ -113,7 +113,8 @@ typedef struct widths {
   int n;
 } widths;
 
-// Collects the steps, of two lines or more, by which the loop and its inner loops move a region.
+// Collects the distances of two lines or more by which one iteration of the loop, or of a loop inside it, moves the
+// region.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -176,7 +177,8 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
-      l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0); // their distance in lines depends on each byte
+      // A move of one region by a single byte can change the distance of the two in lines.
+      l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0);
       l->drifts |= r.drift;
     }
 }

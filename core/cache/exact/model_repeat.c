@@ -1,4 +1,5 @@
-// Repeats iterations: by doubling, or all at once.
+// Repeats the fold of some iterations: by doubling, or all at once. Terms such as fold and region are in
+// model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -34,9 +35,9 @@ typedef struct repetition {
   nw_run *e;
   const nw_shape *l;
   int64_t times, from, period;
-  nw_folder *f; // the first k repetitions
+  nw_folder *f; // contains the first k repetitions
   int64_t k;
-  nw_fold *made[64]; // len[i] repetitions
+  nw_fold *made[64]; // made[i]: the fold of len[i] repetitions
   int64_t len[64];
   int n;
   int64_t size, growth; // lines in f; lines that the last repetition added
@@ -83,8 +84,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// True if doubling processes fewer lines than repeating one by one. Both are considered until the end, or until the
-// level is full, when most loops reach a steady state.
+// True if doubling processes fewer lines than repeating one by one. Both costs are those up to the last repetition, or
+// up to the one that fills the level, since most loops then reach a steady state.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

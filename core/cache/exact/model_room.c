@@ -11,8 +11,8 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// Returns the sum, over all regions, of the most lines that a set gets: an upper bound for any positions of the
-// regions.
+// Returns an upper bound of the number of lines in a set, for any positions of the regions: for each region the most of
+// its lines that are in one set, summed over all regions.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {

@@ -28,7 +28,6 @@ int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int dept
   return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * e->job->nest->ground[region];
 }
 
-// Computes the lines of the regions of a loop in one iteration.
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round) {
   for (int i = 0; i < l->nanchors; i++) {
     const nw_anchor *a = &l->anchor[i];

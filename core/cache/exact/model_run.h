@@ -9,17 +9,17 @@ typedef struct nw_fold_run {
   const nw_shaped *nest;
   const nw_fold_kind *kind;
   const void *of; // parameter of the functions of the kind
-  int line; // bytes
+  int line; // bytes of a line
   int64_t sets; // moving all regions by a multiple of this many lines changes nothing
   nw_affine_share share;
   int64_t most; // limit of touches
-  int64_t plain; // number of accesses, if they can be simulated instead; 0: they cannot
+  int64_t plain; // number of accesses, if they can be simulated instead; otherwise 0
   // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and
-  // uses some iterations in place of others. 2: a second estimate, from other iterations, that counts unknown outcomes
-  // as hits, not misses.
+  // uses some iterations in place of others. If it is 2, this is a second estimate, from other iterations,
+  // that counts unknown outcomes as hits, not misses.
   int rough;
-  struct nw_run *roomy; // for a level with sets, see nw_run_open_roomy; NULL: not used
-  const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL: unknown
+  struct nw_run *roomy; // for a level with sets, see nw_run_open_roomy; NULL if it is not used
+  const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL if unknown
   // results
   int64_t touched;
   bool hopeless; // the run gave up before it reached the limit
@@ -32,5 +32,5 @@ typedef struct nw_fold_run {
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 
-bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches
-void nw_fold_run_free(nw_fold_run *r); // must be called after nw_fold_nest, also if that failed
+bool nw_fold_nest(nw_fold_run *r); // false if interrupted, or if there are too many touches
+void nw_fold_run_free(nw_fold_run *r); // must be called after nw_fold_nest, even if that failed

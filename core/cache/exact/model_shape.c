@@ -102,8 +102,10 @@ static nw_bound *bounds_of(nw_making *m, const nw_affine_bound *b, int n, int de
   return out;
 }
 
-// Rewrites a bound for a loop that counts from 0: slot <= E/div is equivalent to (slot - start)/step <= (E - div*start)
-// / (div*step).
+// Rewrites a bound for a loop that counts from 0. These are equivalent:
+//
+//   slot <= E / div
+//   (slot - start) / step <= (E - div*start) / (div*step)
 static void count_from_zero(nw_shape *s, const nw_linear *start, int64_t step) {
   for (int i = 0; i < s->nend; i++) {
     nw_linear_add(&s->end[i].f, start, -s->end[i].div, s->depth);

@@ -22,7 +22,7 @@ typedef struct nw_watched {
 
 // The conditions of a guard, or the bounds of a loop: they determine which statements inside run.
 typedef struct nw_control {
-  bool loop; // else a guard
+  bool loop; // false for a guard
   bool absolute; // a loop that does not count from 0: its slot has the original value
   int nbegin, n; // numbers of lower bounds, which come first (only absolute loops have them), and of all items
   nw_watched *at;
@@ -32,7 +32,7 @@ typedef struct nw_control {
 // The position of a region in one iteration of a loop: its first reference, with inner loops at their first iteration.
 typedef struct nw_anchor {
   int region;
-  nw_linear at; // its address, from the values of the enclosing loops
+  nw_linear at; // its address, as a function of the values of the enclosing loops
   int64_t move; // bytes by which an iteration of the loop moves every reference to the region
   int64_t lo, hi; // the range of the offsets of all its references in an iteration
   // One bit for each byte of a line: set if a region that begins at this byte touches other lines than a region that
@@ -42,10 +42,10 @@ typedef struct nw_anchor {
 
 typedef struct nw_rivals { // two anchors, of regions on the same ground
   int a, b;
-  bool drift; // iterations move them by different bytes
-  nw_linear apart; // distance from a to b, from the values of the enclosing loops
+  bool drift; // an iteration moves them by different numbers of bytes
+  nw_linear apart; // distance from a to b, as a function of the values of the enclosing loops
   bool known; // the distance is constant
-  int64_t wide; // bytes of a row: the step of the loop or of an inner loop; 0: no rows
+  int64_t wide; // bytes of a row: the step of the loop or of an inner loop; 0 if there are no rows
   int64_t lo[2], hi[2]; // the range of offsets, within rows, of the references of a and of b, relative to their anchors
 } nw_rivals;
 
@@ -100,7 +100,7 @@ typedef struct nw_shaped {
   int depth, nloops, nregions, ngrounds, nsites;
   int64_t *from, *to; // by region: lines of its ground
   int *ground; // by region: its ground
-  int64_t jitter; // bytes by which estimates shift a region against the previous one
+  int64_t jitter; // bytes by which an estimate shifts each ground relative to the previous ground
 } nw_shaped;
 
 // Prepares a nest. False if it uses a slot that no enclosing loop sets.

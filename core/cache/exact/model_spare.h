@@ -1,5 +1,5 @@
-// Memory that the runs of the model in a session reuse, because page faults cost more than the writes. Private to the
-// model.
+// Memory that the runs of the model in a session reuse: the page faults of new memory would cost more than the writes
+// to it. Private to the model.
 #pragma once
 #include "base/base.h"
 

@@ -7,7 +7,7 @@
 
 struct nw_stack {
   nw_held held;
-  uint32_t now; // stamp
+  uint32_t now; // the stamp that lines get when they are entered
   uint32_t *came; // by first line of the applied summary: its place
   int came_cap;
   nw_stack_first *first;
@@ -62,8 +62,9 @@ INLINE void missed(const nw_stack *k, int site, bool write) {
   count(k, site, write ? k->counts.write : k->counts.read);
 }
 
-// Called when a line is evicted, now or before its next request. The write-back is counted for the site that wrote the
-// line last. If that write may have been before this part, the write-back is counted when the earlier part is known.
+// Handles a line that is evicted, either now or later in the summary that is being applied. The write-back is counted
+// for the site that wrote the line last. If that write may have been before this part, the write-back is counted when
+// the earlier part is known.
 INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
@@ -146,7 +147,7 @@ INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t lin
   return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
 }
 
-// Makes the first lines that the summary evicts the least recent, so that they are evicted before any other line.
+// The summary evicts some of its first lines. Makes these the least recent, so that they are evicted before all others.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
   for (int i = 0; i < s->nleft; i++) {
     const nw_stack_first *f = &s->first[s->left[i]];
@@ -156,8 +157,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// Brings a last line into LRU order. A line that is not a first line replaces an evicted one: if the summary evicted
-// lines of a set, its first lines filled the set, and as many lines were evicted as were added.
+// Moves a last line to its position in the LRU order. A line that is not a first line replaces an evicted one: if the
+// summary evicted lines of a set, its first lines filled the set, and as many lines were evicted as were added.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);

@@ -10,7 +10,8 @@
 #include "cache/exact/model_spare.h"
 #include "cache/exact/model_tally.h"
 
-// Values of a writer that are not sites: no writer; the writer before the part.
+// Values of a writer that are not sites. NW_CLEAN: no writer. NW_AS_BEFORE: the writer that the line had before the
+// part.
 enum { NW_CLEAN = -1, NW_AS_BEFORE = -2 };
 
 // What happened to a line after its first request.
@@ -32,7 +33,7 @@ typedef struct nw_stack_first {
 typedef struct nw_stack_last {
   int64_t line;
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
-  int first; // index among the first lines; -1: none, or unknown
+  int first; // index among the first lines; -1 if the line is not one of them, or if this is unknown
   uint16_t region;
   bool stayed; // it stayed since its first request
   bool opens; // it is the first line of its set
@@ -48,7 +49,7 @@ typedef struct nw_stacked { // a summary; lines are relative to the origin of th
   int *late; // indices of last lines that were requested after all first lines
 } nw_stacked;
 int64_t nw_stacked_weight(const nw_stacked *s); // lines to process when it is applied
-// Sets the fields turn, left and late. of_whole: first lines whose sets are whole; NULL: unknown.
+// Sets the fields turn, left and late. of_whole: by first line, true if its set is whole; NULL if this is unknown.
 void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole);
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
 // Returns a copy in which the lines that remain in the cache are moved.
@@ -59,7 +60,7 @@ typedef struct nw_stack nw_stack;
 enum { NW_STACK_HIT = -2, NW_STACK_MISS = -1 };
 
 typedef struct nw_stack_counts { // cells of a counting, by site
-  nw_counting *to; // NULL: not counted
+  nw_counting *to; // NULL if nothing is counted
   int cells; // number of cells per site
   int read, write, back; // the cells for read misses, write misses and write-backs
 } nw_stack_counts;

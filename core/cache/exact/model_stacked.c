@@ -10,12 +10,12 @@ void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
 int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->nturns + s->nleft + s->nlate; }
 
 // Finds the lines that are not in LRU order after the first lines were requested in order. A first line that stays has
-// the right position in its set, unless it is more recent than a first line that was requested after it. Then it must
-// take another turn, which means that it is requested again, after the last of these. Lines that replaced evicted ones
-// are late, and so are all more recent lines.
+// the right position in its set, unless it is more recent than a first line that was requested after it. Then it
+// must take another *turn*: it is requested again, after the last such first line. Lines that replaced evicted lines
+// are *late*, and so are all more recent lines of their sets.
 typedef struct order {
   nw_stacked *s;
-  int *behind; // by last line: a first line after which it takes its turn
+  int *behind; // by last line: the first line after which it takes its turn, or IN_ORDER or LATE
 } order;
 enum { IN_ORDER = -1, LATE = -2 };
 

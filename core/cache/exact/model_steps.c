@@ -1,4 +1,5 @@
-// Runs equal iterations several at a time, if their lines fit in the sets.
+// Runs iterations with the same inner iterations several at a time, if their lines fit in the sets. Terms such as fold
+// are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 
 // A step is the number of iterations that moves each region by whole lines. If the lines of a step fit in the sets, its
@@ -14,7 +15,7 @@ typedef struct steps {
   int n;
 } steps;
 
-// Makes the next size in the one-set run. Returns NULL if its lines do not fit.
+// Makes the fold of the next size, in the run with one set. Returns NULL if its lines do not fit.
 static nw_fold *make_next(const steps *s) {
   nw_run *r = s->e->roomy;
   nw_fold *x = s->n ? nw_run_repeat(r, s->l, s->made[s->n - 1], 2, s->from, s->q << (s->n - 1))
@@ -62,7 +63,7 @@ static void make(steps *s) {
   nw_run_touch(s->e, r->job->touched - was);
 }
 
-// True if steps are worth trying: not if they failed to fit twice, and not for few iterations.
+// True if steps are worth trying: there are enough iterations, and steps of the loop have not failed to fit twice.
 static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
   return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
 }

@@ -70,7 +70,7 @@ nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all) {
   return t;
 }
 
-// Adds a*b to *to. False: overflow.
+// Adds a*b to *to. Returns false if the sum overflows.
 static bool add_product(int64_t *to, int64_t a, int64_t b) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*to, product, to);

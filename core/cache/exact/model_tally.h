@@ -1,6 +1,6 @@
 // The counts of a part of a run, as a graph. A tally consists of its own counts, and of other tallies with
-// multiplicities. So a loop of 10^18 iterations needs only a few dozen tallies. They are summed up once, at the end.
-// Private to the model.
+// multiplicities. So a loop of 10^18 iterations needs only a few dozen tallies. The counts are added up once, at the
+// end. Private to the model.
 #pragma once
 #include "base/base.h"
 
@@ -30,7 +30,7 @@ void nw_counting_close(nw_counting *n);
 void nw_counting_clear(nw_counting *n);
 void nw_counting_part(nw_counting *n, nw_tally *of, int64_t times);
 nw_tally *nw_counting_end(nw_counting *n, nw_tallies *all); // returns the finished tally, and starts a new one
-bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // false: a sum overflows
+bool nw_tally_sum(const nw_tallies *all, nw_tally *root, int64_t *cell); // false if a sum overflows
 
 static inline void nw_counting_add(nw_counting *n, int cell, int64_t by) {
   if (!n->cell[cell]) n->used[n->nused++] = cell;

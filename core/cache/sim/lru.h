@@ -2,19 +2,20 @@
 #pragma once
 #include "base/base.h"
 
-// The result of a request: hit or miss, and the evicted line (0: none).
+// The result of a request: hit or miss, and the evicted line (0 if there is none).
 typedef struct nw_lru_answer {
   bool hit;
   bool dirty; // the evicted line was dirty
   uint32_t gone;
 } nw_lru_answer;
 
-// Sets of a few ways: each row has the most recent line first. A word is the number of a line; its lowest bit is the dirty bit.
+// Sets of a few ways: each row has the most recent line first. A word is the number of a line; its lowest bit is the
+// dirty bit.
 typedef struct nw_sets {
   uint32_t *way;
   int ways;
   uint32_t sets, mask; // mask: sets - 1 if sets is a power of two, else 0
-  uint64_t before; // address of line 0, in lines; it determines the set of each line
+  uint64_t before; // address of line 0 divided by the line size; it determines the set of each line
 } nw_sets;
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before);
 void nw_sets_free(nw_sets *s);
@@ -42,7 +43,7 @@ static inline nw_lru_answer nw_sets_ask(nw_sets *s, uint32_t line, bool write) {
 
 // One set of any size: a linked list over all lines.
 typedef struct nw_list {
-  uint32_t *next, *prev; // by line; 0: the end of the list. next[0] is the most recent line, prev[0] the least recent
+  uint32_t *next, *prev; // by line; 0 at the end of the list. next[0] is the most recent line, prev[0] the least recent
   uint8_t *state; // by line: bit 1: in the list; bit 2: dirty
   int64_t held, room;
 } nw_list;

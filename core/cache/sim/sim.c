@@ -27,12 +27,12 @@ static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
   const nw_sim_level *l = &o->level[i];
   int64_t lines = o->line > 0 ? l->bytes / o->line : 0;
   if (lines <= 0 || l->bytes % o->line)
-    return nw_fail(c, NW_EINVAL, "Give its size in bytes, a multiple of the line.",
-                   "level %d has %lld bytes, not a multiple of the line, %d bytes", i + 1, (long long)l->bytes,
-                   o->line);
+    return nw_fail(c, NW_EINVAL, "Give a size in bytes that is a positive multiple of the line size.",
+                   "level %d has %lld bytes, which is not a multiple of the line size, %d bytes", i + 1,
+                   (long long)l->bytes, o->line);
   if (l->ways < 0 || (l->ways && lines % l->ways))
     return nw_fail(c, NW_EINVAL, "0 ways is fully associative.",
-                   "level %d has %lld lines, not a multiple of its %d ways", i + 1, (long long)lines, l->ways);
+                   "level %d has %lld lines, which is not a multiple of its %d ways", i + 1, (long long)lines, l->ways);
   if (lines >= UINT32_MAX / 2) return nw_fail(c, NW_ERANGE, NULL, "level %d is too large to be simulated", i + 1);
   return true;
 }

@@ -1,12 +1,15 @@
 // The reference simulator of caches: it simulates every access of a stream exactly, one after the other.
 //
-// Levels are set-associative or fully associative, replace the least recently used line, allocate on a write and write back.
-// An access requests each line that it covers once. Modes:
+// Levels are set-associative or fully associative, replace the least recently used line, allocate on a write and write
+// back. An access requests each line that it covers once. Modes:
 //   FULL    every level sees every access, as if it were the only level. Analytic models of reuse count in this way.
-//   MISSES  a level sees only the misses of the previous level, in order, as in cachegrind. When a dirty line is evicted, its copy
-//           in the next level becomes dirty, but not more recent; if there is no copy, the line is written to memory.
-// A miss is cold if the line was never touched before. It is a conflict miss if a fully associative level of the same size, with
-// the same input, would have hit. Otherwise it is a capacity miss. Hill and Smith, "Evaluating Associativity in CPU Caches", 1989.
+//   MISSES  a level sees only the misses of the previous level, in order, as in cachegrind. When a dirty line is
+//           evicted, its copy in the next level becomes dirty, but not more recent; if there is no copy, the line is
+//           written to memory.
+//
+// A miss is cold if the line was never touched before. It is a conflict miss if a fully associative level of the same
+// size, with the same input, would have hit. Otherwise it is a capacity miss. Hill and Smith, "Evaluating Associativity
+// in CPU Caches", 1989.
 #pragma once
 #include "access/walker.h"
 

@@ -12,7 +12,7 @@ typedef struct watching {
   nw_filling *f;
   nw_sim *sim;
   int level, nlevels, shift;
-  uint64_t first; // address of line 0, in lines
+  uint64_t first; // address of line 0 divided by the line size
   uint32_t *seen; // by line: the column of its last request, from 1
   uint8_t *out;
   int column;

@@ -8,8 +8,9 @@ enum { BRACKETS = 300 };
 typedef struct axis { // maps the addresses of a site to rows of pixels
   nw_lane *lane;
   uint64_t from; // address
-  uint64_t up,
-      down; // rows per byte in units of 2^-32, rounded up and down, so that bytes at the border of two rows stay in their row
+  // Rows per byte in units of 2^-32: rounded up, and rounded down. So bytes next to the border of
+  // two rows stay in their row.
+  uint64_t up, down;
 } axis;
 
 struct nw_raster {

@@ -70,7 +70,7 @@ typedef struct watch {
   nw_trace *t;
   const nw_walker *w;
   const nw_places *places;
-  nw_sim *sim; // NULL: none
+  nw_sim *sim; // NULL if no caches are simulated
 } watch;
 
 static bool see_refs(void *env, const nw_ref *ref, int n) {
@@ -147,7 +147,7 @@ typedef struct nest_watch {
   nw_trace *t;
   const nw_affine_nest *nest;
   const char **name; // names of its arrays, which live as long as the trace
-  nw_sim *sim; // NULL: none
+  nw_sim *sim; // NULL if no caches are simulated
 } nest_watch;
 
 static bool see_nest(void *env, const nw_ref *ref, int n) {
