@@ -1,5 +1,5 @@
-// The reads and writes of a program's sites. A read in a branch of a select happens only under the condition of that
-// branch.
+// The reads and writes of a program's sites (internal.h). A read in a branch of a select happens only under the
+// condition of that branch.
 #include "poly/internal.h"
 
 typedef struct gather {
@@ -46,7 +46,8 @@ static bool seen(const gather *g, const nw_expr *load) {
 
 static void reads(gather *g, const nw_expr *e);
 
-// In selects that are nested deeper than NW_MAX_DEPTH, conditions are ignored.
+// Adds the reads of e, which is a branch of a select. In selects that are nested deeper than NW_MAX_DEPTH, conditions
+// are ignored.
 static void reads_under(gather *g, const nw_expr *cond, bool want, const nw_expr *e) {
   int saved = g->nconds;
   if (g->nconds < NW_MAX_DEPTH) g->cond[g->nconds++] = (nw_guarded){cond, want};
@@ -65,7 +66,8 @@ static void reads(gather *g, const nw_expr *e) {
   for (int i = 0; i < e->n; i++) reads(g, e->arg[i]);
 }
 
-// Makes the number of an access from the number of its site, the index as a function of the loops, and the conditions.
+// Numbers an access. Two accesses get the same number if their sites have the same number, and if they have the same
+// conditions and the same index as a function of the loops.
 static void number_access(gather *g, nw_use *a) {
   const nw_stmt *block = a->site->block;
   nw_key k = {0};
@@ -118,8 +120,7 @@ isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space 
   return set;
 }
 
-// Initializes v with the loops of the site, and scans the access's index and conditions, so that they can be built in
-// v.
+// Initializes v with the loops of the site, and with the opaque dimensions that the access's index and conditions need.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   nw_space_init(v, a->site->view.f);
   for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);

@@ -22,7 +22,7 @@ static const nw_expr *operand(const back *b, isl_ast_expr *e, int i) {
 
 static const nw_expr *parameter(const back *b, isl_ast_expr *e) {
   isl_id *id = isl_ast_expr_get_id(e);
-  int at = id ? atoi(isl_id_get_name(id) + 1) : -1; // "p3"
+  int at = id ? atoi(isl_id_get_name(id) + 1) : -1; // the name is "p" and the position, for example "p3"
   isl_id_free(id);
   return at >= 0 && at < b->n ? b->param[at] : NULL;
 }
@@ -36,7 +36,7 @@ static const nw_expr *number(const back *b, isl_ast_expr *e) {
   return n;
 }
 
-// Returns the op for two integers, or NW_OP_COUNT if there is none.
+// Returns the operation of the IR on two integers, or NW_OP_COUNT if there is none.
 static nw_op binary(enum isl_ast_expr_op_type t) {
   switch (t) {
   case isl_ast_expr_op_add: return NW_OP_ADD;
@@ -44,7 +44,7 @@ static nw_op binary(enum isl_ast_expr_op_type t) {
   case isl_ast_expr_op_mul: return NW_OP_MUL;
   case isl_ast_expr_op_max: return NW_OP_MAX;
   case isl_ast_expr_op_min: return NW_OP_MIN;
-  case isl_ast_expr_op_div: // exact
+  case isl_ast_expr_op_div: // isl uses it only if there is no remainder
   case isl_ast_expr_op_fdiv_q:
   case isl_ast_expr_op_pdiv_q: return NW_OP_FLOORDIV;
   case isl_ast_expr_op_pdiv_r:

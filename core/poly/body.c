@@ -12,7 +12,8 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
 }
 
 // Returns the next block of `before`, from *at on, that may do the same work as `block`: it has the same origin, and
-// its init_part is `part`. A new separate init corresponds to its reduction.
+// its init_part is `part`. If only the new program has a separate init, the init is compared with its reduction, and
+// `part` is false.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -47,8 +48,8 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   return e;
 }
 
-// New instances compute elements of a temporary that were not read before, so only the old instances must compute the
-// same values.
+// Instances that only the new program has compute elements of a temporary that the old program did not read. So only
+// the instances of the old program must have the same values in both.
 static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
                       const nw_stmt **rounded) {
   const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
@@ -109,8 +110,8 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// Pieces of one origin may read the same values from different places, so it is sufficient that the block equals any
-// one of them.
+// True if the block equals one of the old blocks with its origin. One is sufficient, since these blocks may read the
+// same values from different places.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {
@@ -134,7 +135,8 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   return at == is->block.nvars;
 }
 
-// True if the block computes a stage of the old program from parts. Sets *part to the block that computes the parts.
+// True if the block computes a stage of the old program from partial results. Sets *part to the block that
+// computes these.
 static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {

@@ -46,8 +46,8 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// Returns the executions of r whose element no write has written before. Several writes may write the same value, so
-// one earlier write is sufficient.
+// Returns the executions of r before which no write has written their element. Several writes may write the same value,
+// so one earlier write is sufficient.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {
@@ -58,7 +58,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Sets *bad to the pairs in which r comes before w, and no other write gives r its value.
+// Sets *bad to the pairs of executions of w and r in which r comes first, and no other write gives r its value.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
@@ -68,7 +68,7 @@ static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **b
   return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
-// True if a reduction fills the buffer. An init alone is sufficient, since the updates may be missing.
+// True if a reduction fills the buffer. An init alone shows this, since the updates may be missing by mistake.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->update || is_init(f->write[i])) return true;

@@ -108,12 +108,13 @@ char nw_judge_question(const nw_ctx *c) {
 
 // ---- the cost of a verdict
 
-// A verdict must not depend on earlier questions, so the stored results of earlier questions (facts, models, the maps of
-// accesses) are charged their original cost. A question that stays well below the budget with all charges would have been
-// answered the same without stored results. Any other question is answered again without them, and the second answer is
-// used. isl also caches results in its own objects, which are not charged; so "well below" means below half of the
-// budget. (In 1,000 random schedules these caches saved a thousandth of the operations of large questions, and 1,400
-// operations of small ones.) A quick check does not give a verdict, so it may use stored results without charge.
+// A verdict must not depend on earlier questions. So a question that uses stored results of earlier questions (facts,
+// models, the maps of accesses) is charged their original cost. A question that stays well below the budget with all
+// charges would have got the same answer without stored results. Any other question is answered again without them, and
+// the second answer is used. isl also caches results in its own objects, which are not charged; so "well below" means
+// below half of the budget. (In 1,000 random schedules these caches saved a thousandth of the operations of large
+// questions, and 1,400 operations of small ones.) A quick check does not give a verdict, so it may use stored results
+// without charge.
 
 // Exported by isl, but not declared in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
@@ -251,8 +252,8 @@ void nw_price_charge(nw_proofs *s, nw_price *price) {
   s->charged += price->cost;
 }
 
-// Work without stored results takes at least as many operations as with them, so a question that reached its limit
-// would reach it again.
+// A question takes at least as many operations without stored results as with them. So a question that reached its
+// limit would reach it again.
 bool nw_proofs_from_nothing(nw_proofs *s) {
   if (s->charged == 0 || s->glance || NW_MUTATED(facts_for_free)) return false;
   long took = operations(s);

@@ -4,8 +4,8 @@
 
 #define MAX_PARTS (2 * NW_MAX_DEPTH)
 
-// True if the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored under the contents of the
-// part.
+// True if the property `what` (NW_RADIX_...) holds for a part of a site. The result is stored as a fact about the
+// contents of the part.
 static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
                         isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
   if ((what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
@@ -144,7 +144,7 @@ static isl_bool find_full(group *g) {
   return isl_bool_true;
 }
 
-// Returns the values that a site executes of the variables that are not in `full`.
+// Returns the values of the variables outside `full` for which site number i of the group executes an instance.
 static isl_set *rest_of(const group *g, int i) {
   nw_part rest = {0, 0};
   for (int p = 0; p < g->nparts[i]; p++) {
@@ -225,7 +225,8 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
   return answer;
 }
 
-// Stores two facts: 1 means that every instance is executed; 2 means that each is also executed only once.
+// Stores two facts about the sites that do the same work: with number 1, that every instance is executed; with number
+// 2, that each is also executed only once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

@@ -12,8 +12,8 @@ static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, is
   return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
-// True if the box depends only on these variables and the sizes. Otherwise nw_declared returns a superset of the
-// declared box.
+// True if the declared bounds of these variables depend only on these variables and the sizes. Otherwise nw_declared
+// returns a superset of the declared box.
 bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
   nw_space v;
   nw_space_init(&v, f);
@@ -75,7 +75,7 @@ isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   return map;
 }
 
-// Returns the whole logical box of a buffer.
+// Returns the set of all logical indices of a buffer with this shape.
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
   nw_space v;
   nw_space_init(&v, f);

@@ -71,7 +71,7 @@ static bool same_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// Checks that every contribution comes after the init.
+// Checks that every contribution to an element follows each execution of its init n.
 static isl_bool whole(const nw_fate *f, nw_use *n) {
   isl_map *need = NULL, *come = NULL;
   for (int i = 0; i < f->nwrites; i++) {

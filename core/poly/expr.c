@@ -2,9 +2,9 @@
 //
 // A non-affine expression (a load, a product of variables, a division by a variable) becomes a separate dimension,
 // which all occurrences of the same expression share. The type and the operator of the expression bound this dimension.
-// The caller projects it out, and so assumes that it can have any value. A fused loop is represented by its original
-// dimensions: its variable is read only through // and % by products of their extents, so that symbolic extents stay
-// affine.
+// The caller projects it out, and so assumes that it can have any value within these bounds. A fused loop is
+// represented by its original dimensions: its variable is read only through // and % by products of the original
+// extents, so that symbolic extents stay affine.
 #include "poly/internal.h"
 
 #define MAX_PIECES 32
@@ -323,8 +323,8 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
   return isl_pw_aff_list_add(value, nw_space_aff(v, e));
 }
 
-// Makes all values at once if each has only one piece, which is the usual case and much faster than one by one.
-// Otherwise returns NULL.
+// Makes all values at once, which is much faster than one by one. This is possible only if each value has a single
+// piece, which is the usual case. Otherwise returns NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
@@ -337,7 +337,7 @@ static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   return plain ? isl_map_from_multi_aff(isl_multi_aff_from_aff_list(isl_space_copy(space), plain)) : NULL;
 }
 
-// The points are added last: intersecting with them for each value costs ten times as much.
+// The intersection with the set comes last: if it were made for each value, it would cost ten times as much.
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
   isl_space *space = isl_space_from_domain(nw_family_space(v->f, v->ndims + v->opaque.n));
   space = isl_space_add_dims(space, isl_dim_out, (unsigned)isl_pw_aff_list_size(value));

@@ -113,7 +113,7 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
 }
 
 // True if the init of a block runs earlier than it appears to. An init that a block still owns runs before the
-// reduction's loops, and so before the loops over the output that are inside these.
+// reduction's loops. So it also runs before loops over the output that are inside the reduction's loops.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {
@@ -153,7 +153,7 @@ static int fact_of(const nw_fate *f) {
   return fact;
 }
 
-// Checks a buffer with folded storage. An update also reads its element.
+// Checks a buffer with folded storage. An update counts as a read of its element, too.
 nw_answer nw_check_fold(const nw_fate *f) {
   if (!NW_RULE(f->m->p->ctx, storage_fold)) return NW_HOLDS;
   nw_answer answer = nw_own_places(f->m, f->buffer);

@@ -8,9 +8,9 @@
 typedef struct asked {
   const nw_model *m;
   const nw_stmt *loop;
-  int level; // number of loops around the loop, in every site inside it
+  int level; // number of loops around the loop
   nw_pool *pool;
-  isl_set *range; // the iterations of the loop, with the enclosing loops
+  isl_set *range; // the iterations of the enclosing loops and of the loop
   isl_set *bad; // the iterations in which some condition may fail
   // the sizes and iterations of enclosing loops for which all inner loops have iterations; only these are checked
   isl_set *some;
@@ -80,7 +80,8 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- iterations in which conditions may fail
 
-// Returns the iterations of all loops around the block in which the guards hold that do not use the loop's variable.
+// Returns the iterations of all loops around the block in which every guard holds that does not use the loop's
+// variable.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
@@ -159,7 +160,7 @@ static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
   return n;
 }
 
-// True if every iteration between two good ones is good.
+// True if every iteration between two iterations of `good` is in `good`, too.
 static isl_bool in_one_piece(isl_set *good) {
   isl_space *space = isl_set_get_space(good);
   isl_set *after = isl_set_apply(isl_set_copy(good), isl_map_lex_le(isl_space_copy(space))),
@@ -170,7 +171,8 @@ static isl_bool in_one_piece(isl_set *good) {
   return yes;
 }
 
-// Returns a space of the enclosing loops and the loop itself.
+// Returns a space of the enclosing loops and the loop itself, in which the bounds of the outermost `loops` loops can be
+// expressed.
 static nw_space outer_view(const asked *x, const nw_site *s, int loops) {
   nw_space v;
   nw_space_init(&v, x->m->f);
@@ -196,7 +198,7 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
   return set;
 }
 
-// True if, for all sizes and all iterations of the enclosing loops, lo..hi are iterations of the loop and all are good.
+// True if, for all sizes and all iterations of the enclosing loops, lo..hi are iterations of the loop and in `good`.
 static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
@@ -236,8 +238,8 @@ static isl_basic_set *one_piece(isl_set *alone) {
   return NULL;
 }
 
-// Returns the greatest of the lower bounds, or the least of the upper bounds, which is shorter than a case distinction.
-// NULL if no bound can be expressed.
+// Returns the greatest of the lower bounds (if `least`) or the least of the upper bounds, as one max or min. This is
+// shorter than a case distinction. Returns NULL if no bound can be expressed.
 static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
@@ -266,7 +268,8 @@ static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, is
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
-// Computes the interval. Returns NW_FAILS if there are no such iterations, or if they are not consecutive.
+// Computes the interval of the iterations in which every condition holds. Returns NW_FAILS if there are none, or if
+// they are not consecutive.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
   isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
@@ -281,7 +284,7 @@ static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set_free(good);
   isl_set_free(alone);
   isl_set_free(around);
-  // there are such iterations, but their range is not known
+  // there are such iterations, and they are consecutive, but their bounds cannot be expressed
   bool lost = whole == isl_bool_true && !(out->lo && out->hi);
   if (none < 0 || whole < 0 || lost) return nw_proofs_lost(x->m->f->s);
   out->apart = none == isl_bool_false && !whole;
@@ -368,7 +371,7 @@ static isl_set *contributing(asked *x, const nw_site *s) {
   return set;
 }
 
-// Sets *out to the range from the first to the last of these iterations.
+// Sets *out to the range from the first to the last iteration that contributes.
 static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
   isl_set *around = isl_set_params(isl_set_copy(alone));

@@ -26,7 +26,7 @@ static bool is_small(const nw_expr *e, int64_t *out) {
   return nw_is_int(e, out) && *out > -(1 << 30) && *out < 1 << 30;
 }
 
-// Adds lo <= dim < lo + extent. Constant bounds are added without expressions, which cost ten times as much.
+// Adds lo <= dim < lo + extent. Constant bounds are added directly: isl expressions would cost ten times as much.
 static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr *lo, const nw_expr *extent) {
   int64_t from, n;
   if (!is_small(lo, &from) || !is_small(extent, &n))
@@ -52,7 +52,7 @@ static bool has_extremes(const nw_stmt *l) {
   return !nw_visit(l->loop.begin, no_extreme, NULL) || !nw_visit(l->loop.extent, no_extreme, NULL);
 }
 
-// Adds the bounds as conditions, so that the minimum of several ends does not make several pieces.
+// Adds the bounds as conditions, so that a minimum of several ends does not split the set into several pieces.
 static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   nw_pool *pool = v->f->pool;
   const nw_expr *end = nw_add(pool, l->loop.begin, plain_extent(l->loop.extent));
@@ -108,8 +108,8 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// If a reduce loop has no iterations, the init still runs if it is lifted (lift.c), as empty reductions require. In a
-// piece of a larger reduction such an init is only a possible write: no proof may rely on it or on its absence.
+// A lifted init (lift.c) runs even if a reduce loop has no iterations, as empty reductions require. In a piece of a
+// larger reduction, such an init is only a possible write: no proof may rely on it or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -236,8 +236,8 @@ static void make_sets(nw_model *m, nw_site *s) {
   s->instance = instances(s, m->arena);
 }
 
-// A site takes its sets from another program of the schedule if its contents are the same. An init that may have no
-// updates is excluded, since its sets depend on more than its number.
+// A site takes its sets from another program of the schedule if it has the same contents there. An init that may have
+// no updates is excluded, since its sets depend on more than its number.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);

@@ -3,8 +3,8 @@
 #include "poly/internal.h"
 #include <math.h>
 
-// True if e leaves every value of the dtype unchanged when it is combined with it. Such values are derived here from
-// the combiners, independently of the table that the steps use to insert them.
+// True if every value of the dtype stays unchanged when it is combined with e. Neutral values are derived here from the
+// combiners, independently of the table from which the steps take the values that they insert.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
   bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
   int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);

@@ -102,7 +102,7 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
 }
 
 // Returns the pairs that access the same element, where a is first in the old program but not in the new one; NULL if
-// no two access the same element.
+// no pair accesses the same element.
 static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   isl_map *must = depends(before, a, b);
   if (!must) return NULL;
@@ -142,7 +142,8 @@ static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_us
   return answer;
 }
 
-// Returns the end of the accesses, from `at` on, that belong to the same site as the first one.
+// Returns the index after the last access that belongs to the same site as access `at`. The accesses of a site are
+// adjacent.
 static int end_of_site(const nw_uses *u, int at) {
   const nw_site *s = u->at[at]->site;
   while (at < u->n && u->at[at]->site == s) at++;

@@ -1,6 +1,6 @@
-// Reductions that are computed in parts. A block that combines partial results is equivalent to the whole reduction if
-// the parts start from the neutral element, are combined with the same combiner, and have each contribution of the
-// whole exactly once:
+// Reductions that are computed in parts. A block that combines partial results is equivalent to one reduction, the
+// *whole*, if the parts start from the neutral element, are combined with the same combiner, and have each contribution
+// of the whole exactly once:
 //
 //   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
 //
@@ -156,8 +156,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// Solves a == b if a has one unknown that occurs once. Both must be index expressions: if the bodies differ, one may
-// have data in the place of the other's index.
+// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions: if the
+// bodies differ, a may be an index where b is data.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;

@@ -12,8 +12,8 @@
 // the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
-// True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same; also
-// false if this is undecided. This applies to steps that are judged by order.
+// True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same. False
+// if the order differs, or if this is undecided. This applies to steps that are judged by order.
 bool nw_judge_sums(const nw_program *before, const nw_program *after);
 
 // For a step in s:unsafe: checks that the result can be lowered and stored, and that its marks are nested correctly.
@@ -54,7 +54,7 @@ typedef struct nw_sync {
   int before, after; // ids of blocks
   int loop;
 } nw_sync;
-bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagnostic if isl exceeded its budget
+bool nw_syncs(const nw_program *p, nw_vec *out); // out: nw_sync *; false with a diagnostic if isl exceeded its budget
 
 // nw_judge_question, in nestwright/sched.h, returns how the last step was judged.
 

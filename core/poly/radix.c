@@ -46,8 +46,8 @@ bool nw_has_condition(const nw_site *s, uint64_t loops) {
   return has;
 }
 
-// A bound value as a sum of loops. A loop that begins at an affine value of other loops is treated as a loop that
-// begins at 0, plus that value.
+// The value to which a variable is bound, as a sum of loops. A loop that begins at an affine value of other loops is
+// treated as a loop that begins at 0, plus that value.
 typedef struct sum {
   int n;
   const char *loop[NW_MAX_DEPTH]; // outermost first
@@ -63,7 +63,7 @@ static bool add_rest(sum *x, int64_t times, const nw_expr *e) {
   return !__builtin_mul_overflow(times, value, &product) && !__builtin_add_overflow(x->rest, product, &x->rest);
 }
 
-// Returns false if the binding is not such a sum, or if a loop never runs.
+// Writes a binding as such a sum. Returns false if that is not possible, or if a loop never runs.
 static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x) {
   nw_pool *pool = s->view.f->pool;
   const nw_expr *begin[NW_MAX_DEPTH], *rest;

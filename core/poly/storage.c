@@ -38,7 +38,7 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
 
 // ---- Maximal sizes
 
-// A buffer that is allocated inside loops is allocated once, with its maximal size. So this size must exist.
+// A buffer that is allocated inside loops is allocated once, with its maximal size. So its size must have a maximum.
 
 typedef struct sizes {
   const nw_model *m;
@@ -77,7 +77,7 @@ typedef struct load {
   const nw_model *m;
   nw_scope scope;
   int64_t limit;
-  const char *fit, *one; // names for messages: of the memory that is full, and of the scope
+  const char *fit, *one; // for messages: where buffers must fit, and the name of the scope
   nw_answer answer;
 } load;
 

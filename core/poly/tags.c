@@ -44,7 +44,7 @@ static bool is_origin(void *env, nw_stmt *s) {
 static bool stood_in_loop(carried *c, const nw_stmt *block) {
   nw_path was;
   if (nw_find(c->x->before, block->id, &was)) return stands_in(&was, c->loop);
-  c->origin = block->block.origin; // a copy
+  c->origin = block->block.origin; // the block is a copy that the step made
   return !nw_walk_from(c->loop, is_origin, c);
 }
 
@@ -65,7 +65,8 @@ static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
   return c.found && !c.lost;
 }
 
-// Checks that a statement's properties are kept. A note may be removed together with its loop or stage.
+// Checks that a statement's properties are kept. Notes are not checked, since a note may be lost
+// with its loop or stage.
 static bool is_kept(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {

@@ -5,8 +5,8 @@
 // threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
 // thread loops among them must include all threads of the launch. The accesses of two threads to one element are
 // ordered if a joint is between them: they are in different iterations of a loop around joints, or in different
-// adjacent statements at a joint. With barriers, all threads run the earlier iteration first, so its access must also
-// be first in the program.
+// adjacent statements at a joint. With barriers, all threads run the earlier iteration first, so the access in that
+// iteration must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
@@ -81,7 +81,7 @@ static void place_site(const nw_model *m, const nw_program *before, const nw_sit
   while (out->alike + 1 < out->path.n && lets_all_in(m->p, &l, out, out->alike + 1)) out->alike++;
 }
 
-// Returns the position of a loop on the path.
+// Returns the position on the path of loop number `loop`.
 static int loop_at(const place *p, int loop) {
   for (int i = 0; i < p->path.n; i++)
     if (p->path.at[i]->kind == NW_LOOP && loop-- == 0) return i;
@@ -183,8 +183,8 @@ static isl_map *equal(isl_map *pairs, range r) {
   return pairs;
 }
 
-// Returns the pairs that differ in some of these dimensions. In the first dimension in which they differ, the first
-// execution is less (want_less) or greater (want_greater).
+// Returns the pairs that differ in at least one of these dimensions. In the first dimension in which they differ, the
+// first execution is less (want_less) or greater (want_greater).
 static isl_map *by_first(const isl_map *pairs, range r, bool want_less, bool want_greater) {
   isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
   for (int i = 0; i < r.n; i++) {
@@ -257,8 +257,9 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Consumes pairs. Reports pairs that are in this order in the program, preferably pairs that differ along one dimension
-// only. Returns NW_HOLDS if there are none; pairs in the opposite order are found when the two accesses are exchanged.
+// Consumes pairs. Reports the pairs in which the first execution is also first in the program, preferably pairs that
+// differ along one dimension only. Returns NW_HOLDS if there are none. The other pairs are found when the two accesses
+// are exchanged.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -313,7 +314,7 @@ static isl_map *threads_apart(const duo *d, isl_map *pairs) {
 // ---- between threads
 
 // Refuses pairs that a joint orders (in loop `level`, or after all common loops) but that have the opposite order in
-// the program, because an enclosing thread loop runs the second one first.
+// the program, because an enclosing thread loop runs the second execution first.
 static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
@@ -439,7 +440,7 @@ static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   d.loops = nw_common_loops(a->site, b->site);
   d.stmts = common_stmts(pa, pb);
   d.along = computed_dims(&d);
-  if (d.stmts <= pa->launch) return NW_HOLDS; // they are in different launches
+  if (d.stmts <= pa->launch) return NW_HOLDS; // the accesses are in different launches
   int fact = c->syncs ? 0 : fact_of(&d);
   if (fact && nw_fact_proved(c->m->f, fact)) return NW_HOLDS;
   bool local = a->buffer->scope == NW_LOCAL;

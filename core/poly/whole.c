@@ -98,7 +98,7 @@ static bool merge_one(making *x) {
   return done;
 }
 
-// Finds the parts in the user's program, and the merged loops in the last program.
+// Finds the parts in the user's program, and the merged loops in the program after all merges.
 static void find_loops(making *x, const nw_program *seen) {
   for (int i = 0; i < x->w->n; i++) {
     nw_together *t = &x->w->loop[i];

@@ -9,10 +9,10 @@ void nw_whole_drop(const nw_program *p);
 
 // ---- whole_digits.c: a number that is divided by products of sizes
 typedef struct nw_dividing {
-  const nw_stmt *loop; // the expressions that use this loop are examined
+  const nw_stmt *loop; // if not NULL, only expressions that use this loop's variable are examined
   const nw_expr *base; // the innermost dividend; NULL if none was found
   bool several;
-  nw_vec use; // the divisions of base, and the divisions of these quotients and remainders
+  nw_vec use; // the divisions of base, and divisions of their quotients and remainders
 } nw_dividing;
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
 bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a block binds a division

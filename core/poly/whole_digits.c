@@ -1,5 +1,5 @@
-// A number that is divided by products of sizes: the number, and the extents of its digits. Each division separates
-// two of them. See docs/fused.md.
+// Finds the number that a loop divides by products of sizes, and the extents of the number's digits. Each division
+// splits the number between two digits. See docs/fused.md.
 #include "poly/whole.h"
 
 static bool is_division(const nw_expr *e) {
@@ -39,7 +39,7 @@ bool nw_binds_digits(const nw_stmt *loop) {
   return x.base && !(x.base == loop->loop.var && nw_digits_only(loop));
 }
 
-// ---- products of sizes: a number times factors that are not products
+// ---- products of sizes: an integer times factors that are not products
 
 enum { MOST_ATOMS = 12 };
 typedef struct product {

@@ -26,8 +26,8 @@ static void flatten(const nw_expr *e, nw_vec *out) {
   flatten(e->arg[1], out);
 }
 
-// Returns an expression in which the number replaces the parts. NULL for a condition on the parts alone, which follows
-// from the range of the number.
+// Returns an expression in which the number replaces the parts. Returns NULL for a condition that uses only the
+// parts: it follows from the range of the number.
 static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   nw_pool *pool = r->x->p->pool;
   if (e->type.dtype != NW_BOOL) return nw_subst(pool, e, r->name, r->by);

@@ -23,8 +23,8 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Consumes set. Fixes the dimension at its least value if isl finds one. For a set in several pieces isl may return a
-// value that no point has, and a product of unknown sizes has no least value.
+// Consumes set. Fixes dimension d at its least value, if isl finds one; a product of unknown sizes has none. If the set
+// has several pieces, isl may return a value that no point has. Then the function returns the least point of the set.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
   if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
@@ -35,7 +35,7 @@ static isl_set *with_least(isl_set *set, unsigned d) {
 }
 
 // Consumes set. Finds the least point one dimension after the other, with an integer program for each. isl_set_lexmin
-// would find all at once, but is a thousand times slower for nests that are fused and split by odd factors.
+// would find all coordinates at once, but is a thousand times slower for nests that are fused and split by odd factors.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
   for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
@@ -299,7 +299,7 @@ static nw_answer tell_briefly(const nw_model *m, nw_refusal_kind kind, const cha
   return NW_FAILS;
 }
 
-// An element whose index is data is printed as in the access; it is not a single element.
+// If the index of an element is data, the refusal prints the index as it is in the access, and names no single element.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
   if (m->f->s->brief) {
