@@ -7,7 +7,7 @@ typedef struct nw_names {
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
   int nsizes; // slots below this number hold sizes
-  const int64_t *size; // their values when forms are built; NULL: unknown
+  const int64_t *size; // the values of the sizes when forms are built; NULL if unknown
 } nw_names;
 
 // An affine expression. Its value in lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
@@ -18,15 +18,15 @@ typedef struct nw_form {
   int64_t *coef;
 } nw_form;
 
-int nw_name_slot(const nw_names *names, const char *name); // -1: not there
+int nw_name_slot(const nw_names *names, const char *name); // -1 if the name is not in scope
 // Finds the form of e, which may contain only i64 arithmetic. False if e is not affine.
 bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *out);
 int64_t nw_form_at(const nw_form *f, const int64_t *slot); // the value in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);
 
-// A compiled integer expression: no loads, no floats.
+// A compiled integer expression, which has no loads and no floats.
 typedef struct nw_calc nw_calc;
-nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e contains anything else
+nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e has loads or floats
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
-// Bounds the value in lane 0 for slots in lo..hi; the bounds hold but may not be tight. False: unknown.
+// Bounds the value in lane 0 for slots in lo..hi. The bounds may not be tight. Returns false if no bounds are known.
 bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

@@ -1,5 +1,6 @@
-// The lowered program as data: loops and guards, statements, and accesses with their strides. All code that needs facts about a
-// lowered program reads them here or in the program itself, never in its text. nestwright.h has the same data as rows.
+// The lowered program as data: loops and guards, statements, and accesses with their strides. All code that needs facts
+// about a lowered program reads them here or in the program itself, never in its text. nestwright.h has the same data
+// as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -7,7 +8,7 @@
 // A body: a loop, a guard, or the whole program (number 0). Bodies are in the order of the program.
 typedef struct nw_lowered_body {
   const nw_stmt *stmt;
-  int up; // number of the enclosing body; -1: none
+  int up; // number of the enclosing body, or -1
   int depth; // number of enclosing loops, including the body itself if it is a loop
   int slot; // LOOP: the slot of its variable in the forms
   int conditions; // number of conditions of a guard, and of selects in bounds and conditions
@@ -15,9 +16,9 @@ typedef struct nw_lowered_body {
 
 typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
-  const nw_expr *load; // NULL: the access is the store itself
+  const nw_expr *load; // NULL if the access is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane is spread + offset; NULL: it is just offset
+  const nw_expr *spread; // the index of the first lane is spread + offset, or, if this is NULL, offset
   int64_t offset;
   int body; // number of the body that contains it
   int buffer; // number in the program
@@ -50,5 +51,6 @@ struct nw_lowered {
   int nslots;
 };
 
-// size: values of the program's sizes, in order. NULL: unknown; then an index that needs a size is not affine.
+// size: values of the program's sizes, in order. If it is NULL, the sizes are unknown, and an index that needs a size
+// is not affine.
 nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

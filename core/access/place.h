@@ -12,7 +12,7 @@ typedef struct nw_placed { // a buffer
   const nw_buffer *buffer;
   uint64_t address;
   int64_t bytes;
-  bool memory; // false: in registers
+  bool memory; // false if the buffer is in registers
 } nw_placed;
 
 typedef struct nw_places {
@@ -24,4 +24,4 @@ typedef struct nw_places {
 // Adds the names of a program's sizes, with the slots 0, 1, ...
 void nw_name_sizes(nw_names *names, const nw_program *p);
 bool nw_place_all(nw_ctx *c, nw_arena *a, const nw_exec *e, const int64_t *sizes, nw_places *out);
-nw_placed *nw_place_named(const nw_places *x, const char *buffer); // NULL: there is none
+nw_placed *nw_place_named(const nw_places *x, const char *buffer); // NULL if there is none

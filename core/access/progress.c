@@ -4,7 +4,7 @@
 
 enum { DEEP = 64 };
 
-// Returns the estimated cost of a loop, in statements, for the current values of the outer loops.
+// Returns the estimated number of statements that a loop executes for the current values of the outer loops.
 static double weight(const nw_walker *w, const nw_nest *c, int depth) {
   if (c->stmt->kind == NW_STORE) return 1;
   double sum = 0;

@@ -9,7 +9,7 @@ typedef struct nw_site_code {
   bool affine;
   nw_form at; // if affine: elements from the start of the buffer
   nw_calc *index; // if not affine: the index
-  nw_calc *mask; // NULL: all lanes
+  nw_calc *mask; // NULL if all lanes are active
   const nw_expr *where, *when; // the index and the mask as expressions
   bool repeated; // occurs in the statement more than once; the access is made only at the first occurrence
   int64_t done; // if repeated: the number of the last statement execution that made this access
@@ -40,8 +40,8 @@ struct nw_nest {
   int nacts; // STORE
   nw_act *act;
   bool plain; // STORE: has only TOUCH acts, each of one access at an affine address
-  bool flat; // LOOP: contains only plain stores, and not too many
-  int nrefs; // flat: the accesses of an iteration, with the step of each address
+  bool flat; // LOOP: contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
+  int nrefs; // if flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
   uint64_t *step;
   const nw_site_code **from;
@@ -57,9 +57,9 @@ struct nw_walker {
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;
-  int thread, threads; // the thread whose share is walked; 0 threads: everything
+  int thread, threads; // the thread whose share is walked; with 0 threads, everything is walked
   // during a walk
-  bool inside; // inside a parallel loop
+  bool inside; // true inside a parallel loop
   nw_ref *batch;
   int n;
   int64_t time; // accesses handed out so far

@@ -4,7 +4,7 @@
 
 typedef struct nw_rounds {
   nw_arena *arena; // not owned
-  int64_t most; // limit of iterations for one loop: a loop with more is left out; 0: no limit
+  int64_t most; // limit of the iterations of a loop; a loop with more is left out; 0 means no limit
   int depth; // number of open loops
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];

@@ -51,7 +51,8 @@ const nw_places *nw_walker_places(const nw_walker *w) { return &w->places; }
 
 // ---- handing out accesses
 
-enum { TELL = 1 << 18 }; // accesses: a few milliseconds
+// Progress is reported after every TELL accesses, which is every few milliseconds.
+enum { TELL = 1 << 18 };
 
 static void tell(nw_walker *w) {
   w->tell = w->time + TELL;

@@ -41,5 +41,5 @@ typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
 // Walks the program. False when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);
-// Sets the text of progress reports for long walks; NULL: the default text.
+// Sets the text of progress reports for long walks. NULL means the default text.
 void nw_walker_does(nw_walker *w, const char *what);

@@ -5,8 +5,8 @@
 //   the lowered program    interpreted; its results are bit for bit those of the compiled program
 //   the compiled program   machine code; omitted for a program that runs on a grid
 //
-// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is compared with the
-// definition at the corners and at random points.
+// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is compared
+// with the definition at the corners and at random points.
 #include "check/inside.h"
 #include <stdlib.h>
 

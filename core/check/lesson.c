@@ -134,8 +134,8 @@ static const char *label_of(const nw_replay_case *x) {
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
-// Shows the two iterations in order and interleaved. If the other iteration does not see a write, the write is shown
-// after the read of that iteration.
+// Shows the two iterations in order and interleaved. If the second iteration reads without seeing the write of the
+// first, the write is shown after the read.
 static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
@@ -152,7 +152,7 @@ static void put_meeting(nw_str *b, const nw_replay_case *x) {
   if (x->shows) return;
   nw_str why = {0};
   if (x->ordered)
-    nw_str_add(&why, "a barrier would put the later one first");
+    nw_str_add(&why, "a barrier would reverse the order of the two accesses");
   else if (same_reduction(x))
     nw_str_add(&why, "one of the two updates is lost");
   else
@@ -188,7 +188,7 @@ static bool says_it(const nw_replay_case *x) {
          nw_case_final(x, x->raced, x->race) == x->is;
 }
 
-// Returns a short text for a terminal: the step, the reason of its refusal, what would happen, and the wrong number.
+// Returns a short text for a terminal: the step, the reason for its refusal, what would happen, and the wrong number.
 char *nw_case_text(const nw_replay_case *x) {
   const nw_refusal *r = &x->r->refusal;
   nw_str b = {0};

@@ -56,7 +56,8 @@ typedef struct nw_watch {
 const char *nw_element_name(nw_arena *a, const char *buffer, int n, const int64_t *at); // C[0, 1]
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data);
 void nw_watch_free(nw_watch *x);
-// Runs the slice; with `needs`, repeats until the slice contains everything that it reads. False if it takes too long or fails.
+// Runs the slice; with `needs`, repeats until the slice contains everything that it reads. False if it takes too long
+// or fails.
 bool nw_watch_run(nw_watch *x);
 
 // ---- The evidence for a conflict (replay.c finds its kind)
@@ -64,14 +65,14 @@ typedef struct nw_replay_case {
   nw_ctx *c;
   nw_sched *s;
   const nw_refused *r;
-  const nw_conflict *w; // NULL: only results can be compared
+  const nw_conflict *w; // NULL if only results can be compared
   const char *name; // of the element of w, or NULL
   bool moved; // w is not the witness of the refusal but a similar one
   int64_t *sizes;
   nw_check_data data;
-  int index_dim; // all integer inputs, which are used as indices, hold this coordinate of the element; -1: none
+  int index_dim; // all integer inputs, which are used as indices, hold this coordinate of the element; or -1
   bool runs; // there is a program that can be run, and a shape for it
-  const char *how; // what the conflict changes; NULL: no change was observed
+  const char *how; // what the conflict changes; NULL if no change was observed
   const char *worker; // what runs an iteration of the loop that carries the conflict: "thread", "lane", ...
   bool on_grid; // that loop is bound to blocks or threads
   bool ordered; // on_grid, and barriers of the lowered program separate all conflicts, so only the order is wrong

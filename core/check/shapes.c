@@ -107,7 +107,7 @@ static candidates candidates_of(const nw_program *p) {
 typedef struct rows {
   const nw_program *naive, *p;
   int n, max;
-  int empty; // rows with a size of 0: two are enough
+  int empty; // number of rows with a size of 0; two are enough
   int64_t **at;
 } rows;
 

@@ -1,5 +1,6 @@
-// Decides which loops of a slice are entered: those that contain a block that may be wanted. A block may be wanted if
-// its loops may have the values of a wanted execution, or if the range of its index includes a wanted element.
+// Decides which loops of a slice are entered: those that contain a block that may be *wanted*, that is, may have an
+// execution in the slice. A block may be wanted if its loops may have the values of a wanted execution, or if the range
+// of its index includes a wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>

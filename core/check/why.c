@@ -52,7 +52,7 @@ static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
 
 // ---- pieces: the parts of a statement's text that a step may have made
 
-typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL: no such piece
+typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL if there is no such piece
 
 static char *shown(const nw_expr *e) { return nw_expr_show(e); }
 
@@ -212,7 +212,7 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
 
 // ---- Lowered lines
 
-// A lowered line has the last step that changed it. A loop is also found by its name.
+// A lowered line belongs to the last step that changed it. A loop is also found by its name.
 
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;

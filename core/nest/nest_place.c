@@ -51,10 +51,10 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
     if (!strcmp(((nw_text_set *)t->set.at[i])->name, name)) *out = t->set.at[i];
   if (*out || !name) return true;
   return nw_fail(c, NW_EINVAL, t->set.n ? ((nw_text_set *)t->set.at[0])->name : "sizes SMALL: N = 60",
-                 "params: the nest has no sizes \"%s\"", name);
+                 "params: the nest has no set of sizes \"%s\"", name);
 }
 
-// Finds a value that is given by name, or by the set.
+// Finds a parameter's value that is given by name, or by the set. Returns false if there is none.
 static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
                         int64_t *out) {
   int at = number_of(param, n, name);
@@ -74,7 +74,7 @@ bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const c
     given[i] = given_value(p->name, n, name, value, by_set, &out[i]);
     if (!given[i] && !(ok = number(&k, p->value, &out[i]))) break;
     if (out[i] > INT64_C(1) << 56 || out[i] < -(INT64_C(1) << 56))
-      ok = nw_fail(c, NW_ERANGE, NULL, "%s = %lld is too large", p->name, (long long)out[i]);
+      ok = nw_fail(c, NW_ERANGE, NULL, "%s = %lld is out of range: give -2^56 to 2^56", p->name, (long long)out[i]);
     nw_nest_param(&k.m.s, p->name, out[i]);
   }
   nw_affine_scope_free(&k.m.s);
@@ -93,11 +93,12 @@ static bool shape_of(nw_nest_maker *k, const nw_text_array *x, nw_nest_shape *ou
   for (int d = x->ndim - 1; d >= 0; d--) {
     if (!number(k, x->dim[d], &out->dim[d])) return false;
     if (out->dim[d] < 0)
-      return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "%s has a size of %lld", x->name, (long long)out->dim[d]);
+      return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "%s has a size of %lld: give 0 or more", x->name,
+                     (long long)out->dim[d]);
     out->stride[d] = *elements;
     if (__builtin_mul_overflow(*elements, out->dim[d] + (d == x->ndim - 1 ? pad : 0), elements) ||
         *elements > INT64_C(1) << 42)
-      return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "%s is too large", x->name);
+      return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "%s is too large: give at most 2^42 elements", x->name);
   }
   return true;
 }
@@ -134,7 +135,7 @@ static bool make_array(nw_nest_maker *k, const nw_text_array *x, nw_nest_shape *
 static int by_address(const void *a, const void *b) {
   const nw_affine_array *x = a, *y = b;
   if (x->address != y->address) return x->address < y->address ? -1 : 1;
-  return (x->bytes > 0) - (y->bytes > 0); // an empty array first
+  return (x->bytes > 0) - (y->bytes > 0); // an empty array comes first
 }
 
 // Sorts arrays by address, and records the new position of each.

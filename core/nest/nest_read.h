@@ -17,7 +17,7 @@ typedef struct nw_text_reader {
 bool nw_text_tables(nw_text_reader *r); // reads all lines of parameters, sizes and arrays
 bool nw_text_is_param(const nw_text *t, const char *name);
 bool nw_text_is_loop(const nw_text_reader *r, const char *name);
-int nw_text_array_of(const nw_text *t, const nw_token *name); // -1: none
+int nw_text_array_of(const nw_text *t, const nw_token *name); // -1 if there is no such array
 const char *nw_text_new_name(nw_text_reader *r, const char *what);
 const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what); // may use parameters and loops
 bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // a literal number

@@ -109,7 +109,7 @@ static bool read_element(nw_text_reader *r, nw_text_array *x) {
     return true;
   }
   if (strcmp(word, "bytes"))
-    return nw_parse_fail(&r->ps, &at, "'%s' is not a type: f64, f32, i32, ..., bytes(12)", word);
+    return nw_parse_fail(&r->ps, &at, "'%s' is not a type: give f64, f32, i32, ... or bytes(12)", word);
   if (!nw_expect(&r->ps, "(", "and the bytes of an element") || !nw_text_whole(r, "number of bytes", &bytes))
     return false;
   if (bytes < 1 || bytes > 4096) return nw_parse_fail(&r->ps, &at, "an element must have 1 to 4096 bytes");
@@ -169,7 +169,7 @@ bool nw_text_tables(nw_text_reader *r) {
   for (int i = 0; i < NW_COUNT(lines); i++) {
     if (!nw_accept_word(&r->ps, lines[i].word)) continue;
     if (!lines[i].read(r)) return false;
-    i = -1; // restart from the first one
+    i = -1; // the next line may begin with any of the words
   }
   return true;
 }

@@ -28,11 +28,11 @@ typedef struct nw_text_set { // values of some parameters under a name: `sizes S
 
 typedef struct nw_text_array {
   const char *name;
-  const char *dtype; // NULL: the text has bytes(elem) instead
+  const char *dtype; // NULL if the text has bytes(elem) instead
   int elem;
   int ndim;
   const nw_expr **dim;
-  const nw_expr *pad, *align, *address; // pad: elements after each row; the others: bytes; NULL: not in the text
+  const nw_expr *pad, *align, *address; // pad: elements after each row; the others: bytes; NULL if not in the text
   int line, column;
 } nw_text_array;
 
@@ -81,9 +81,9 @@ typedef struct nw_text {
   nw_text_node *root;
 } nw_text;
 
-// NULL on failure, with "line:column: ..." in the message.
+// Returns NULL on failure, with "line:column: ..." in the message.
 nw_text *nw_text_parse(nw_ctx *c, const char *text);
-// given: parameters whose values differ from the text; NULL: none.
+// given: true for each parameter whose value differs from the text; NULL if there are none.
 void nw_text_print(nw_str *out, const nw_text *t, const bool *given, const int64_t *value);
 void nw_text_free(nw_text *t);
 nw_text *nw_text_new(nw_ctx *c);
@@ -91,8 +91,8 @@ nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
 // Builds the nest of the text, in the arena. value: the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the value of each parameter: the value given by name or, failing that, the value in the set (NULL: no set) or
-// in the text. False if a name is unknown, or a value cannot be computed.
+// Finds the value of each parameter: the value given by name or else by the set (which may be NULL),
+// or else by the text. False if a name is unknown, or a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.

@@ -32,14 +32,15 @@ struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
   nw_affine_node **kid; // for all kinds but STMT
-  // LOOP: slot = first, first + step, ... up to last inclusive; first is the maximum of `begin`, last the minimum of `end`
+  // LOOP: slot = first, first + step, ... up to last inclusive. Here, first is the maximum of `begin`, and last is the
+  // minimum of `end`.
   const char *name;
   int slot;
   int64_t step; // > 0
   int nbegin, nend;
   nw_affine_bound *begin, *end;
   bool parallel; // an outermost parallel loop, whose iterations are distributed among threads
-  int chunk; // as nw_chunk_of
+  int chunk; // how the iterations are distributed among threads, as nw_chunk_of (tags.h) returns it
   // GUARD: kids run where all conditions are >= 0
   int nconds;
   nw_form *cond;

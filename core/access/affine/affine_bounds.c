@@ -1,8 +1,14 @@
 // Bounds of loops as affine forms.
 #include "access/affine/affine_make.h"
 
-// Removes a quotient q = floor(of / by) from a bound: floor((q + g) / div) = floor((of + by*g) / (by*div)). The same
-// holds for ceil, since floor(of / by) = ceil((of - by + 1) / by), and for -q, since -floor(of / by) = ceil(-of / by).
+// Removes each quotient q = floor(of / by) from a bound. An upper bound that has q is
+//
+//   floor((q + g) / div) = floor((of + by*g) / (by*div))
+//
+// A lower bound that has -q uses the same rule with ceil, since -q = ceil(-of / by). A lower bound that has q, and an
+// upper bound that has -q, use these equations first:
+//
+//   q = ceil((of - by + 1) / by)        -q = floor((by - 1 - of) / by)
 static nw_affine_bound without_quotient(nw_affine_scope *s, nw_affine_bound b, bool begin) {
   for (int i = s->quotient.n - 1; i >= 0; i--) {
     const nw_quotient *q = s->quotient.at[i];

@@ -21,7 +21,7 @@ typedef struct prover {
   int64_t *lo, *hi; // by depth: the range of the loop at the current position
   nw_vec row; // inequality *: facts at the current position
   int64_t total; // tries of all proofs
-  int tries, found; // found: a site, -1: none
+  int tries, found; // found: the site of a reference that was not proved to be inside, or -1
 } prover;
 
 static inequality *new_row(const prover *p) {
@@ -116,8 +116,8 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// Adds a fact, and the facts that follow from it and another one by rounding: for example, 4*i + 4*q <= 7 gives i + q
-// <= 1.
+// Adds a fact. Combines it with each earlier fact, and adds the combinations that rounding makes stronger: for example,
+// 4*i + 4*q <= 7 becomes i + q <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -163,7 +163,7 @@ static void range_of(prover *p, const nw_affine_node *x) {
     if (form_range(p, &x->begin[i].form, &from, &to)) lo = most(lo, -nw_floordiv_i64(-from, x->begin[i].div));
   for (int i = 0; i < x->nend; i++)
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
-  // If the lower bound is constant, the last value is known.
+  // If the lower bound is constant, the last value of the loop is known.
   bool fixed = x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1;
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
   p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);
@@ -217,7 +217,7 @@ static bool is_inside(trial *t, const nw_affine_ref *r) {
   return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
 }
 
-// Runs a node. False: a reference is outside, or there are too many iterations.
+// Runs a node. Returns false if a reference is outside its array, or if there are too many iterations.
 static bool run(trial *t, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
   if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;

@@ -4,8 +4,9 @@
 
 enum { MOST_BLOCKS = 8 };
 
-typedef struct
-    blocks { // numbers by which a variable is divided, in quotients and remainders; each divides the previous one
+// The numbers by which quotients and remainders divide a loop's variable. They are called blocks, since a number d
+// divides the loop into blocks of d iterations. Each divides the previous one.
+typedef struct blocks {
   int n;
   int64_t at[MOST_BLOCKS];
 } blocks;
@@ -58,7 +59,7 @@ static void find_blocks(const nw_maker *m, const nw_nest *c, search *x) {
   for (int i = 0; i < c->nkids; i++) find_blocks(m, c->kid[i], x);
 }
 
-// Finds the blocks that are useful for the range lo..hi; each divides the previous one.
+// Finds the blocks that are useful for the range lo..hi.
 static blocks blocks_of(const nw_maker *m, const nw_nest *c, int64_t lo, int64_t hi) {
   blocks all = {0}, chain = {0};
   search x = {c->stmt->loop.var->pool, c->stmt->loop.var->name, &all};

@@ -7,17 +7,18 @@ typedef struct nw_maker {
   nw_affine_scope s;
   const nw_walker *w;
   nw_affine_nest *nest;
-  int *array; // by buffer: its number in the nest
-  bool inside; // inside a parallel loop
+  int *array; // by buffer: the number of its array in the nest
+  bool inside; // true inside a parallel loop
   int nodes;
   nw_conds path; // for the current statement: the conditions under which the current access is made
   nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement so far, each with its path condition
 } nw_maker;
 
 nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
-// Adds a child. Adjacent statements are merged. False: too many nodes.
+// Adds a child. Adjacent statements are merged. Returns false if there are too many nodes.
 bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
-// Returns the parent for children that run where c holds: `to` itself, or a guard in it. NULL: too many nodes.
+// Returns the parent for children that run where c holds: `to` itself, or a guard in it. Returns NULL if there
+// are too many nodes.
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
 // Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
@@ -33,7 +34,7 @@ typedef struct nw_bounds { // the maximum of ceil(form / div), or the minimum of
   nw_affine_bound at[NW_MOST_BOUNDS];
 } nw_bounds;
 
-bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: too many
+bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false if there are too many
 // Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has
 // another form.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);

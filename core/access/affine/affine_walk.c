@@ -3,19 +3,20 @@
 #include "base/share.h"
 #include <stdlib.h>
 
-enum { TELL = 1 << 18 }; // accesses: a few milliseconds
+// Progress is reported after every TELL accesses, which is every few milliseconds.
+enum { TELL = 1 << 18 };
 
 typedef struct walk {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   nw_affine_share share;
-  bool inside; // inside a parallel loop
+  bool inside; // true inside a parallel loop
   int64_t *slot;
   nw_ref batch[NW_BATCH];
   int n;
-  nw_ref now[NW_BATCH]; // for an innermost loop: the accesses of an iteration, with the step of each address
-  uint64_t add[NW_BATCH];
-  int64_t time, tell; // accesses handed out; time of the next progress report
+  nw_ref now[NW_BATCH]; // for an innermost loop: the accesses of an iteration
+  uint64_t add[NW_BATCH]; // for an innermost loop: the step of each address
+  int64_t time, tell; // number of accesses handed out; the value of `time` at which to report progress again
   unsigned ticks;
   double part; // approximate fraction that is done, for progress reports
   bool stop;
@@ -92,8 +93,8 @@ static void run_stmt(walk *w, const nw_affine_node *s) {
 
 // ---- loops
 
-// Returns the number of accesses in an iteration of a loop that contains only statements. 0: it contains something
-// else, or an iteration has too many accesses.
+// Returns the number of accesses in an iteration of a loop that contains only statements. Returns 0 if the loop
+// contains something else, or if an iteration has too many accesses.
 static int flat_refs(const nw_affine_node *loop) {
   int n = 0;
   for (int i = 0; i < loop->nkids; i++) {

@@ -206,7 +206,7 @@ static bool compare(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *
   nw_cases x, y;
   if (!nw_cases_of(s, e->arg[0], &x) || !nw_cases_of(s, e->arg[1], &y)) return false;
   nw_op op = e->op;
-  bool turned = !holds && (op == NW_OP_LT || op == NW_OP_LE); // not x < y: y <= x
+  bool turned = !holds && (op == NW_OP_LT || op == NW_OP_LE); // the negation of x < y is y <= x
   if (!holds) op = op == NW_OP_LT ? NW_OP_LE : op == NW_OP_LE ? NW_OP_LT : op == NW_OP_EQ ? NW_OP_NE : NW_OP_EQ;
   for (int i = 0; i < x.n; i++)
     for (int k = 0; k < y.n; k++) {
@@ -223,8 +223,8 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// Adds the cases of an `and`: both operands hold. The cases of its negation: the first operand does not hold, or the
-// first holds and the second does not.
+// Adds the cases of an `and` or an `or`, or of its negation. An `and` has one case, in which both operands hold. Its
+// negation has two: the first operand does not hold, or the first holds and the second does not.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;

@@ -8,7 +8,7 @@
 
 #define NW_MOST_CASES 64
 
-typedef struct nw_conds { // a conjunction: all >= 0
+typedef struct nw_conds { // a conjunction: it holds if all n forms are >= 0
   int n;
   nw_form *at;
 } nw_conds;
@@ -23,7 +23,7 @@ typedef struct nw_cases {
   nw_case *at;
 } nw_cases;
 
-typedef struct nw_union { // a disjunction of cases that exclude each other; n = 0: false
+typedef struct nw_union { // a disjunction of cases that exclude each other; it is false if n is 0
   int n;
   nw_conds *at;
 } nw_union;
@@ -39,7 +39,7 @@ typedef struct nw_affine_scope { // the context in which expressions are convert
   nw_ctx *ctx;
   nw_arena *arena;
   nw_vec name, value; // const char *, nw_form *: innermost last
-  int lanes, lane; // lane -1: all lanes at once; forms then have a step
+  int lanes, lane; // lane is -1 if all lanes are converted at once; forms then have a step
   int nslots, cap;
   int64_t *lo, *hi; // range of each slot
   nw_vec quotient; // nw_quotient *, in order of creation
@@ -59,13 +59,13 @@ bool nw_form_same(const nw_form *x, const nw_form *y);
 // False if the range exceeds 2^60.
 bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi);
 
-// False, with a diagnostic: e is not an integer expression, or has too many cases.
+// Returns false with a diagnostic if e is not an integer expression, or if it has too many cases.
 bool nw_cases_of(nw_affine_scope *s, const nw_expr *e, nw_cases *out);
 bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *out);
 
-// Adds f >= 0. False: the conjunction is then unsatisfiable.
+// Adds f >= 0. Returns false if this makes the conjunction unsatisfiable.
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
-bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false: unsatisfiable
+bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false if unsatisfiable
 // Finds the cases in which both hold.
 bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out);
 void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);

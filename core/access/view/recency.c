@@ -32,7 +32,7 @@ static void set(nw_recency *r, uint32_t slot) {
 
 static void unset(nw_recency *r, uint32_t slot) {
   r->here[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
-  add(r, slot >> 6, UINT32_MAX); // minus one
+  add(r, slot >> 6, UINT32_MAX); // adds -1
 }
 
 // Returns the number of lines in the slots up to and including this one.

@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 typedef struct nw_recency {
-  uint32_t *slot; // by line, from 1; 0: never accessed
+  uint32_t *slot; // by line, from 1; 0 if the line was never accessed
   uint32_t *line; // by slot
   uint64_t *here; // one bit for each slot that holds a line
   uint32_t *tree; // Fenwick tree of the numbers of bits in the words of `here`

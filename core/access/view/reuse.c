@@ -21,7 +21,7 @@ struct nw_reuse {
 typedef struct measuring {
   nw_recency recency;
   int shift;
-  uint64_t before; // address of line 0, in lines
+  uint64_t before; // address of line 0 divided by the line size
   tensor **of; // by site
 } measuring;
 

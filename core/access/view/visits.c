@@ -20,7 +20,7 @@ typedef struct site { // a block
   const node *loop[NW_MAX_DEPTH];
   nw_calc **bind, **index, *where;
   bool wanted;
-  asked *only; // by axis; n == 0: all values
+  asked *only; // by axis; if n is 0, all values are requested
 } site;
 
 struct node {
@@ -40,7 +40,7 @@ struct nw_visits {
   nw_arena *arena;
   nw_pool *pool;
   nw_names names;
-  int64_t *slot, *lo, *hi; // values; and ranges of loops without a current value
+  int64_t *slot, *lo, *hi; // slot: current values; lo, hi: ranges of loops without a current value
   int nslots;
   nw_vec site, made, visit; // made: all nodes
   node *root;
@@ -61,7 +61,7 @@ typedef struct trail { // from the root to the current node
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
-    nw_fail(v->ctx, NW_EINVAL, NULL, "the instances that run depend on data");
+    nw_fail(v->ctx, NW_EINVAL, NULL, "data determines which instances run, and the data is not known here");
     v->failed = true;
   }
   return c;
@@ -101,7 +101,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// Sets the index of the block's first store; none if it depends on data.
+// Sets the index of the block's first store, unless it depends on data.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_block_target *t = &b->block.target[0];
