@@ -20,10 +20,9 @@ typedef struct nw_frame {
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
 // A parallel loop becomes a call of a run-time function with an outlined body. With chunk 0, thread t of T gets the
-// iterations [n*t/T, n*(t+1)/T).
-// Otherwise |chunk| iterations are handed out at a time: in turn if chunk is positive, to the next free thread if it is
-// negative. The body gets the frame, the captured values, its range and its thread number, and may be called more than
-// once.
+// iterations [n*t/T, n*(t+1)/T). Otherwise |chunk| iterations are handed out at a time: to each thread in turn if chunk
+// is positive, and to the next free thread if chunk is negative. The body gets the frame, the captured values, its
+// range and its thread number, and may be called more than once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 // The function that a lowered call of an intrinsic calls.
@@ -32,7 +31,7 @@ typedef struct nw_callee {
   char name[400];
   void *address;
   bool tiles_only; // true if the function was generated for these strides, and takes only pointers
-  bool jump_safe; // false: the runtime is notified of its calls, and only a crash jumps out of it
+  bool jump_safe; // false: the runtime is notified of each call, and jumps out of the function only after a crash
   int nwords;
   int64_t word[NW_MAX_WORDS];
 } nw_callee;
@@ -45,7 +44,7 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // fal
 // The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which
 // makes the frame and calls the entry; the parallel loop on OpenMP; and the header. If there are several versions, each
 // has such a function, and one more function selects the version. Heap; NULL and a diagnostic on failure.
-#define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
+#define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {
   char *source, *header;

@@ -18,8 +18,8 @@ static number number_of(const nw_text *t, int array) {
   return (number){8 * a->elem, nw_dtype_is_float(type)};
 }
 
-// Returns the number type of the target. For a scalar target, it is that of the widest array that is read; if none is,
-// double.
+// Returns the type of the target's numbers. For a scalar target, it is the type of the widest array that is read, or
+// double if no array is read.
 static number number_in(const nw_text *t, const nw_text_node *x) {
   number widest = {0};
   if (!x->nrefs) return (number){64, true};
@@ -50,8 +50,8 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
 
 // ---- numbers of executions
 
-// Copies the nest so that each statement accesses a byte of its own: the number of accesses to this byte is that of its
-// executions.
+// Copies the nest so that each statement accesses a byte of its own. The number of accesses to this byte is then the
+// number of executions of the statement.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;
   nw_text_node *y = nw_text_node_new(to, x->kind);

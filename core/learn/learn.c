@@ -29,12 +29,13 @@ static bool are_finite(nw_ctx *c, const char *what, const float *v, int64_t n, i
   return true;
 }
 
-// Checks that each row belongs to one group, and that a group has at least two rows.
+// Checks that each row belongs to one group, and that at least one group has two or more rows.
 static bool are_groups(nw_ctx *c, const nw_learn_rows *r) {
   int64_t sum = 0;
   int most = 0;
   for (int i = 0; i < r->ngroups; i++) {
-    if (r->group[i] < 1) return nw_fail(c, NW_ERANGE, NULL, "groups: group %d has %d rows", i + 1, r->group[i]);
+    if (r->group[i] < 1)
+      return nw_fail(c, NW_ERANGE, NULL, "groups: group %d has %d rows; give at least 1", i + 1, r->group[i]);
     sum += r->group[i];
     most = r->group[i] > most ? r->group[i] : most;
   }
@@ -71,7 +72,7 @@ static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
     return nw_fail(c, NW_ERANGE, NULL, "rounds: %d is not in 1..10000", o->rounds);
   if (o->forest < 0 || o->forest > 100) return nw_fail(c, NW_ERANGE, NULL, "forest: %d is not in 0..100", o->forest);
   if (!(o->least >= 0 && o->least <= MOST_ROWS))
-    return nw_fail(c, NW_ERANGE, NULL, "least: %g rows is out of range", o->least);
+    return nw_fail(c, NW_ERANGE, NULL, "least: %g rows is out of range: give 0 to %d", o->least, MOST_ROWS);
   if (o->depth < 1 || o->depth > 16) return nw_fail(c, NW_ERANGE, NULL, "depth: %d is not in 1..16", o->depth);
   return is_share(c, "rate", o->rate) && is_share(c, "columns", o->columns) && is_share(c, "sample", o->sample);
 }

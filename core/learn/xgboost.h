@@ -2,8 +2,8 @@
 #pragma once
 #include "base/base.h"
 
-// The functions that are used: result, name, parameters. Each returns 0; or -1, and XGBGetLastError then returns the
-// reason.
+// The functions that are used: result, name, parameters. Each returns 0 on success. On failure it returns -1, and
+// XGBGetLastError returns the reason.
 #define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
   X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
   X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \

@@ -36,8 +36,8 @@ static const nw_expr *keep_var(void *env, const nw_expr *var) {
   return NULL;
 }
 
-// Rewrites an expression of the block's body: with loop variables instead of block variables, linear loads, and
-// simplified.
+// Rewrites an expression of the block's body: replaces block variables by their bindings, makes loads linear, and
+// simplifies the result.
 static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
   const nw_expr *at = nw_simplify(&b->r, nw_block_bound(b->p, block, e));
   return nw_rewrite(b->p->pool, at, keep_var, linear_load, b);

@@ -1,9 +1,10 @@
 // Pass: interleaves virtual threads statement by statement, and splits a thread loop at every barrier.
 //
 // A loop bound to vthread is moved inwards: each single statement inside gets a copy of the loop. The loops,
-// allocations and barriers that were inside it are then outside, and its allocations have a copy for each virtual
-// thread. The judge has checked that virtual threads are independent, so any order is correct. A thread loop with a
-// barrier inside is split in the same way, but only at its barriers: after each barrier a new thread loop begins.
+// allocations and barriers that were inside it are then outside, and each of these allocations has a copy for each
+// virtual thread. The judge has checked that virtual threads are independent, so any order is correct. A thread loop
+// with a barrier inside is split in the same way, but only at its barriers: after each barrier a new thread loop
+// begins.
 #include "lower/pass.h"
 
 enum { UNROLL_BELOW = 16 }; // with fewer virtual threads, a statement is copied for each; otherwise it gets a loop
@@ -74,7 +75,7 @@ static void copy_storage(const spread *x, nw_stmt *alloc) {
   alloc->alloc.extent[0] = nw_mul(pool, n, l->loop.extent);
 }
 
-// ---- the loop around a run of statements
+// ---- the loop around consecutive statements
 
 static nw_stmt *loop_for(spread *x) {
   nw_stmt *l = x->loop;

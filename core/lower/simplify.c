@@ -1,6 +1,6 @@
-// Pass: simplifies every expression with the facts at its position: sizes, facts, the enclosing loops and guards.
-// Guards that hold and statements that never run are removed, and loops of one iteration are replaced by their bodies.
-// Guards that vectorizing and unrolling made, or that can be moved only now, are moved out of loops.
+// Pass: simplifies every expression with what is known at its position: sizes, facts, and the enclosing loops and
+// guards. Guards that hold and statements that never run are removed, and loops of one iteration are replaced by their
+// bodies. Guards that vectorizing and unrolling made, or that can be moved only now, are moved out of loops.
 #include "lower/pass.h"
 
 typedef struct simple {

@@ -44,10 +44,11 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 // buffers, so that from here on the storage of a buffer is unique.
 
 typedef struct around {
-  bool grid, launch, parallel; // true if something runs on a grid; inside a launch; inside a parallel loop
+  bool grid; // true if a part of the program runs on a grid
+  bool launch, parallel; // true inside a launch; true inside a parallel loop
 } around;
 
-// `in` describes the context of s; returns the context of the statements in s. Any statement may be a launch, also s.
+// `in` describes the context of s; returns the context of the statements in s. s may itself be a launch.
 static around inside(const nw_program *p, const nw_stmt *s, around in) {
   in.launch |= in.grid && nw_is_launch(p, s);
   in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
@@ -157,7 +158,7 @@ static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
   for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
 }
 
-// Allocations are arrays now; gives each temporary the shape of its largest allocation.
+// Gives each temporary the shape of its largest allocation. The allocations are already one-dimensional arrays.
 void nw_shape_temps(nw_program *p) {
   bool *seen = NW_NEW_N(p->arena, bool, p->nbuffers);
   for (int i = 0; i < p->nbuffers; i++)
@@ -179,8 +180,8 @@ static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_stora
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {
     nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
-    if (*kind != NW_STORE_GRID)
-      *kind = kind_of(p, s, in); // a launch whose loops were removed looks like code of the host
+    // A grid allocation keeps its kind: a launch whose loops were removed looks like code of the host.
+    if (*kind != NW_STORE_GRID) *kind = kind_of(p, s, in);
   }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
   for (int i = 0; i < s->nkids; i++) mark_rows(p, s->kid[i], in, table);

@@ -1,9 +1,9 @@
 // Pass: replaces a vector loop by operations on all lanes at once.
 //
-// Inner loops stay loops, with vector bodies. If their bounds differ between lanes, such a loop runs for the largest
-// number of iterations of any lane, under a mask. Guards that differ between lanes become the mask of loads and stores.
-// An allocation inside gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened is an
-// error.
+// Inner loops stay loops, with vector bodies. If the bounds of such a loop differ between lanes, it runs for the
+// largest number of iterations of any lane, under a mask. Guards that differ between lanes become the mask of loads and
+// stores. An allocation inside gets a copy for each lane. Nothing is computed lane by lane: code that cannot be widened
+// is an error.
 #include "lower/pass.h"
 
 static bool widen_stmt(nw_lanes *v, nw_stmt **s);
@@ -53,7 +53,7 @@ static void split_conditions(nw_lanes *v, const nw_expr *cond, nw_vec *same, nw_
 }
 
 // Widens the kids of a guard under the mask of its varying conditions. The guard keeps the conditions that are equal in
-// all lanes. Only these are facts inside, since no lane may satisfy the others.
+// all lanes. Only these are facts inside, because the other conditions may hold in no lane at all.
 static bool widen_guard(nw_lanes *v, nw_stmt **at) {
   nw_stmt *s = *at;
   nw_vec same = {0}, varying = {0};

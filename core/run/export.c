@@ -26,7 +26,7 @@ static bool may_be_replaced(nw_ctx *c, const char *header) {
   nw_str why = {0};
   size_t n;
   char *text = nw_file_read(header, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
-  bool missing = !text && access(header, F_OK) != 0, // if it cannot exist, the writer reports why
+  bool missing = !text && access(header, F_OK) != 0, // if the path is not valid, the writer reports why
       ours = text && (!n || !strncmp(text, NW_HEADER_MARK, strlen(NW_HEADER_MARK)));
   nw_str_free(&why);
   free(text);

@@ -100,7 +100,7 @@ static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *si
   }
 }
 
-// Returns a text such as ", M = 5, N = 7", for messages.
+// Returns a text such as " with M = 5, N = 7", for messages.
 static char *sizes_text(const nw_formals *f, const int64_t *sizes) {
   nw_str s = {0};
   for (int i = 0; i < f->nsizes; i++) nw_str_fmt(&s, "%s%s = %ld", i ? ", " : " with ", f->size[i], (long)sizes[i]);

@@ -39,7 +39,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   return k;
 }
 
-// A math function that the target computes one element at a time, because it has no vector form of it.
+// A search for math functions of which the target has no vector form, so that they are computed one element at a time.
 typedef struct fallback {
   const nw_target *target;
   nw_str *notes;

@@ -81,7 +81,7 @@ void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
   return data;
 }
 
-// With fences, the pieces are first filled with a pattern, so that no code relies on zeros.
+// Fenced pieces (fence.c) are first filled with a pattern, so that no code relies on zeros.
 void *nw_mem_pieces(nw_mem *m, size_t bytes, int64_t pieces, int64_t *stride) {
   int64_t all;
   if (m->fence) return nw_fenced_get(m, bytes, pieces, ALIGN, 0xa5, stride);

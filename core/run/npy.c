@@ -87,7 +87,7 @@ static bool read_shape(const char **at, npy *h) {
   return true;
 }
 
-// Reads a dictionary of these three keys, in any order, and trailing blanks. Returns an error message or NULL.
+// Reads a dictionary with the three keys below, in any order, and trailing blanks. Returns an error message or NULL.
 static const char *read_dictionary(const char *header, size_t size, npy *h) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   const char *at = header, *key;

@@ -20,8 +20,8 @@ typedef struct nw_machine_code nw_machine_code;
 typedef struct nw_jit_api {
   nw_jit *(*open)(char *error, size_t n);
   void (*close)(nw_jit *j);
-  // Compiles and loads code for this host. Before the call, *cached is true if the cache may be used; after it, if it
-  // was used.
+  // Compiles and loads code for this host. Before the call, *cached is true if the cache may be used. After the call,
+  // *cached is true if the cache was used.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
   // Returns the code as text, for any target that LLVM supports. what: "llvm", "llvm-plain" or "asm"; for others,

@@ -107,7 +107,7 @@ static bool resolve_stage(nw_step *st, nw_arg *a) {
   return true;
 }
 
-// Resolves a name: if a loop has that name, it is the loop, otherwise a stage.
+// Resolves a name to the loop of that name or, if there is none, to a stage.
 static bool resolve_stmt(nw_step *st, nw_arg *a) {
   bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
   return loop ? resolve_loop(st, a) : resolve_stage(st, a);

@@ -58,7 +58,9 @@ static bool add_row(bounds_system *x, const nw_expr *e) {
 
 static bool add_condition(bounds_system *x, const nw_expr *e);
 
-// Adds a condition with a quotient: a // c + r >= 0 is a + c*r >= 0, and r - a // c >= 0 is c*r + c - 1 - a >= 0.
+// Adds a condition with a quotient:
+// * a // c + r >= 0 becomes a + c*r >= 0;
+// * r - a // c >= 0 becomes c*r + c - 1 - a >= 0.
 static bool add_quotient(bounds_system *x, const nw_expr *e, const nw_expr *div, int64_t coef) {
   int64_t c;
   nw_pool *pool = x->pool;
@@ -163,8 +165,9 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// The bound of v from a row: a*v + e >= 0 means that v is at least ceil(-e/a), and e - b*v >= 0 that v is at most
-// floor(e/b).
+// Returns the bound of v from a row, for positive a and b:
+// * a*v + e >= 0 means that v >= ceil(-e/a);
+// * e - b*v >= 0 means that v <= floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
   nw_pool *pool = x->pool;
   int64_t a = r->coef[v];

@@ -1,11 +1,11 @@
-// The part of a tensor that is read, or that is read or written, inside a loop.
+// Finds the box of a tensor that is read inside a loop (nw_box_read), or that is read or written there (nw_box_used).
 #include "sched/box.h"
 #include "sched/tree.h"
 
 typedef struct reads {
   nw_step *st;
   const nw_stmt *block; // the producer whose buffers are read; or NULL
-  const char *buffer; // if block is NULL: the buffer, all of whose reads and writes count
+  const char *buffer; // if block is NULL: the buffer; both its reads and its writes count
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;

@@ -82,7 +82,7 @@ static const char *name_in(const nw_program *p, int id) {
   return nw_find(p, id, &path) && path.at[path.n - 1]->kind == NW_LOOP ? path.at[path.n - 1]->loop.var->name : NULL;
 }
 
-// Finds a replaced loop by its former name. Of several, it returns the loop that was replaced last.
+// Finds a replaced loop by its former name. If there are several, returns the one that was replaced last.
 static int id_of_gone(const nw_sched *s, const char *name) {
   for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
     const nw_program *before = nw_sched_node(s, node->parent)->program;

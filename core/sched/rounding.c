@@ -194,7 +194,7 @@ typedef struct products {
   const nw_program *p;
   const nw_stmt *block; // the block to find in the old program
   int n; // number of its fmas
-  bool like, unlike; // like: a block of the same origin has the same number; unlike: one has another number
+  bool like, unlike; // a block of the same origin has n fmas (like), or another number of them (unlike)
 } products;
 
 static bool see_before(void *env, const nw_path *path) {

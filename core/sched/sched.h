@@ -17,7 +17,8 @@ typedef struct nw_node {
   int last_child; // the version to which redo goes, or -1
   nw_program *program; // holds a reference
   const nw_primitive *primitive;
-  // deep copy in the schedule's arena: as the user wrote them, but with automatic choices filled in and loops by name
+  // deep copy of the arguments in the schedule's arena: as the user wrote them, but with automatic choices filled in,
+  // and with loops given by name
   nw_arg *args;
   char *text; // s:split("i", 32)
   char *notes;

@@ -157,7 +157,7 @@ nw_candidate *nw_step_again(nw_step *st) {
 
 // ---- the stages of a step
 
-// The programs before and after, printed if a test step breaks an invariant.
+// Prints the programs before and after the step. Called if a step breaks an invariant in a test.
 static void print_step(FILE *out, const void *of) {
   const nw_step *st = of;
   fprintf(out, "in the step %s of\n", st->primitive->name);

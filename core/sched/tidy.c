@@ -4,7 +4,7 @@
 
 // ---- simplification (only of statements that this step changed: the others were simplified when they were made)
 
-// A conjunct that always holds is dropped.
+// Returns the condition without the conjuncts that always hold; NULL if none remains.
 static const nw_expr *needed(const nw_ranges *r, const nw_expr *where) {
   const nw_expr *term[NW_MAX_TERMS], *out = NULL;
   int n = nw_conjuncts(where, NW_MAX_TERMS, term);
@@ -20,7 +20,7 @@ static void tidy_block(const nw_ranges *r, nw_stmt *s) {
   if (s->block.where) s->block.where = needed(r, s->block.where);
 }
 
-// The box of a prefetch is simplified too.
+// Simplifies the box of an allocation or of a prefetch.
 static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   for (int i = 0; i < s->alloc.n; i++) {
     s->alloc.min[i] = nw_simplify(r, s->alloc.min[i]);
@@ -28,7 +28,7 @@ static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   }
 }
 
-// The extent of a fused loop stays the product of its dimensions.
+// A fused loop does not change: its extent stays the product of its dimensions.
 static void tidy_loop(const nw_program *p, const nw_path *path, nw_stmt *s) {
   if (s->loop.nfused) return;
   nw_ranges r;

@@ -9,7 +9,7 @@ typedef struct nw_blocks { // blocks below a statement, in execution order
 nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s);
 bool nw_tree_reads(const nw_stmt *s, const char *buffer);
 bool nw_tree_prefetches(const nw_stmt *s, const char *buffer);
-const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads it, or NULL
+const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads the buffer, or NULL
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
 void nw_tree_loops(const nw_stmt *s, nw_vec *out); // adds the loops at or below s, in execution order

@@ -42,11 +42,11 @@ bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
 
 const char *nwt_name(nwt *g, const char *ir); // a C identifier, unique for each name
 const char *nwt_type(nw_dtype t); // the C type of a value in memory and in registers
-// The name of the helper, which is marked as used.
+// Returns the name of the helper in the C text, and marks the helper as used.
 const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n);
 void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: pieces of the file
-extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp: also nw_has_threads()
+extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp also defines nw_has_threads()
 void nwt_begin(nwt *g, const nw_exec *e);
 void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
@@ -60,11 +60,11 @@ void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of al
 void nwt_expr(nwt *g, const nw_expr *e); // writes e where no operator is adjacent: in parentheses, or between commas
 void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // writes e as an operand of the operation `of`
 // c_size.c: sizes that may be too large
-void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; the C code sets its variable nw_big if it overflows
+void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; on overflow, the C code sets nw_big
 void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact
 // Writes code that returns an error code if a product of sizes overflows, or a pointer is NULL or not aligned.
 void nwt_check_arguments(nwt *g);
-bool nwt_surely_fits(const nw_storage *s); // true if its size cannot overflow, even with one piece for each thread
+bool nwt_surely_fits(const nw_storage *s); // true if its size in bytes, for all threads, cannot overflow
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);

@@ -150,7 +150,7 @@ static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
   unparen(g, UNARY, around);
 }
 
-// True if the term has a negative constant, so that a + -3*b can be written as a - 3*b.
+// True if e is a negative constant, and sets *value to its absolute value: a + -3 can then be written as a - 3.
 static bool negated(const nw_expr *e, int64_t *value) {
   return e->op == NW_OP_INT && e->i < 0 && e->i != INT64_MIN && (*value = -e->i, true);
 }
@@ -201,7 +201,7 @@ static void not(nwt * g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
-// Writes a division of non-negative numbers with C's own operators.
+// True if C's own operators compute the division, since both operands are known not to be negative.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
   if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
@@ -316,7 +316,7 @@ static void put(nwt *g, const nw_expr *e, int around) {
   }
 }
 
-// An expression is written as a tree, which must stay small; the intermediate form shares subexpressions.
+// In the C text, an expression is a tree without shared subexpressions. So the number of its nodes is limited.
 enum { MOST_NODES = 20000 };
 
 static void put_whole(nwt *g, const nw_expr *e, int around) {

@@ -141,7 +141,7 @@ static void check_constant_ones(nwt *g) {
   if (any) nw_str_fmt(&g->out, ") return %d;\n", MISSING);
 }
 
-// True if the program has a size that the function computes.
+// True if the function must compute the size of a parameter or workspace, or a product of sizes.
 static bool symbolic(const nwt *g) {
   int64_t n;
   bool any = g->exec->nfits > 0;

@@ -34,7 +34,7 @@ typedef struct nwc_function {
   // By buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet.
   LLVMValueRef *array;
   int nvars, capvars;
-  nwc_var *var; // loop variables in scope, innermost last; sizes first
+  nwc_var *var; // the sizes, then the loop variables in scope, innermost last
   nwc_memo memo;
   // pure: the scope for new values without loads, which stay valid to the end of the loop body. loads: the scope for
   // new values with loads.
@@ -86,7 +86,7 @@ LLVMValueRef nwc_const_int(LLVMTypeRef t, int64_t v); // splat for a vector
 LLVMValueRef nwc_const_real(LLVMTypeRef t, double v);
 LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride); // 0, stride, 2*stride, ...
 LLVMValueRef nwc_splat(nwc *g, LLVMValueRef v, int lanes);
-LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n); // lanes from..from+n
+LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n); // n lanes, beginning with lane `from`
 LLVMValueRef nwc_join(nwc *g, LLVMValueRef a, int na, LLVMValueRef b, int nb);
 // Emits a call of llvm.NAME, overloaded on the types of `over`, and returns it.
 LLVMValueRef nwc_intrinsic(nwc *g, const char *name, int nover, LLVMTypeRef *over, int nargs, LLVMValueRef *args);
@@ -98,7 +98,7 @@ LLVMBasicBlockRef nwc_here(nwc *g);
 
 // ---- expressions
 LLVMValueRef nwc_value(nwc *g, const nw_expr *e);
-LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // ops with plain operands
+LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // operations that evaluate all their operands
 LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor);
 LLVMValueRef nwc_cast(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to);
 LLVMValueRef nwc_math(nwc *g, const nw_expr *e);

@@ -1,5 +1,5 @@
-// Arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is, and -0
-// is less than +0. No fast-math flag is used.
+// Arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is NaN;
+// both treat -0 as less than +0. No fast-math flag is used.
 #include "codegen/llvm/llvm.h"
 
 static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
@@ -83,8 +83,8 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The code for each entry of the LLVM column of ops.def. It returns NULL for operations that have separate code, or
-// none.
+// The code for each entry of the LLVM column of ops.def. It returns NULL for operations that have separate code or no
+// code.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL
@@ -141,7 +141,8 @@ static bool not_f16(void *env, const nw_expr *e) {
 }
 
 // Operations on 16-bit floats are done in f32 and rounded. LLVM 19 turns the maximum of two widened f16 values into an
-// f16 maximum, whose vector code on x86 is wrong: it loses NaN. A fence hides the origin of the operands.
+// f16 maximum, whose vector code on x86 is wrong: it loses NaN. llvm.arithmetic.fence hides from LLVM where the
+// operands come from.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
   LLVMValueRef args[3];
   nw_type t = e->arg[0]->type;

@@ -1,5 +1,6 @@
-// Atomic updates: a store whose value depends on the old value of the element. The rest of the value is computed first; then a
-// compare-and-swap is retried until it succeeds. Threads synchronize at the end of their loop, so the order is relaxed.
+// Atomic updates: a store whose value depends on the old value of the element. The rest of the value is computed first;
+// then a compare-and-swap is retried until it succeeds. Threads synchronize at the end of their loop, so the memory
+// order is relaxed.
 #include "codegen/llvm/llvm.h"
 
 typedef struct search {
@@ -89,7 +90,7 @@ static void store_whole(nwc *g, const nw_stmt *s, LLVMValueRef ptr) {
 
 void nwc_atomic(nwc *g, const nw_stmt *s) {
   if (s->store.index->type.lanes > 1 || s->store.mask) {
-    nwc_fail(g, "an atomic update of %s is not of one element", s->store.buffer);
+    nwc_fail(g, "an atomic update of %s must update exactly one element", s->store.buffer);
     return;
   }
   const nw_expr *old = old_value(s), *term = old ? added(s->store.value, old) : NULL;

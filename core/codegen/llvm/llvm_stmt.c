@@ -81,8 +81,8 @@ static void guard(nwc *g, const nw_stmt *s) {
   nwc_at(g, join);
 }
 
-// Makes an array in the stack frame of the function. There is only one, even if its allocation is reached several
-// times, so that it can become registers.
+// Makes an array in the stack frame of the function. If the allocation is reached several times, all executions use the
+// same array, so that LLVM can keep it in registers.
 static LLVMValueRef frame_array(nwc *g, int buffer) {
   int64_t n;
   const nw_storage *st = &g->exec->storage[buffer];
@@ -119,8 +119,8 @@ static void store(nwc *g, const nw_stmt *s) {
   f->loads = outer;
 }
 
-// Emits a statement in a scope of its own. A condition or a bound may read memory, too; when the scope is closed, these
-// values are forgotten, so they are not reused.
+// Emits a statement. Its conditions and bounds may read memory, too. The memo files these values under a scope that is
+// already closed, so they are never reused.
 static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_stmt *s)) {
   nwc_function *f = g->f;
   int outer = f->loads;

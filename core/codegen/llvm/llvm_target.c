@@ -13,7 +13,7 @@ const nwc_isa *nwc_isa_of(const nw_target *t) { return &rows[t->machine.isa]; }
 
 char *nwc_features_text(const nw_target *t) {
   nw_str s = {0};
-  // LLVM ends the process where 64-bit code is requested for a CPU that it does not know, or knows as a 32-bit one.
+  // LLVM ends the process if 64-bit code is requested for a CPU that it does not know, or that it considers 32-bit.
   nw_str_add(&s, t->machine.isa == NW_ISA_X86_64 ? "+64bit" : "");
   for (int i = 0; i < NW_FEATURE_COUNT; i++)
     if (t->features >> i & 1) nw_str_fmt(&s, "%s+%s", s.n ? "," : "", nw_feature_at(i)->name);

@@ -14,7 +14,7 @@ enum {
   STORES = 1 << 7,
   STORE_BUFFER = 112,
   FETCHED = 8, // instructions that are fetched per cycle, from one window
-  WINDOW_BYTES = 64,
+  WINDOW_BYTES = 64, // a window is an aligned block of code
   AHEAD = 24, // limit on the cycles between the fetch of an instruction and its dispatch
   RETIRED = 8, // instructions that are retired per cycle
   CODE_SETS = 64,

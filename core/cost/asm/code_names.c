@@ -157,7 +157,7 @@ static void mask(nw_code_ins *x) {
   x->size = (uint8_t)letter_bytes(last);
 }
 
-// Reads names such as cmovlq, setb and jae: a condition and, for the first, a size.
+// Reads names that contain a condition, such as cmovlq, setb and jae. A name such as cmovlq also ends with a size.
 static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   size_t stem_n = strlen(stem), n = strlen(x->name);
   char c[16];

@@ -1,10 +1,12 @@
 // Finds the resources that an instruction needs: registers, ports and cycles.
 //
 // Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual,
-// Golden Cove): five for integers, three of them also for vectors, two for vectors of 64 bytes; three for loads, two of
-// them for 64 bytes; two for store addresses and two for store data. The ports of an instruction, and latencies that
-// are not in the machine's record, are from uops.info (Abel and Reineke, ASPLOS 2019). For other cores this is an
-// estimate.
+// Golden Cove):
+// * five for integers; three of them also execute vector instructions, and two of these three vectors of 64 bytes;
+// * three for loads; two of them also load 64 bytes at once;
+// * two for the addresses of stores, and two for the data of stores.
+// The ports of an instruction, and latencies that are not in the machine's record, are from uops.info (Abel and
+// Reineke, ASPLOS 2019). For other cores this is an estimate.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <string.h>

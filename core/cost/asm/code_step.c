@@ -342,7 +342,7 @@ enum { FRAME_PARAMS = 0, FRAME_SIZES = 8, FRAME_WORK = 16, FRAME_STRIDES = 24, T
 
 static void put_frame(nw_code_state *s, int at, int64_t v) { memcpy(s->frame + at, &v, 8); }
 
-// Arrays are placed as run/mem.c places large ones: each starts a few lines further in its page.
+// Places arrays as run/mem.c places large ones: each starts a few lines further in its page than the previous one.
 static void make_frame(nw_code_state *s) {
   static const int fields[] = {FRAME_PARAMS, FRAME_SIZES, FRAME_WORK, FRAME_STRIDES};
   for (int i = 0; i < 4; i++) put_frame(s, fields[i], NW_CODE_FRAME + (i + 1) * TABLE_BYTES);

@@ -1,5 +1,6 @@
 // The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes
-// on a core if all data is in the first level of cache.
+// on a core if all data is in the first level of cache. These parts are called bodies: a body is the code of a loop, of
+// a guard or of the whole program, without the loops and guards inside it.
 //
 // The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the
 // schedule. LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant
@@ -26,7 +27,7 @@ typedef struct nw_core_ops { // averages per execution of a body
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions, by width
   double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements that they operate on, by size
   double unit[NW_CORE_UNITS];
-  double waiting; // number of instructions that wait for an earlier store: the links of chains
+  double waiting; // number of instructions in chains (nw_core_chain): each waits for an earlier store
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
@@ -39,7 +40,7 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   int lanes, elem;
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
-  int64_t span; // adjacent bytes that similar accesses of its body touch: line_walk.c
+  int64_t span; // adjacent bytes that similar accesses of its body touch (see line_walk.c)
   struct nw_core_access *lead; // the first of the similar accesses of its body, including distant ones
   bool issued; // a load that is executed in its body, as a separate instruction or folded into another one
   // For a lead: number of loads of similar accesses that cross into a second line, per run of the body.
@@ -65,7 +66,7 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
   bool depends; // bounds or conditions inside depend on the loop's variable
-  int64_t entered, times; // how many times control reaches the node, and its body runs
+  int64_t entered, times; // entered: how many times control reaches the node; times: how many times its body runs
   nw_core_ops ops; // for one run of the body without kids
   int blocked; // number of times per run that loads wait until preceding stores are in the cache: core_blocked.c
   double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c

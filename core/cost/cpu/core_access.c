@@ -87,7 +87,7 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
-// Returns the bytes of the next piece of an access that has `left` bytes left.
+// Returns the bytes of the next piece of an access of which `left` bytes remain.
 static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
   int64_t piece = k->machine->vector_bytes;
   while (piece > left && piece > a->elem) piece /= 2;

@@ -1,9 +1,9 @@
 // Finds loads to which the store buffer cannot forward data.
 //
-// A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits
-// until the stores are in the cache. This delays later instructions, and also the next such stores. Loads that wait
-// for the same stores wait at the same time, so a group of such loads counts once: the count is the number of times
-// in one run of a body that waiting loads follow stores.
+// A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits until
+// the stores are in the cache. This delays later instructions, and also later stores of this kind. Loads that wait for
+// the same stores wait at the same time, so together they count once. The count of a body is thus the number of times
+// in one run of the body that waiting loads follow stores.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -46,7 +46,7 @@ static bool together(const nw_core_access *a, const nw_core_access *b, const nw_
 
 static bool meets(const reach *load, const reach *store) { return load->from < store->to && store->from < load->to; }
 
-// True if one store has all bytes that the load reads, at any position in the grid.
+// True if one store writes all bytes that the load reads, at any position in the grid.
 static bool whole(const reach *load, const reach *store) {
   int64_t grid = nw_gcd(load->grid, store->grid), at = load->from - store->from;
   if (load->width > store->width) return false;

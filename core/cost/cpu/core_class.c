@@ -11,7 +11,7 @@ static bool constant_value(const nw_expr *e, int64_t *v) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v);
 }
 
-// Returns the class of an integer division. By a constant, it is a multiplication or a shift.
+// Returns the class of an integer division. A division by a constant is a multiplication or a shift.
 static nw_class class_of_division(const nw_expr *e) {
   int64_t by;
   if (!constant_value(e->arg[1], &by)) return NW_CLASS_INTDIV;

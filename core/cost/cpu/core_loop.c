@@ -26,7 +26,8 @@ static int strides_of(const nw_core *k, const nw_core_node *loop) {
   return n;
 }
 
-// One increment for each step, a comparison, and a branch back. An outer loop also initializes the registers of inner loops.
+// Adds one increment for each address step, a comparison, and a branch back. An outer loop also initializes the
+// registers of inner loops.
 void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
   loop->strides = strides_of(k, loop);
   loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
@@ -36,7 +37,8 @@ void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
 
 // ---- lines
 
-// True if b's elements mostly begin on the line where a's end.
+// True if access b begins less than a line away from access a, so that both are mostly on the same line. `moved`:
+// number of elements by which b moves between the two accesses.
 static bool same_line(const nw_core *k, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
   if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
   int64_t by = (b->at.rest + moved - a->at.rest) * a->elem;

@@ -48,8 +48,8 @@ static int unit_of(int class, int width) {
 
 enum { PAGE = 4096 };
 
-// Returns the average cost of crossing into the next line, over the lines of a page: after the last line, it is in
-// another page.
+// Returns the cost of crossing into the next line, averaged over the lines of a page. Crossing from the last line leads
+// into another page and costs more.
 static double crossing(const nw_machine *m) {
   return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
 }
@@ -101,8 +101,8 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Also takes into account loads that wait until stores are in the cache: these stores wait for earlier stores, and
-// later instructions wait for these loads. This wait and other work overlap little.
+// Like busiest_unit, but with the loads that wait until stores are in the cache: these stores wait for earlier stores,
+// and later instructions wait for these loads. This wait and other work overlap little.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -133,7 +133,8 @@ static bool is_chained(const nw_core_access *a) {
   return false;
 }
 
-// True if the loop first stores a new value to the buffer, so that its next iteration does not depend on this one.
+// True if the loop also stores to the buffer a value that does not depend on the old one. Its next iteration is then
+// assumed not to depend on this one.
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

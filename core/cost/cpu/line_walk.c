@@ -1,7 +1,8 @@
 // Finds how an access moves from line to line.
 //
-// A run is a contiguous range that an access touches: its own elements, and adjacent elements of similar accesses of
-// the body. Enclosing loops extend it, from the innermost outwards, up to a loop that jumps.
+// Two accesses of a body are similar if they use the same buffer and move by the same steps in all loops. A run is here
+// a contiguous range of bytes: the elements of an access, and adjacent elements of similar accesses. Enclosing loops
+// extend it, from the innermost outwards. A loop whose step is longer than both the run and a line does not: it jumps.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -19,12 +20,12 @@ static int by_begin(const void *a, const void *b) {
   return (x->at.rest > y->at.rest) - (x->at.rest < y->at.rest);
 }
 
-// Makes the accesses from `first` to `last` one run.
+// Makes the accesses first .. last-1 one run.
 static void set_span(nw_core_access **run, int first, int last, int64_t end) {
   for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
 }
 
-// Similar accesses, sorted: those that are less than a line apart are one run.
+// Sorts similar accesses, and makes those that are less than a line apart one run.
 static void set_spans(int n, nw_core_access **like, int64_t line) {
   qsort(like, (size_t)n, sizeof *like, by_begin);
   int first = 0;
@@ -97,8 +98,8 @@ typedef struct spread { // the distribution of runs over sets
   double lines;
 } spread;
 
-// Returns how few sets the lines use: 0 if they use at least a quarter of all sets, 1 if they use one set. Returns -1
-// as long as the lines fit in the ways of these sets.
+// Returns a measure of how few cache sets the lines use: 0 if they use at least a quarter of all sets, and 1 if they
+// use only one. Returns -1 if they use fewer than a quarter, but fit in the ways of the sets that they use.
 static double widen(spread *x, double run_lines, int64_t step, double count, const nw_machine_level *level) {
   int64_t way = level->bytes / level->ways;
   x->apart = nw_gcd(x->apart ? x->apart : way, step);

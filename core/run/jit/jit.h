@@ -22,7 +22,7 @@ typedef struct nwo_object {
 typedef struct nwo_disk {
   size_t bytes; // estimated bytes of the objects in the directory
   bool counted, refused;
-  int told; // number of lines of messages printed
+  int told; // number of messages printed
 } nwo_disk;
 typedef struct nwo_cache {
   nwo_object *first;

@@ -25,7 +25,7 @@ static char *assembly(nwo_maker *maker, LLVMModuleRef m, int opt) {
 }
 
 // Returns a view: "llvm" is the optimised module, "llvm-plain" the module before optimisation, "asm" the assembly. NULL
-// for others.
+// for other names.
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   bool plain = !strcmp(what, "llvm-plain"), as_asm = !strcmp(what, "asm");
   if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 typedef struct mapped {
-  char *start, *data; // start includes the guard page before the data; another follows it
+  char *start, *data; // start: the guard page before the data; another guard page follows the data
   size_t bytes;
 } mapped;
 

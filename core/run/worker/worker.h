@@ -24,18 +24,18 @@ size_t nw_page(size_t bytes); // rounds up to whole pages
 
 typedef struct nw_segment {
   const char *name; // for messages
-  size_t offset, bytes; // whole pages
+  size_t offset, bytes; // multiples of the page size
   bool writable;
 } nw_segment;
 
-// One word of the call: a pointer to byte `value` of a segment, or (segment -1) the integer itself.
+// One word of the call: a pointer to byte `value` of a segment or, if the segment is -1, the integer `value`.
 typedef struct nw_word {
   int segment;
   int64_t value;
 } nw_word;
 
 typedef struct nw_job {
-  const char *library, *symbol; // void symbol(word, word, ...), pointers and int64_t
+  const char *library, *symbol; // the function: void symbol(word, word, ...), where a word is a pointer or an int64_t
   int nwords, nsegments;
   const nw_word *word;
   const nw_segment *segment;
@@ -44,8 +44,8 @@ typedef struct nw_job {
 } nw_job;
 
 // Runs a job and waits for its end. Returns false with a diagnostic on failure: NW_ECRASH if the job crashed, exited or
-// did not end in time; NW_EINTERRUPT; NW_EIO if the worker did not start or was killed; NW_EINVAL if there is no such
-// library or function. Data that the job wrote before it failed stays in memory.
+// did not end in time; NW_EINTERRUPT if it was interrupted; NW_EIO if the worker did not start or was killed; NW_EINVAL
+// if there is no such library or function. Data that the job wrote before it failed stays in memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
 int nw_worker_pid(nw_ctx *c); // 0 if there is none
 void nw_worker_close(nw_ctx *c); // ends it and waits for it

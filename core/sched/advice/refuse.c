@@ -97,7 +97,7 @@ static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refu
   if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
 }
 
-// Draws the picture. Statements with an empty remark are shown without a comment: the blocks inside the marked loops.
+// Draws the picture. The blocks inside the marked loops have an empty remark: they are shown without a comment.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));

@@ -14,7 +14,7 @@ static nw_arg loop_at(const nw_sensible *m, int at) {
 }
 
 // Returns loop n of a step. A step with two loops gets this loop and the next one inside it; in every second variant,
-// it gets the loop around this one, and this one. For a step that takes the outer loop last, the order is reversed.
+// it gets the enclosing loop and this loop. For a step that takes the outer loop last, the order is reversed.
 static nw_arg some_loop(const nw_sensible *m, int n, int of) {
   int other = of > 1 && m->turned;
   return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
@@ -50,8 +50,7 @@ static int factors_of(const nw_stmt *loop, int64_t *out) {
   return n;
 }
 
-// Returns a number for a parameter: the number of the first dimension if the parameter is a dimension, otherwise a
-// factor.
+// Returns a number for a parameter: 0 or 1 if the parameter is a dimension, otherwise a factor.
 static nw_arg some_number(const nw_sensible *m, const nw_param *param, int nth, int of) {
   int64_t factor[NW_VARIANTS];
   if (!strcmp(param->name, "axis")) return (nw_arg){.kind = NW_ARG_INT, .i = m->variant % 2};
@@ -108,7 +107,7 @@ static nw_arg turned_layout(const nw_sensible *m) {
 static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
 // Returns a list for a parameter. A list of loops has two loops, in a changed order if the step changes the order; a
-// list of numbers has one number for each of them; any other list has one entry.
+// list of numbers has one number for each of these loops; any other list has one entry.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);

@@ -1,9 +1,10 @@
 // double_buffer: computes the part of a stage for one iteration of a loop one or more iterations earlier, in separate
 // storage.
 //
-// The storage moves out of the loop, and holds the parts of all iterations in flight: a dimension along which the
-// iterations move is folded to the size that the iterations in flight use together. Copies of the nest before the loop
-// compute the parts of the first iterations.
+// An iteration is in flight if its part is computed, but not yet used. The storage moves out of the loop, and holds the
+// parts of all iterations in flight. Along a dimension along which the iterations move, it is cyclic (fold.h), with as
+// many positions as the iterations in flight use together. Copies of the nest before the loop compute the parts of the
+// first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -18,7 +19,8 @@ typedef struct ahead {
   nw_stmt *block, *loop;
   nw_path own; // ends in the block
   int at, top; // indices on `own`: of the loop, and of the block's own nest
-  int64_t *rows; // for each dimension: the size that the iterations in flight use; 0 if they do not move along it
+  // For each dimension: number of positions that the iterations in flight use; 0 if they do not move along it.
+  int64_t *rows;
 } ahead;
 
 static const nw_expr *later_round(const ahead *x, const nw_expr *e, int64_t by) {

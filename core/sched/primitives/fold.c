@@ -1,4 +1,4 @@
-// Storage in which elements replace each other in turn.
+// Cyclic storage: element i is stored at position i % size, where it replaces element i - size.
 #include "sched/primitives/fold.h"
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-// Storage in which elements replace each other in turn. Private to sched/.
+// Cyclic storage: element i is stored at position i % size, where it replaces element i - size. Private to sched/.
 #pragma once
 #include "ir/program/program.h"
 
-// Stores element i of dimension `dim` at position i % size. Other dimensions do not change.
+// Makes the storage cyclic along dimension `dim`. Other dimensions do not change.
 void nw_fold_buffer(nw_program *p, nw_buffer *b, int dim, int64_t size);

@@ -19,7 +19,8 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
-// If e is an `op` by a constant, sets *by to that divisor and *e to the dividend. False if the divisor is not valid.
+// If *e is the operation `op` (// or %) with a constant divisor, sets *by to the divisor and *e to the dividend. False
+// if the divisor is not valid.
 static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
   enum { MOST = 1 << 30 };
   if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;

@@ -22,9 +22,9 @@ typedef struct nw_rows {
 } nw_rows;
 nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows);
 void nw_guard_domain(nw_step *st, nw_stmt *block);
-// nw_can_move checks that a stage can be moved as a whole: one block writes it, and it is a temporary and not a scan.
-// Otherwise makes a structural refusal.
 bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compute parts of one stage
+// Checks that a stage can be moved as a whole: one block writes it, and it is a temporary and not a scan. Otherwise
+// makes a structural refusal.
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // like nw_can_move, but the stage need not be a temporary
 // The innermost loop around the block that does not belong to its own nest; NULL at the root.

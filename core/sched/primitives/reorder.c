@@ -22,7 +22,7 @@ bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner
   nw_blocks b = nw_blocks_below(st->scratch, way);
   bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
   const char *what = named ? nw_tree_what(way) : b.at[0]->block.name;
-  const char *does = way->kind == NW_ALLOC ? "lives" : way->kind == NW_GUARD ? "stands" : "is computed";
+  const char *does = way->kind == NW_ALLOC ? "is allocated" : way->kind == NW_GUARD ? "is" : "is computed";
   const char *why = nw_arena_printf(st->scratch, "%s %s also inside %s, so %s and %s are not perfectly nested", what,
                                     does, outer->loop.var->name, outer->loop.var->name, inner->loop.var->name);
   return nw_step_refuse(st, why, outer, "%s is in the way", what);

@@ -88,7 +88,7 @@ static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr 
   return first ? a : b;
 }
 
-// Handles one read. If the block has several reads, an element is ready when its last read is.
+// Handles one read. If the block has several reads, an element is ready when all of them are ready.
 static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
   nw_pool *pool = x->st->p->pool;
   int64_t a;

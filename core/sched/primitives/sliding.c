@@ -154,8 +154,8 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 // ---- the two nests
 
 // Makes a copy of the nest before the loop, which computes the other rows that the first iteration needs. The variables
-// of the loops that it leaves are replaced by their first values, beginning with the innermost loop, because the first
-// value of a loop may depend on the loops around it.
+// of the loops that are not around the copy are replaced by their first values, beginning with the innermost loop,
+// because the first value of a loop may depend on the loops around it.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];

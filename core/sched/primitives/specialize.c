@@ -81,7 +81,7 @@ static void give(nw_step *st, int then, int otherwise) {
   st->out.loop[st->out.n++] = otherwise;
 }
 
-// Makes two versions, or one if the condition is known: the other is then empty, and its names stay valid.
+// Makes two versions. If it is known whether the condition holds, one of them is empty, but its names stay valid.
 static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw_expr *cond, int known) {
   nw_pool *pool = st->p->pool;
   nw_vec old = {0}, now = {0}, other = {0};

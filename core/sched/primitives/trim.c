@@ -1,7 +1,7 @@
 // trim: removes the iterations of a reduction loop that add nothing.
 //
-// A sum over select(condition, x, 0) changes only in iterations in which the condition holds. The loop then runs only
-// from the first such iteration to the last one.
+// A sum over select(condition, x, 0) changes only in iterations in which the condition holds. After the step, the loop
+// runs only from the first such iteration to the last one.
 #include "poly/poly.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"
