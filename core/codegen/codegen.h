@@ -5,9 +5,11 @@
 #include "ir/program/choose.h"
 #include "ir/program/intrinsic.h"
 
-// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: value of symbolic size i. work[i]: workspace of
-// buffer i, or NULL if it has none; in a workspace with a block for each thread, thread t's block is at work[i] +
-// t*stride[i].
+// ABI of a generated kernel:
+// * params[i]: data of parameter i;
+// * sizes[i]: value of symbolic size i;
+// * work[i]: workspace of buffer i, or NULL if it has none. If each thread has its own block, the block of thread t is
+//   at work[i] + t*stride[i].
 typedef struct nw_frame {
   void **params;
   const int64_t *sizes;

@@ -152,7 +152,7 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   return true;
 }
 
-// The model of a core with caches.
+// Computes the cost with the model of a core and its caches.
 static nw_cost *core_cost(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
   const nw_machine *m = &o->target->machine;
   if (o->threads > MOST_THREADS || o->threads > m->cores)
@@ -248,7 +248,7 @@ bool nw_cost_exact(const nw_cost *k, int level, double *error) {
 
 int nw_cost_terms(const nw_cost *k) { return (void)k, NW_CORE_BOUNDS + 1; }
 
-// The last level's bytes come from memory, however many levels there are.
+// Returns the cycles of resource i or, after the last resource, the cycles of the longest chain.
 nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
   return (nw_cost_term){nw_core_bound_name(&k->machine, i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
 }

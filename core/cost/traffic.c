@@ -13,7 +13,7 @@ enum {
   MOST_SAMPLED = 100000000
 }; // limits on the number of accesses to simulate: in all sets, or in an eighth of them; both take some seconds
 
-// The part of a level that one thread can use: its effective ways, divided by the threads that share the level.
+// Returns the part of a level that one thread can use: its effective ways, divided by the threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
   int64_t sharers = threads > x->shared_by ? x->shared_by : threads < 1 ? 1 : threads;
   int64_t left = nw_machine_effective_ways(x), ways = left / sharers > 0 ? left / sharers : 1;

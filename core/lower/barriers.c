@@ -84,7 +84,8 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
 
 // ---- launches without block loops
 
-// A launch without block loops is one block. Its new loop keeps it one launch, even if its other loops are removed.
+// Puts a block loop of one iteration around a launch without block loops. So the launch stays one launch, even if its
+// other loops are removed.
 static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
   nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));
   block->step = launch->step;

@@ -51,8 +51,8 @@ static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *o
   nw_vec_free(&mine);
 }
 
-// Returns the end of the sequence of guards, beginning at `from`, that have a condition in common; `common`: these
-// conditions.
+// Finds the consecutive guards, beginning at `from`, that have conditions in common. Returns the end of their sequence,
+// and sets *common to these conditions.
 static int run_of(const nw_vec *kids, int from, nw_vec *common) {
   *common = conditions(kids->at[from]);
   int end = from + 1;

@@ -128,7 +128,7 @@ static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
   return e;
 }
 
-// The caller must release the result.
+// See lower.h. The caller must release the result.
 nw_exec *nw_lower(const nw_program *p, const char *until) {
   if (!p) return NULL;
   if (until) return lower_until(p, until, NONE);

@@ -59,7 +59,7 @@ static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *
   return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;
 }
 
-// Sets `at` and `before`. `exact`: in the other iterations the condition never holds.
+// Sets c->at and c->before. *exact: true if the condition holds in none of the other iterations.
 static bool solve(const nw_ranges *r, cut *c, const nw_expr *cond, bool *exact) {
   nw_pool *pool = r->pool;
   const char *var = c->loop->loop.var->name, *over[NW_MAX_DEPTH];

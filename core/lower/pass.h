@@ -91,5 +91,5 @@ const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 
 // ---- size.c
 int64_t nw_code_size(const nw_stmt *s); // estimate, with unrolled loops counted as unrolled
-// The number of distinct operations; a wide one counts once for each machine vector.
+// Returns the number of distinct operations. A vector operation counts once for each machine vector.
 int64_t nw_expr_ops(const nw_expr *e);

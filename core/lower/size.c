@@ -45,7 +45,7 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
-// A call counts without the nest inside it, for which no code is generated.
+// The nest inside a call does not count, since no code is generated for it.
 int64_t nw_code_size(const nw_stmt *s) {
   if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;

@@ -90,7 +90,7 @@ static void rename_buffer(renaming *r, nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
 }
 
-// named: for each buffer that the program had before, its new buffer of each kind.
+// named: for each old buffer of the program, its new buffer of each kind.
 static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {
@@ -202,7 +202,7 @@ bool nw_storage_agrees(const nw_program *p, const nw_storage *table) {
   return agrees(p, p->root, (around){.grid = nw_find_bound(p->root)}, table) || NW_MUTATED(storage_by_name);
 }
 
-// A box may be empty, and for some sizes its extents may be negative.
+// Returns n, or max(n, 0) if n may be negative: the extents of an empty box are negative for some sizes.
 static const nw_expr *not_negative(const nw_program *p, const nw_expr *n) {
   nw_ranges r;
   nw_scope_open(&r, p);

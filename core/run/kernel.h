@@ -32,7 +32,7 @@ struct nw_kernel {
 
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes ownership of e; makes no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
-// The number of the version for these sizes.
+// Returns the number of the version for these sizes.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes);
 char *nw_kernel_condition(const nw_kernel *k, int i); // the condition under which version i runs; heap
 

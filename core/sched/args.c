@@ -77,7 +77,7 @@ static int steps_since_call(const nw_sched *s, int id) {
   return n;
 }
 
-// A loop of a nest that was replaced by a call no longer exists for later steps.
+// Checks that the loop is not in a nest that was replaced by a call: such a loop no longer exists for later steps.
 static bool out_of_calls(nw_step *st, const nw_arg *a) {
   const nw_stmt *call = call_of(st->before, (int)a->i);
   if (!call) return true;
@@ -88,7 +88,7 @@ static bool out_of_calls(nw_step *st, const nw_arg *a) {
                  (int)strcspn(call->call.intrinsic, ":"), call->call.intrinsic);
 }
 
-// A loop that is given by id gets its name, for the trace; a loop that is given by name gets its id.
+// Resolves a loop. A loop given by id gets its name, for the trace; a loop given by name gets its id.
 static bool resolve_loop(nw_step *st, nw_arg *a) {
   a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
   a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;

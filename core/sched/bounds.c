@@ -21,8 +21,9 @@ bool nw_begin_varies(const nw_path *path) {
   return false;
 }
 
-// ---- a system of inequalities (a row means: the sum of coef*variable, plus rest, is >= 0)
+// ---- a system of inequalities
 
+// The inequality coef[0]*var[0] + coef[1]*var[1] + ... + rest >= 0.
 typedef struct row {
   int64_t coef[NW_MAX_DEPTH]; // one for each loop, in the old order
   const nw_expr *rest;
@@ -41,7 +42,7 @@ enum { MAX_ROWS = 400, MAX_COEF = 1 << 30 };
 
 static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_any(e, x->n, x->var); }
 
-// ---- one condition e >= 0, in which min, max and // are split into several conditions
+// ---- conditions e >= 0 (min, max and // in e are split off into conditions of their own)
 
 // True for a part of a sum that must be split off. Quotients of sizes are split off too, because nested divisions slow
 // down all later proofs.
@@ -81,7 +82,7 @@ static bool add_condition(bounds_system *x, const nw_expr *e) {
          add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[1]));
 }
 
-// A loop with a negative extent has no iterations, so an extent of max(n, 0) is equivalent to n.
+// Replaces an extent max(n, 0) by n: a loop with a negative extent has no iterations either.
 static const nw_expr *plain_extent(const nw_expr *extent) {
   if (extent->op != NW_OP_MAX) return extent;
   return nw_is_const(extent->arg[0], 0) ? extent->arg[1] : nw_is_const(extent->arg[1], 0) ? extent->arg[0] : extent;

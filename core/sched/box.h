@@ -8,8 +8,8 @@ typedef struct nw_box {
   const nw_expr **lo, **extent;
 } nw_box;
 
-// The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. It
-// is never larger than the tensor, as far as this can be proven.
+// Returns the box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and
+// sizes. It is never larger than the tensor, as far as this can be proven.
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
-// The box of a buffer that any block below `in` reads or writes.
+// Returns the box of a buffer that any block below `in` reads or writes.
 nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);

@@ -1,4 +1,5 @@
-// Counts executions. Loops that share a guard or a bound are enumerated together; the others multiply.
+// Counts executions. Loops that share a guard or a bound are enumerated together, as a group. The numbers of points of
+// all groups are multiplied.
 #include "sched/count.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static bool holds(nest *x, int group) {
   return true;
 }
 
-// The number of points of the group from loop i on; below 0 if there are too many, or if it is not constant.
+// Returns the number of points of the group from loop i on; below 0 if there are too many, or if it is not constant.
 static double points(nest *x, int group, int i) {
   int64_t begin, extent;
   while (i < x->nloops && x->group[i] != group) i++;
@@ -106,7 +107,7 @@ static bool alone(const nest *x, int group) {
   return loops == 1;
 }
 
-// The number of points of a group, ignoring guards; below 0 if it is not constant.
+// Returns the number of points of a group, ignoring guards; below 0 if it is not constant.
 static double product(const nest *x, int group) {
   double n = 1;
   int64_t extent;

@@ -66,7 +66,8 @@ static bool branch(dividing *d, const nw_expr *cond, const nw_expr *e) {
   return ok;
 }
 
-// True if the expression divides by no zero. A branch of a select is evaluated only under its condition.
+// True if no divisor in the expression can be 0; otherwise leaves an error. A branch of a select is evaluated only
+// under its condition.
 static bool divides(dividing *d, const nw_expr *e) {
   if (e->op == NW_OP_SELECT)
     return divides(d, e->arg[0]) && branch(d, e->arg[0], e->arg[1]) &&

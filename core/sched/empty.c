@@ -88,7 +88,8 @@ int nw_empty_named(nw_step *st, int id, const char *name) {
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
 
-// The names are i_o and i_i; for more than two loops i_0, i_1, ... as in a split.
+// Makes the results of a split of an empty piece. The names are those of a split: i_o and i_i, or i_0, i_1, ... if
+// there are more than two loops.
 static void give_split(nw_step *st) {
   const char *name = st->resolved[0].name;
   int n = 2;

@@ -12,7 +12,7 @@ static int min3(int a, int b, int c) {
   return m < c ? m : c;
 }
 
-// Edit distance, for names of at most 63 characters.
+// Returns the edit distance of two names of at most 63 characters.
 static int distance(const char *a, const char *b) {
   enum { CAP = 64 };
   int row[CAP], na = (int)strlen(a), nb = (int)strlen(b);
@@ -69,7 +69,7 @@ static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, cons
 
 // ---- loops that a step has replaced
 
-// The version whose step replaced the loop, and the record; NULL if there is none.
+// Returns the version whose step replaced the loop, or NULL; *out is the record of the loop.
 static const nw_node *find_gone(const nw_sched *s, int id, const nw_gone **out) {
   for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
     for (int i = 0; i < node->ngone; i++)

@@ -174,7 +174,7 @@ static bool has_select(const nw_stmt *block) {
   return found && !nw_tag_is(block, "fma", "never");
 }
 
-// The number of fmas that lowering makes in the block at the end of the path.
+// Returns the number of fmas that lowering makes in the block at the end of the path.
 static int fmas(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1];
   nw_ranges r;

@@ -6,5 +6,5 @@
 void nw_note_rounding(nw_step *st, const nw_program *p);
 // True if the result of a reduction depends on the order of its contributions.
 bool nw_rounds(const nw_program *p, const nw_stmt *block);
-// The value that a block stores in a target; for a sum, the value that it adds.
+// Returns the value that a block stores in a target; for a sum, the value that it adds.
 const nw_expr *nw_block_stored(nw_pool *pool, const nw_stmt *block, int target);

@@ -51,7 +51,7 @@ void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *bl
 
 // Reorders loops of one perfect nest; `loop` has them in the new order.
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);
-// The statement because of which `outer` and `inner` are not perfectly nested; NULL if they are. *not_inside: true if
-// inner is not inside outer at all.
+// Returns the statement because of which `outer` and `inner` are not perfectly nested; NULL if they are. *not_inside:
+// true if inner is not inside outer at all.
 const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *not_inside);
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way);

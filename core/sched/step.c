@@ -197,7 +197,7 @@ static bool fits(nw_step *st) {
   return false;
 }
 
-// The new program, frozen but not judged; NULL on failure. On failure st->p is NULL.
+// Makes the new program, which is frozen but not judged. On failure, returns NULL and sets st->p to NULL.
 static nw_program *edited(nw_step *st) {
   if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);

@@ -207,8 +207,8 @@ static bool count_op(void *env, const nw_expr *e) {
   return true;
 }
 
-// The operations of one execution of the statement, where a store or an update counts as one; negative if the number
-// depends on a size.
+// Returns the number of operations of one execution of the statement; a store or an update counts as one operation.
+// Negative if the number depends on a size.
 double nw_work_below(const nw_stmt *s) {
   double n = 0;
   int64_t extent = 1;

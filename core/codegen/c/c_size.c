@@ -47,7 +47,7 @@ bool nwt_surely_fits(const nw_storage *s) {
   return nw_is_int(s->elements, &n) && (n < INT64_C(1) << NW_SIZE_BITS || NW_MUTATED(c_constant_wraps));
 }
 
-// The number of elements of a parameter.
+// Returns the number of elements of a parameter.
 static const nw_expr *elements(const nwt *g, const nw_buffer *b) {
   const nw_expr *n = nw_index(g->p->pool, 1);
   for (int d = 0; d < b->ndim; d++) n = nw_mul(g->p->pool, n, b->shape[d]);

@@ -54,7 +54,7 @@ static void divide(nwt *g, const nw_choices *t, const nw_choice *c, const char *
   nw_str_add(&g->out, "}\n");
 }
 
-// Every path through this code returns.
+// Writes the code that selects a version. Every path through this code returns.
 static void decide(nwt *g, const nw_choices *t, int at, const char *const *version) {
   const nw_choice *c = &t->at[at];
   indent(g);

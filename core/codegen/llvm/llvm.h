@@ -65,8 +65,9 @@ LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, 
 typedef struct nwc_isa {
   const char *triple;
   const char *cpu; // the default, for a target without a CPU name
-  const char *opaque; // inline assembly that returns its operand, a vector, in a register; NULL: not needed
-  const char *fence; // the intrinsic after streaming stores; NULL: a full fence
+  // Inline assembly that returns its operand, a vector, in a register; NULL if the target needs none.
+  const char *opaque;
+  const char *fence; // the intrinsic after streaming stores; NULL if a full fence is used instead
   void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's initializers
 } nwc_isa;
 

@@ -13,7 +13,7 @@ enum { BACK = 256 }; // number of accesses before a load that are considered: ol
 
 typedef struct reach { // the bytes that an access touches in one run of a body
   int64_t from, to;
-  int64_t grid; // positions differ by multiples of this; 0: one position
+  int64_t grid; // positions differ by multiples of this; 0 if there is only one position
   int64_t width; // bytes of one instruction's access
 } reach;
 

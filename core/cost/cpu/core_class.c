@@ -38,7 +38,7 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
-// The pieces are those of codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
+// Counts the same pieces as codegen/llvm/llvm_pieces.c: whole registers, and powers of two for the remaining lanes.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
   int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
   return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));

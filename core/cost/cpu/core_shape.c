@@ -11,7 +11,7 @@
 
 typedef struct seen { // a value that was computed
   const nw_expr *e;
-  const nw_core_node *loop, *guard; // the loop in whose body, and the guard under which, it was computed (NULL: none)
+  const nw_core_node *loop, *guard; // the loop whose body computes the value; the guard around it there, or NULL
   int home, generation;
   bool loads, folded;
   bool stored; // a value that was just stored in the same run of the same body

@@ -1,5 +1,6 @@
 // Builds the tree of bodies, and counts how often each runs. The counts are exact, because bounds and conditions are
-// evaluated. If nothing inside a loop depends on its variable, the counts of an iteration are multiplied instead.
+// evaluated. If nothing inside a loop depends on its variable, the counts of one iteration are multiplied by the number
+// of iterations instead.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"

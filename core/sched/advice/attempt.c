@@ -64,7 +64,7 @@ nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *arg
 
 // ---- a step that must work after another step
 
-// A temporary copy of a schedule's versions, on which steps can be tried. Added versions are freed with the copy.
+// Returns a temporary copy of a schedule, on which steps can be tried. Added versions are freed with the copy.
 static nw_sched copy_of(const nw_sched *s) {
   nw_sched copy = *s;
   copy.arena = nw_arena_scratch();

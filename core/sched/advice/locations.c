@@ -7,7 +7,7 @@
 
 // ---- the cost of a location
 
-// The greatest value of an extent over all iterations of the loops on the path.
+// Returns the greatest value of an extent over all iterations of the loops on the path.
 static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
   nw_ranges r;
   const char *over[NW_MAX_DEPTH];
@@ -74,7 +74,7 @@ static bool see_loop(void *env, nw_stmt *s) {
   return true;
 }
 
-// The innermost loop around the buffer's allocation.
+// Returns the innermost loop around the buffer's allocation.
 static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
   const nw_stmt *alloc = nw_find_alloc(p, buffer), *loop = NULL;
   nw_path path;

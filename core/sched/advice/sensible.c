@@ -25,7 +25,7 @@ static nw_arg some_stage(const nw_sensible *m) {
   return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
 }
 
-// The loop to which a number belongs: in tile({"x", "y"}, {8, 4}), 8 belongs to x and 4 to y.
+// Returns the loop to which a number belongs: in tile({"x", "y"}, {8, 4}), 8 belongs to x and 4 to y.
 static const nw_stmt *loop_of_number(const nw_sensible *m, int nth, int of) {
   const char *name = nth < of && of > 1 ? some_loop(m, nth, of).name : NULL;
   for (int i = 0; i < m->n && name; i++)
@@ -65,14 +65,14 @@ static nw_arg some_choice(const nw_sensible *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
 }
 
-// An intrinsic; the latest one is tried first.
+// Returns an intrinsic. The one that was registered last is tried first.
 static nw_arg some_intrinsic(const nw_sensible *m) {
   int n = nw_intrinsic_count(m->s->ctx);
   if (m->variant >= n) return (nw_arg){0};
   return (nw_arg){.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(m->s->ctx, n - 1 - m->variant)->id};
 }
 
-// The middle of the loop, as an expression of sizes and enclosing loops.
+// Returns the middle of the loop, as an expression of sizes and enclosing loops.
 static nw_arg some_place(const nw_sensible *m) {
   int64_t extent;
   nw_pool *pool = m->p->pool;
@@ -89,7 +89,7 @@ static int dims_of_stage(const nw_sensible *m) {
   return b ? b->ndim : 0;
 }
 
-// The dimensions of the stage in reverse order, as numbers or as a layout.
+// Returns the dimensions of the stage in reverse order, as numbers or as a layout.
 static nw_arg turned_dims(const nw_sensible *m) {
   int n = dims_of_stage(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n + 1);
@@ -132,7 +132,7 @@ static const nw_stmt *first_in(const nw_stmt *s) {
   return s;
 }
 
-// The statement that is `by` positions after the loop; allocations between them are ignored.
+// Returns the statement that is `by` positions after the loop; allocations between them are ignored.
 static const nw_stmt *beside(const nw_sensible *m, int by) {
   nw_path path;
   nw_find(m->p, m->loop->id, &path);
@@ -179,7 +179,7 @@ static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kin
   }
 }
 
-// The number of loop parameters of a primitive.
+// Returns the number of loop parameters of a primitive.
 static int loops_of(nw_sensible *m, const nw_primitive *row) {
   int n = 0;
   m->outward = m->in_order = false;

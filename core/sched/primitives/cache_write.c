@@ -33,7 +33,7 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
-// The guard of the copy: the conditions on the loops that stay.
+// Returns the guard of the copy: the conditions on the loops that stay.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
   const char *gone[NW_MAX_DEPTH];
@@ -128,8 +128,9 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
-      return nw_step_refuse(st, "each of them would need its own buffer; use cache_write before that step", NULL,
-                            "%s writes it too", b.at[i]->block.name);
+      return nw_step_refuse(
+          st, "each of them would need its own buffer; use cache_write before the step that made that block", NULL,
+          "%s writes it too", b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
     return nw_step_refuse(st, "each step of a scan reads the previous one", NULL, "it is a scan");
   return true;
@@ -188,8 +189,8 @@ static bool can_take(nw_step *st, const pieces *x) {
                                   "%s is not a loop along its output", x->loop->loop.var->name);
 }
 
-// The loop in which to compute: the specified one, or else the loop around the whole stage; for one of several pieces,
-// its outermost loop.
+// Returns the loop in which to compute: the specified one, if any. By default it is the loop around the whole stage or,
+// for one of several pieces, the outermost loop of the piece.
 static nw_stmt *loop_for(const pieces *x, const takeover *t) {
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0) return t->path.at[at];

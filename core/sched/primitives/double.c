@@ -111,7 +111,7 @@ static void go_ahead(const ahead *x) {
   nw_block_guard(x->st->p, x->block, nw_le(pool, later, nw_loop_last(pool, x->loop)));
 }
 
-// The innermost loop around this one; the root if there is none.
+// Returns the innermost loop around this one; the root if there is none.
 static nw_stmt *outside(const ahead *x, nw_path *path) {
   int i = x->at - 1;
   while (i > 0 && x->own.at[i]->kind != NW_LOOP) i--;

@@ -101,7 +101,8 @@ static double rounds(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
 }
 
-// The number of a branch's iterations that a thread executes; the branch has n iterations of the loop from lo on.
+// Returns the number of a branch's iterations that a thread executes. The branch is the iterations lo .. lo + n - 1 of
+// the loop.
 static double part_of(nw_share share, double lo, double n) {
   int64_t from, to;
   double mine = 0;

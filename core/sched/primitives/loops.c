@@ -47,20 +47,20 @@ static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, c
   return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
 
-// The names of the new loops: i_o and i_i; if there are more than two, i_0, i_1, ...
+// Returns the name of new loop i of n: i_o and i_i, or i_0, i_1, ... if there are more than two.
 static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
   if (n == 2) return nw_arena_printf(st->scratch, "%s%s", stem, i ? "_i" : "_o");
   return nw_arena_printf(st->scratch, "%s_%d", stem, i);
 }
 
-// The iterations of the old loop for one iteration of the new loop i.
+// Returns the number of iterations of the old loop that one iteration of new loop i covers.
 static const nw_expr *weight(nw_pool *pool, const nw_pieces *x, int i) {
   const nw_expr *w = nw_index(pool, 1);
   while (++i < x->n) w = nw_mul(pool, x->loop[i]->loop.extent, w);
   return w;
 }
 
-// The position in the old loop: factor*outer + inner.
+// Returns the position in the old loop: factor*outer + inner.
 static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   const nw_expr *at = nw_mul(pool, weight(pool, x, 0), x->loop[0]->loop.var);
   for (int i = 1; i < x->n; i++) at = nw_add(pool, at, nw_mul(pool, weight(pool, x, i), x->loop[i]->loop.var));
@@ -142,7 +142,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
 }
 
-// Every kind of tail except a guard needs a loop with a partial piece at one end only.
+// Checks that the loop has a partial piece at one end only. Every kind of tail except guard and predicate needs that.
 static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);

@@ -10,5 +10,5 @@ bool nw_stays_clear(nw_step *st, const nw_path *path, int from, const nw_stmt *s
 // of the loops with the suffix.
 nw_stmt *nw_nest_along_output(nw_step *st, const nw_path *path, int from, const nw_stmt *stage, nw_stmt *inside,
                               const char *suffix);
-// The guards of the stage that use no dropped loop; NULL if there are none.
+// Returns the guards of the stage that use no dropped loop; NULL if there are none.
 const nw_expr *nw_where_along_output(nw_step *st, const nw_path *path, int from, const nw_stmt *stage);

@@ -45,7 +45,8 @@ static bool allocates(const nw_stmt *s, const char *buffer) {
   return false;
 }
 
-// A buffer that both sides allocate, or NULL: an allocation cannot be inside another allocation of the same buffer.
+// Returns a buffer that both sides allocate, or NULL. An allocation cannot be inside another allocation of the same
+// buffer.
 static const char *in_both(const side *x, int parting, const nw_stmt *other) {
   for (int i = parting + 1; i < x->top; i++)
     if (allocates(other, x->path.at[i]->alloc.buffer)) return x->path.at[i]->alloc.buffer;

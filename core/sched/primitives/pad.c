@@ -1,5 +1,5 @@
 // Padding computes the tail of a split beyond the end: the blocks declare more instances, and their temporaries have
-// more elements. A copy repeats the last element that it copies.
+// more elements. A block that only copies elements copies the last one again.
 //
 // The additional elements are never read. The judge checks that the elements read by additional instances exist, and
 // that reductions get no additional contributions.
@@ -22,7 +22,7 @@ static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
     if (x->path.at[i]->kind == NW_LOOP) x->loop[x->nloops++] = x->path.at[i]->loop.var->name;
 }
 
-// One more than the greatest value of e over the loops from `first` on; at least `least`.
+// Returns the greatest value of e over the loops from `first` on, plus 1; at least `least`.
 static const nw_expr *end_of(const reach *x, const nw_expr *e, int first, const nw_expr *least) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *top = nw_upper_over(&x->r, nw_simplify(&x->r, e), x->nloops - first, x->loop + first);
@@ -101,7 +101,7 @@ static bool is_copy(const nw_stmt *b) {
          b->block.target[0].value->op == NW_OP_LOAD;
 }
 
-// The ranges of the variables that the block declares.
+// Computes the ranges of the variables that the block declares.
 static void declared_ranges(nw_step *st, const nw_stmt *block, nw_ranges *r) {
   nw_pool *pool = st->p->pool;
   nw_ranges_of(r, st->p, NULL);

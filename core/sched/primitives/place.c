@@ -24,7 +24,7 @@ bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
          block->block.has_init == of->block.has_init;
 }
 
-// The number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one block.
+// Returns the number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one block.
 static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 1;
@@ -148,7 +148,7 @@ nw_stmt *nw_loop_around(const nw_path *path) {
 
 // ---- the nest
 
-// The dimension of the output that a variable indexes, or -1.
+// Returns the dimension of the output that a variable indexes, or -1.
 static int dim_of(const nw_stmt *block, int v) {
   const nw_block_target *t = &block->block.target[0];
   for (int d = 0; d < t->n; d++)
@@ -197,8 +197,8 @@ static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   return nw_fresh_nest(st, stage, rows);
 }
 
-// A box may extend beyond the domain; elements outside are not computed. Unneeded guards are removed when the step
-// is tidied.
+// Adds guards, so that a box that extends beyond the domain computes no elements outside of it. Unneeded guards are
+// removed when the step is tidied.
 void nw_guard_domain(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int i = 0; i < block->block.nvars; i++) {
@@ -241,8 +241,8 @@ static bool is_outside(void *env, const nw_expr *e) {
   return false;
 }
 
-// The conditions on outer loops that all readers have. The producer gets them too: if no reader runs, nothing is
-// computed, and the producer's own inputs may not exist.
+// Returns the conditions on outer loops that all readers have. The producer gets them too: if no reader runs, nothing
+// is computed, and the producer's own inputs may not exist.
 static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;

@@ -27,5 +27,5 @@ bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // true if both compu
 // makes a structural refusal.
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // like nw_can_move, but the stage need not be a temporary
-// The innermost loop around the block that does not belong to its own nest; NULL at the root.
+// Returns the innermost loop around the block that does not belong to its own nest; NULL at the root.
 nw_stmt *nw_loop_around(const nw_path *path);

@@ -4,7 +4,7 @@
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-// The part of the path of which the init needs a copy: from the loop before which the init is placed, inwards.
+// The init is placed before the loop path.at[from]. It needs a copy of the path from this loop inwards.
 typedef struct parting {
   nw_path path;
   int from;

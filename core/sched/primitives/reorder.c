@@ -30,8 +30,8 @@ bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner
 
 // ---- reorder
 
-// The loops of the path from the outermost to the innermost given one, in the new order: loops that were not given keep their
-// positions.
+// Sets `chain` to the loops of the path from the outermost to the innermost given one, in the new order. Loops that
+// were not given keep their positions.
 static int new_chain(const nw_path *path, int first, int n, nw_stmt **given, nw_stmt **chain) {
   int m = 0, next = 0;
   for (int i = first; i < path->n; i++) {

@@ -27,7 +27,7 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return &block->block.target[t];
 }
 
-// The part of dimension d that the blocks below the loop write in one iteration; false if it is unknown.
+// Finds the part of dimension d that the blocks below the loop write in one iteration. False if it is unknown.
 static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
   nw_blocks b = nw_blocks_below(x->st->scratch, x->loop);
   *lo = *hi = NULL;
@@ -79,7 +79,7 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   return *most && !nw_uses_any(*most, n, others);
 }
 
-// The smaller of a and b; b if it is not known which is smaller.
+// Returns the smaller of a and b, or b if it is not known which one is smaller.
 static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   nw_ranges_of(&r, x->st->p, &x->at);

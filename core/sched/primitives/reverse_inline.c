@@ -136,7 +136,8 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return strcmp(load->name, b->buffer) ? NULL : b->value;
 }
 
-// The variable of the producer's block that corresponds to variable k of the consumer, by the dimension that both use.
+// Returns the variable of the producer's block that corresponds to variable k of the consumer, by the dimension that
+// both use.
 static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
   int d = 0, v = 0;
   while (x->load->arg[d] != x->block->block.var[k].var) d++;

@@ -1,9 +1,9 @@
 // rfactor: splits a reduction into two stages, partial results along one of its loops and their combination.
 //
-// The loops stay with the partial results, and the chosen loop becomes a loop along the output. The stage itself now
-// combines the partial results. For this it gets new copies of those of its loops that run along the output, and a
-// loop over the new dimension. If a split left a guard, the guard becomes a select that adds the neutral element, so
-// that every partial result has its init and its full number of updates.
+// The old loops stay with the partial results, which have a new dimension: the chosen loop becomes a loop along it. The
+// stage itself now combines the partial results. For this it gets copies of its loops along the output, and a loop over
+// the new dimension. If a split left a guard, the guard becomes a select that adds the neutral element, so that every
+// partial result has its init and its full number of updates.
 #include "sched/primitives/nest.h"
 #include "sched/primitives.h"
 #include "sched/rounding.h"
@@ -80,7 +80,7 @@ static bool find_loops(nw_step *st, factoring *f) {
                         f->loop->loop.var->name);
 }
 
-// A guard that uses both kinds of loops cannot be assigned to either.
+// Checks that no guard depends on both reduction loops and other loops.
 static bool guards_part(nw_step *st, const factoring *f) {
   const nw_expr *term[NW_MAX_TERMS];
   int n = nw_conjuncts(f->block->block.where, NW_MAX_TERMS, term);
@@ -143,7 +143,7 @@ static bool speaks_of_reduction(const factoring *f, const nw_expr *e) {
   return false;
 }
 
-// The guards along the reduction, in terms of block variables; NULL if there are none.
+// Returns the guards along the reduction, in terms of block variables; NULL if there are none.
 static const nw_expr *within(nw_step *st, const factoring *f) {
   const nw_expr *term[NW_MAX_TERMS], *cond = NULL;
   int n = nw_conjuncts(f->block->block.where, NW_MAX_TERMS, term);

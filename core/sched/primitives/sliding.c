@@ -48,7 +48,7 @@ static bool moves(const slide *x, const nw_block_var *v) {
   return hi && nw_uses_var(hi, x->over->loop.var->name);
 }
 
-// The stage's loop over only this variable, if it is unsplit and unmarked; else NULL.
+// Returns the stage's loop over only this variable; NULL if that loop was split or marked.
 static nw_stmt *loop_along(const slide *x, const nw_block_var *v) {
   nw_stmt *found = NULL;
   for (int i = x->top; i < x->path.n - 1; i++) {
@@ -112,7 +112,7 @@ static bool proven(const slide *x, int depth, const nw_expr *cond) {
 }
 
 // Finds where the first rows are computed. If each iteration of an outer loop continues where the previous iteration
-// ended, that is before the outer loop.
+// ended, they are computed before the outer loop.
 static void find_first(slide *x, int keep) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *end = plus(x, x->hi, 1), *last = in_round(x, end, x->over, nw_loop_last(pool, x->over));

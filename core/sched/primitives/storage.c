@@ -167,7 +167,8 @@ static bool is_size(const nw_program *p, const char *name) {
   return false;
 }
 
-// Returns distinct names for the axes that are not names of sizes: k, j, or ax0, ax1 if no better names are known.
+// Returns distinct names for the axes, none of which is the name of a size: k, j, or ax0, ax1 if no better names are
+// known.
 static const char **axis_names(nw_step *st, const nw_buffer *b) {
   axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
   nw_walk_from(st->p->root, see_writer, &x);
@@ -194,7 +195,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
   return s;
 }
 
-// The innermost loop around the storage of a temporary; NULL if it exists everywhere.
+// Returns the innermost loop around the storage of a temporary; NULL if it exists everywhere.
 static nw_stmt *home_of(nw_step *st, const char *buffer) {
   const nw_stmt *a = nw_find_alloc(st->p, buffer);
   nw_path path;

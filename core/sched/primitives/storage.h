@@ -2,13 +2,13 @@
 #pragma once
 #include "sched/sched.h"
 
-// The buffer with the given name, or the first buffer that the stage of that name writes. nw_temp_arg accepts only
-// temporaries.
+// Returns the buffer with the given name, or the first buffer that the stage of that name writes. nw_temp_arg accepts
+// only temporaries.
 nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
-// A new temporary of the same logical shape. Its name is that of the option parameter `name`, or else is made with
+// Makes a temporary of the same logical shape. Its name is that of the option parameter `name`, or else is made with
 // `suffix`.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
 // nw_set_layout gives the buffer the layout of an EXPRS argument, and refuses a layout that may put two elements at the

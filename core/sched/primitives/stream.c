@@ -4,7 +4,7 @@
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
 
-// The least number of bytes that the target stores; 0 if the number depends on a size.
+// Returns the least number of bytes that the target stores; 0 if the number depends on a size.
 static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
   const nw_buffer *b = nw_find_buffer(p, t->buffer);
   int64_t bytes = nw_dtype_bytes(b->dtype), n;

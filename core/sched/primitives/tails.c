@@ -77,9 +77,9 @@ static const nw_expr *main_part(nw_pool *pool, const nw_expr *extent, const nw_e
   return nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
 }
 
-// Every statement from `whole` down to `loop` has one child. Both parts of a cut reduction keep the init, since it runs
-// with the first reduce instance, in whichever part that is. The bounds of the tail are taken from the copy, so that
-// they use the loops of the copy.
+// Every statement from `whole` down to `loop` has exactly one child. Both parts of a cut reduction keep the init, since
+// it runs with the first reduce instance, in whichever part that is. The bounds of the tail are taken from the copy, so
+// that they use the loops of the copy.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;

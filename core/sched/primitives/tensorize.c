@@ -137,7 +137,7 @@ const nw_stmt *nw_call_around(const nw_path *path) {
 
 enum { OFFERED = 4 }; // number of intrinsics to suggest
 
-// The loop before which the init must run: the outermost one of the nest and of the reduction around it.
+// Returns the loop before which the init must run: the outermost one of the nest and of the reduction around it.
 static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
   int at = 0;
   while (at + 1 < n && nest[at]->id != st->resolved[0].i && !nw_loop_binds(block, nest[at], true)) at++;
