@@ -1,11 +1,12 @@
 // Pass: splits loops so that a condition that matters only in the first or the last iterations is not tested in the
 // others.
 //
-// The condition must be affine in the loop's variable. Its least value over the inner lanes and unrolled iterations
-// determines the iterations in which it always holds. They become a loop without the condition, and the remaining
-// iterations become a copy with it. The innermost serial loop whose variable is in a condition is cut, so that its body
-// no longer tests the condition. Parallel, unrolled and vectorized loops are never cut. A split by a factor that
-// divides the extent leaves no condition, so the loop stays whole.
+// The condition must be affine in the loop's variable: coef*variable + rest >= 0. The least value of the left side over
+// the inner lanes and unrolled iterations determines the iterations in which the condition always holds. These
+// iterations become a loop without the condition, and the remaining iterations become a copy with it. The innermost
+// serial loop whose variable is in a condition is cut, so that its body no longer tests the condition. Parallel,
+// unrolled and vectorized loops are never cut. A split by a factor that divides the extent leaves no condition, so the
+// loop stays whole.
 #include "ir/program/tags.h"
 #include "lower/pass.h"
 

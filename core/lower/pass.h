@@ -47,7 +47,7 @@ void nw_split_init(nw_program *p, int id); // init.c: moves the init of the bloc
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row for each buffer
-bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // every allocation has the kind in its row
+bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if all allocations have the kinds in it
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
 // ---- fits.c

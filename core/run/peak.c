@@ -133,7 +133,7 @@ double nw_core_hz(void) {
 }
 
 // Returns the ratio of the measured peak of one thread to the peak of two full-width units. It detects a peak loop that
-// spills registers: its result would be too low, and everything would look better when compared with it.
+// spills registers: its result would be too low, and every kernel would look too good in comparison.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);

@@ -194,7 +194,7 @@ static bool see_dim(void *env, const nw_expr *e) {
   return true;
 }
 
-// Writes function(_0, _1) return _1 // 32, _0, _1 % 32 end.
+// Writes a function, for example: function(_0, _1) return _1 // 32, _0, _1 % 32 end
 static void show_function(nw_str *b, const nw_arg *a) {
   most m = {0};
   for (int i = 0; i < a->n; i++) nw_visit(a->expr[i], see_dim, &m);

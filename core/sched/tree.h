@@ -16,7 +16,8 @@ void nw_tree_loops(const nw_stmt *s, nw_vec *out); // adds the loops at or below
 int nw_tree_depth(const nw_stmt *s);
 // operations of one execution, ignoring guards; negative if the number depends on a size
 double nw_work_below(const nw_stmt *s);
-const char *nw_tree_what(const nw_stmt *s); // the name of a statement in messages: "loop j", "C", "the storage of P"
+// Returns the name of a statement in messages: j for a loop, C for a block, P for the storage of P.
+const char *nw_tree_what(const nw_stmt *s);
 
 // Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is
 // none.
@@ -48,7 +49,7 @@ int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
 // adds the condition to the block's guard, and marks the block as changed
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond);
-// Replaces the LOADs of `buffer` in the bodies below s by f's result.
+// Replaces each load in the block's expressions by f's result, and marks the block as changed.
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1

@@ -36,8 +36,8 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
 
 // The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop
 // variables; buffers of the enclosing function. A parallel body must get its shared buffers from that function, where
-// they are noalias. If it read such a pointer from the frame again, LLVM would treat it as a different one, and could
-// move stores that are before the loop to after it.
+// they are noalias. If the body read such a pointer from the frame again, LLVM would assume that it points to other
+// memory, and could move stores that are before the loop to after it.
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;

@@ -1,8 +1,8 @@
 // Vectors whose number of lanes is not a power of two.
 //
 // LLVM passes such a vector from one basic block to another element by element, unless the next power of two of lanes
-// fits in one register. The same is true of the vectors of masks and indices. So its store is emitted as several
-// stores. The number of lanes of each store is that of a register, or a smaller power of two.
+// fits in one register. The same is true of the vectors of masks and indices. So the store of such a vector is emitted
+// as several stores. The number of lanes of each store is that of a register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 
@@ -25,7 +25,7 @@ static const nw_expr *make_lanes(nw_memo *m, const nw_expr *e, nwc_piece piece) 
   return nw_intern(e->pool, &head, arg);
 }
 
-// A pointer into the memo becomes invalid when entries are added.
+// Looks e up again to store the result: a pointer into the memo becomes invalid when entries are added.
 static const nw_expr *lanes_of(nw_memo *m, const nw_expr *e, nwc_piece piece) {
   if (e->type.lanes == 1) return e;
   const nw_expr *made = *nw_memo_at(m, e);

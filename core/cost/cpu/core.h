@@ -33,7 +33,7 @@ typedef struct nw_core_ops { // averages per execution of a body
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
   const nw_stmt *stmt; // the store that the access belongs to
   const nw_expr *load; // NULL if the access is the store itself
-  int buffer; // number in the program
+  int buffer; // number of the buffer in the program
   const nw_expr *index;
   bool affine;
   nw_form at; // if affine: the index, in elements

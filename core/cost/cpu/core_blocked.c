@@ -59,7 +59,7 @@ static bool whole(const reach *load, const reach *store) {
 static bool is_store(const nw_core_access *a, int buffer) { return a->write && a->buffer == buffer && !a->held; }
 
 // Searches the accesses from `first` on for an earlier store that the load waits for. Returns the body whose run
-// contains both. NULL: it does not wait.
+// contains both; NULL if the load does not wait.
 static nw_core_node *waits_in(const nw_core *k, int load, int first) {
   const nw_core_access *a = k->access.at[load];
   if (!a->issued || !a->affine || a->scattered || k->apart[a->buffer]) return NULL;

@@ -49,7 +49,7 @@ NW_BENCH_LOOP(gather_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 
 NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
               LINES("kxnorw %%k1, %%k1, %%k1\n\tvscatterdps %%zmm14, (%1,%%zmm15,4)%{%%k1%}"), "vzeroupper")
-// A loop with an inner loop, whose number of iterations is the first number of the data.
+// A loop around an inner loop. The first number of the data is the number of iterations of the inner loop.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
 static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {

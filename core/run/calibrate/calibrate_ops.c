@@ -122,7 +122,7 @@ static void measure_class(nw_calibration *k, const bench *b) {
   for (int w = 0; w <= most; w++)
     nw_found(k, MANY / nw_cycles_of(b->rate[w], k->data), "ops.%s.per_cycle[%d]", name, w + 1);
   fill_data(k, b->f64);
-  double and_or = b->of == NW_CLASS_INTDIV; // the other instructions of the chain
+  double and_or = b->of == NW_CLASS_INTDIV; // cycles of the other instruction of the chain
   if (b->late[most]) nw_found(k, nw_cycles_of(b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
 }
 

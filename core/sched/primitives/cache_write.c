@@ -47,7 +47,7 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
 
 // ---- the pieces of a stage
 
-// A stage has several pieces, for example after a cut. Each piece has a part of the buffer where it is computed.
+// A stage has several pieces, for example after a cut. Each piece gets its own part of the buffer.
 typedef struct pieces {
   int n;
   nw_stmt **at; // the block that the user named is first

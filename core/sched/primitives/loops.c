@@ -90,8 +90,8 @@ static void make_loops(nw_step *st, const nw_stmt *loop, const nw_expr *begin, c
     x->loop[i] = loop_like(st, piece_name(st, name, i, n + 1), nw_index(st->p->pool, 0), factor[i - 1]);
 }
 
-// Rows that begin at different positions are cut at the same multiples of the factor, so that the pieces of
-// neighbouring rows are aligned. The first and the last piece of a row are guarded.
+// Splits a loop whose begin depends on an outer loop. All its ranges are cut at the same multiples of the factor, so
+// that the pieces of neighbouring ranges are aligned. The first and the last piece of a range are guarded.
 static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int n, const nw_expr *const *factor,
                           nw_pieces *x) {
   nw_pool *pool = st->p->pool;

@@ -10,8 +10,8 @@ typedef struct nw_lifted {
 } nw_lifted;
 
 // Makes new loops for all variables of the block inside `loop` (NULL: the root), at the given index or else before the
-// first statement that reads a buffer the block writes. Allocates storage around the nest and its readers. In a loop,
-// only the box that is read there is computed.
+// first statement that reads a buffer that the block writes. Allocates storage around the nest and its readers. In a
+// loop, only the box that is read there is computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);

@@ -147,7 +147,7 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
 
 // ---- the step
 
-// True if the loop contains the stage, and an allocation around the stage out of which the step would move it.
+// True if an allocation inside the loop contains the stage: the step would move the stage out of this allocation.
 static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
   int at = nw_path_index(own, loop);
   for (int i = at + 1; at >= 0 && i < own->n; i++)
