@@ -125,8 +125,8 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
-// Raises an error if there are more than n arguments, including self. For other functions, the Lua library makes this
-// check. `takes` is the list of parameters, such as "(position)".
+// Raises an error if there are more than n arguments; self counts as one. For other functions, the Lua library makes
+// this check. `takes` is the list of parameters, such as "(position)".
 static void no_more(lua_State *L, int n, const char *takes) {
   for (int arg = n + 1; arg <= lua_gettop(L); arg++)
     if (!lua_isnil(L, arg))
@@ -385,7 +385,7 @@ const nwl_row nwl_data_rows[] = {
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
-     "For tests: makes the n-th memory request of the core from now on fail, and no other; 0: none fails. Returns how "
-     "many requests were still to come before the one that an earlier call had made fail."},
+     "For tests: lets one memory request of the core fail, the n-th from now on; 0: none fails. Returns the number of "
+     "requests that were left up to the failure that the previous call had set; 0 if none was left."},
     {NULL, NULL, NULL, NULL},
 };

@@ -20,7 +20,8 @@ typedef struct nwl_row {
   const char *signature, *doc;
 } nwl_row;
 
-// A class of userdata. `fields` are read without parentheses, as in C.name. `meta` holds the metamethods.
+// A class of userdata. `fields` are read without parentheses, as in `t.dtype` for a tensor t. `meta` holds the
+// metamethods.
 typedef struct nwl_class {
   const char *name; // "tensor"; its metatable is registered as "nestwright.tensor"
   const char *metatable;
@@ -52,9 +53,9 @@ void nwl_session_open(lua_State *L);
 void nwl_class_open(lua_State *L, const nwl_class *c);
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an object whose pointer is NULL
 void *nwl_hold(nwl_box *b, void *p); // stores p in the object, which owns it from then on; returns p
-void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it has another class
-bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already represents p
-void nwl_remember(lua_State *L, const void *p); // makes the value on top the one that represents p
+void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if the value has another class
+bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that represents p; false: there is none
+void nwl_remember(lua_State *L, const void *p); // from now on, the value on top represents p
 // These functions raise the current failure of the context as an error if the pointer is NULL.
 void nwl_push_expr(lua_State *L, const nw_expr *e);
 void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes over the reference
@@ -66,20 +67,20 @@ void nwl_push_text(lua_State *L, char *s); // frees the heap string
 // Like lua_pushcfunction, for a function without upvalues that calls the core. If the core abandons such a call, the
 // function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
-void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same for a list, as fields of the table on top
-// Like lua_pcall, for a function that calls the core again afterwards.
+void nwl_set_functions(lua_State *L, const luaL_Reg *list); // stores such functions in the table on top
+// Like lua_pcall, but restores the recovery point, so that the caller can call the core again afterwards.
 int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- accesses and caches (memory.c)
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // reads {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with its fields
 void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of such tables; frees m
-typedef struct nwl_walk { // which accesses to enumerate, from argument 2: {sizes, version?, thread?, threads?}
+typedef struct nwl_walk { // the accesses to enumerate; argument 2 is {sizes, version?, thread?, threads?}
   const nw_program *program;
   int64_t size[NWL_MAX_DIMS];
   nw_walk_opts walk;
 } nwl_walk;
-void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1 is the schedule
+void nwl_read_walk(lua_State *L, nwl_walk *w); // reads *w; argument 1 is the schedule
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // sets a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name);
 
@@ -93,7 +94,9 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int sizes);
 
 void nwl_show_progress(lua_State *L); // program.c: shows the progress of long work on standard error
 
-// ---- reading arguments (args.c): an error names the argument
+// ---- reading arguments (args.c)
+//
+// Every error names the argument.
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
@@ -104,7 +107,8 @@ const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *f
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
-// Raises an error if v is not a value of the type. Its hint gives the range of the type, followed by the text `or`.
+// Raises an error if v is not a value of the type. The hint of the error gives the range of the type. The parameter
+// `or` is a text that is appended to the hint.
 void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
 // Reads a whole number in least..most. The fallback may be outside of this range.
@@ -145,7 +149,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 // Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a failed step, whose refusal can then be drawn
+int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, after a failed step; its refusal can be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

@@ -219,7 +219,7 @@ static int no_such_field(lua_State *L) {
 }
 
 // The upvalues are the methods, the fields (functions that are called with the object), and the name of the class. For
-// any other key, __lookup of the class is called, if it has one.
+// a key that is neither a method nor a field, __lookup of the class is called, if it has one.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

@@ -16,7 +16,8 @@ static int f_check(lua_State *L) {
   return 1;
 }
 
-// Returns the text, the kind of change that was observed (or nil), and whether the conflict could be observed.
+// Returns three values: a text that explains the last refused step, the kind of change that was observed (nil if none
+// was), and whether the conflict could be observed.
 static int f_explain(lua_State *L) {
   nw_sched *s = schedule_arg(L);
   nw_lesson lesson;
@@ -35,7 +36,7 @@ const nwl_row nwl_check_rows[] = {
     {"check", f_check, "(s: nw.schedule): string",
      "Compares the results of several ways to run a schedule. Returns a report."},
     {"explain", f_explain, "(s: nw.schedule): string, string?, boolean",
-     "Replays the last refused step. Returns a text, the kind of the observed change, and whether the conflict could "
-     "be observed."},
+     "Replays the last refused step. Returns a text that explains the refusal, the kind of the observed change, and "
+     "whether the conflict could be observed."},
     {NULL, NULL, NULL, NULL},
 };

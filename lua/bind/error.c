@@ -248,8 +248,8 @@ int nwl_raise(lua_State *L) {
 
 // ---- the user's name of a schedule
 
-// Pops the value on top. If it equals the value at `wanted`, replaces the value at `wanted` by the name and returns
-// true.
+// Pops the value on top. If it equals the value at stack index `wanted`, replaces the value there by the name, and
+// returns true.
 static bool named(lua_State *L, int wanted, const char *name) {
   bool found = *name != '(' && lua_rawequal(L, -1, wanted);
   lua_pop(L, 1);
@@ -259,8 +259,8 @@ static bool named(lua_State *L, int wanted, const char *name) {
   return true;
 }
 
-// Pops a table of globals and searches it for the value. If several globals have this value, uses the first name in
-// alphabetical order. Skips `_`, which the prompt sets.
+// Pops a table of globals and searches it for the value at `wanted`. If several globals have this value, uses the first
+// name in alphabetical order. Skips `_`, which the prompt sets.
 static bool named_globally(lua_State *L, int wanted) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -274,7 +274,7 @@ static bool named_globally(lua_State *L, int wanted) {
   return named(L, wanted, best);
 }
 
-// Pops the function on top and searches its upvalues, then its globals.
+// Pops the function on top. Searches first its upvalues, then its globals.
 static bool named_outside(lua_State *L, int wanted) {
   const char *name;
   int f = lua_gettop(L), globals = 0;
@@ -288,8 +288,8 @@ static bool named_outside(lua_State *L, int wanted) {
   return found;
 }
 
-// Searches the locals of a running function, then its upvalues and its globals. If several locals match, the last one
-// counts.
+// Searches the locals of a running function, then its upvalues and its globals. If several locals match, uses the last
+// one.
 static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
   const char *name, *local = NULL;
   for (int n = 1; (name = lua_getlocal(L, ar, n)); lua_pop(L, 1), n++)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TEXT_MOST ((lua_Integer)256 << 20) // bytes, for a file that the user names
-#define OWN_MOST ((lua_Integer)16 << 20) // for a file that is loaded automatically
+#define TEXT_MOST ((lua_Integer)256 << 20) // most bytes of a file that the user names
+#define OWN_MOST ((lua_Integer)16 << 20) // most bytes of a file that is loaded automatically
 
 const char *nwl_path(lua_State *L, int arg, const char *name) {
   const char *path = nwl_string(L, arg, name);
@@ -33,7 +33,7 @@ static bool flag(lua_State *L, int at, const char *name) {
 static int f_write(lua_State *L) {
   const char *what = luaL_optstring(L, 1, NULL), *path = nwl_path(L, 2, "path");
   size_t n;
-  nwl_is_string(L, 3, "text"); // of any bytes
+  nwl_is_string(L, 3, "text"); // the text may contain any bytes, also NUL
   const char *text = lua_tolstring(L, 3, &n);
   unsigned how = (flag(L, 4, "private") ? NW_FILE_PRIVATE : 0) | (flag(L, 4, "quick") ? NW_FILE_QUICK : 0);
   nw_str why = {0};
@@ -65,7 +65,7 @@ static int f_stamp(lua_State *L) {
   return 1;
 }
 
-// Pushes nil and the reason, which is nil if there is none.
+// Pushes nil and the text of *why. If *why is empty, pushes nil for it.
 static int push_why(lua_State *L, nw_str *why) {
   lua_pushnil(L);
   lua_pushstring(L, why->s);
@@ -106,7 +106,7 @@ static int f_temp_dir(lua_State *L) {
 
 const nwl_row nwl_file_rows[] = {
     {"write_file", f_write, "(what: string?, path: string, text: string, how?: {private?: boolean, quick?: boolean})",
-     "Writes a file atomically: on failure the old file is unchanged, and an error that begins with `what` gives the "
+     "Writes a file atomically. On failure, the old file is unchanged, and the error begins with `what` and gives the "
      "reason. private: a new file is readable only by its owner. quick: does not wait until the file is on disk."},
     {"read_file", f_read, "(what: string, path: string): string",
      "Returns the text of a regular file of at most 256 MiB; otherwise raises an error that begins with `what`."},
@@ -117,8 +117,9 @@ const nwl_row nwl_file_rows[] = {
      "user or root and that nobody else may write. Returns nil and the reason if the file is not used, or only nil if "
      "it does not exist."},
     {"state_file", f_state_file, "(name: string): string?, string?, boolean?",
-     "Returns the path of a file in the state directory, which is created if missing. On failure returns nil, the "
-     "reason (nil: there is no home directory), and whether the directory cannot be created."},
+     "Returns the path of a file in the state directory. The directory is created if it is missing. On failure returns "
+     "three values: nil; the reason, or nil if there is no home directory; true if the directory is missing and cannot "
+     "be created, otherwise false."},
     {"temp_dir", f_temp_dir, "(): string", "Creates a directory for temporary files, accessible only by the user."},
     {NULL, NULL, NULL, NULL},
 };

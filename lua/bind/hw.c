@@ -35,7 +35,7 @@ static int f_peak(lua_State *L) {
   return 1;
 }
 
-// bandwidth(loop, bytes, threads): samples.
+// bandwidth(loop, bytes, threads): returns samples in bytes per second.
 static int f_bandwidth(lua_State *L) {
   static const char *const loops[] = {"read", "copy", "triad", "write", NULL};
   double rate[12];
@@ -92,8 +92,8 @@ const nwl_row nwl_hw_rows[] = {
      "Measures the bandwidth of a 'read', 'copy', 'triad' or 'write' loop over `bytes` bytes of memory. Returns "
      "samples in bytes per second."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
-     "Returns the measured peak divided by the peak of two full-width units at the measured clock. It is near 1 if the "
-     "measuring loop is good."},
+     "Returns the measured peak divided by the peak of two full-width FMA units at the measured clock. The ratio is "
+     "near 1 if the measuring loop is good."},
     {"core_hz", f_core_hz, "(): number", "Measures the cycles per second of this core with a chain of dependent adds."},
     {"now", f_now, "(): number", "Returns the seconds since an arbitrary time; only differences are meaningful."},
     {"memory_left", f_memory_left, "(): integer",

@@ -31,7 +31,8 @@ static int read_args(lua_State *L, nw_tensor **arg) {
   return n;
 }
 
-// Reads the strides: for each argument, a list of numbers, or of false for a stride that is passed at the call.
+// Reads the strides: for each argument a list with one entry for each dimension. An entry is a number, or false if each
+// call passes the stride.
 static void read_strides(lua_State *L, int n, int64_t stride[][NWL_MAX_DIMS], const int64_t **out) {
   lua_getfield(L, 1, "strides");
   int at = lua_gettop(L);
@@ -96,7 +97,7 @@ static int f_xsmm(lua_State *L) {
 
 const nwl_row nwl_intrinsic_rows[] = {
     {"intrinsic", f_intrinsic, "(spec: table): string, boolean",
-     "Registers an intrinsic; returns its id, and whether it is jump-safe."},
+     "Registers an intrinsic. Returns its id, and whether it is jump-safe, i.e. can be interrupted at any time."},
     {"xsmm_library", f_xsmm, "(): string?",
      "Returns the path of the module with libxsmm's kernels, if it is available."},
     {NULL, NULL, NULL, NULL},

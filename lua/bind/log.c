@@ -83,8 +83,8 @@ static int f_log(lua_State *L) {
 
 const nwl_row nwl_log_rows[] = {
     {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
-     "Runs a kernel once and reports what its threads did: seconds, threads, loops (names), spans (loop, region, "
-     "thread, first and last iteration, from, to, cpu), regions (loop, from, to), and lost (the number of spans and "
-     "regions that did not fit into the log)."},
+     "Runs a kernel once and reports what its threads did. Fields: seconds; threads; loops, a list of names; spans, "
+     "each with loop, region, thread, first and last iteration, the times from and to, and cpu; regions, each with "
+     "loop and the times from and to; lost, the number of spans and regions that did not fit into the log."},
     {NULL, NULL, NULL, NULL},
 };

@@ -256,8 +256,8 @@ const nwl_row nwl_memory_rows[] = {
     {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",
      "Returns for each tensor the number of first accesses of lines, and a histogram of reuse distances in lines."},
     {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
-     "Divides the run into `columns` equal intervals. Returns for each of them and each set the number of lines that "
-     "the set holds at the end, and the number of distinct lines requested from it."},
+     "Divides the run into `columns` equal intervals. For each interval and each set, returns the number of lines that "
+     "the set holds at the end of the interval, and the number of distinct lines requested from the set in it."},
     {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
      "Returns the loads and stores at affine addresses. For each enclosing loop, it gives the stride in bytes and, if "
      "it is constant, the extent."},

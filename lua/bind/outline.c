@@ -147,9 +147,10 @@ static int f_line_ids(lua_State *L) {
 
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
-     "Returns the scheduled nest, outer statements first: kind (loop, stage, guard, storage, prefetch, call), name, id "
-     "and depth; for loops mark and extent (if constant and the loop begins at 0); for stages axis (the last one "
-     "without reduction) and stream; unsafe; text for display."},
+     "Returns the rows of the scheduled nest, outer statements first. A row has kind (loop, stage, guard, storage, "
+     "prefetch or call), name, id, depth, unsafe, and text for display. The row of a loop has mark, and has extent if "
+     "the extent is constant and the loop begins at 0. The row of a stage has stream, and axis: the last axis that is "
+     "not a reduction axis."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
      "Returns for each line of s:show 'lowered' the id of its statement, or 0."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},

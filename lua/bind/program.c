@@ -102,7 +102,7 @@ static void tell_listener(void *env, const char *what, double part, double secon
   lua_settop(L, top);
 }
 
-// Uses a separate Lua thread, since any coroutine may be running when it is called.
+// Makes a Lua thread for the calls of the listener, since any coroutine may be running at that time.
 static lua_State *listening_thread(lua_State *L) {
   static const char key;
   lua_State *thread = lua_newthread(L);
@@ -119,7 +119,7 @@ static void show_progress(lua_State *L, double patience) {
   lines *told = lua_newuserdatauv(L, sizeof *told, 0);
   *told = (lines){.every = patience};
   nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, told, patience);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // frees the previous one
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // frees the `lines` of an earlier call
 }
 
 void nwl_show_progress(lua_State *L) { show_progress(L, -1); }

@@ -16,7 +16,7 @@ static void set_integer(lua_State *L, const char *field, int value) {
   lua_setfield(L, -2, field);
 }
 
-// Sets a field. A negative value is unknown, and its field is left out.
+// Sets a field. A negative value means that the value is unknown; then the field is left out.
 static void set_number(lua_State *L, const char *field, double value) {
   if (value < 0) return;
   lua_pushnumber(L, value);

@@ -1,5 +1,5 @@
-// Lists the executions of a schedule's blocks, in order. For a refused step, it lists those of the program before the
-// step, and of the program that the step would have made.
+// Lists the executions of a schedule's blocks, in order. After a refused step, it can list the executions of two
+// programs: the program before the step, and the program that the step would have made.
 #include "bind.h"
 #include <limits.h>
 

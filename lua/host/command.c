@@ -15,7 +15,7 @@ static bool start(pid_t *pid, const char *command) {
   sigset_t none, usual;
   sigemptyset(&none);
   sigemptyset(&usual);
-  sigaddset(&usual, SIGXFSZ); // which this program ignores
+  sigaddset(&usual, SIGXFSZ); // this program ignores SIGXFSZ, but the child must not
   posix_spawnattr_init(&a);
   posix_spawnattr_setsigmask(&a, &none);
   posix_spawnattr_setsigdefault(&a, &usual);
@@ -25,9 +25,8 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Waits for the child and returns its exit status. If the user interrupts at a terminal, the terminal signals the child
-// too, and so does a Jupyter front end if it can. But a front end that interrupts the kernel by a message does not
-// signal the child, so this function does.
+// Waits for the child and returns its exit status. After an interrupt, it sends SIGINT to the child. A terminal signals
+// the child itself, but a Jupyter front end that interrupts the kernel by a message does not.
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;

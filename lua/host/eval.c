@@ -230,7 +230,7 @@ static void keep_source(lua_State *L, const char *name, const char *code) {
   lua_pushstring(L, code);
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, name + 1);
-  lua_rawseti(L, -2, 0); // the latest
+  lua_rawseti(L, -2, 0); // entry 0 is the latest source
   lua_pop(L, 2);
 }
 
@@ -323,7 +323,7 @@ static char *plain_error(lua_State *L) {
   return copy;
 }
 
-// The library itself may be broken. Then the error is still shown, as a plain text.
+// If the library cannot be loaded or fails, the error is still shown, as plain text.
 char *nwh_error_text(nwh *h, bool colour) {
   lua_State *L = h->L;
   char *traceback = h->traceback;

@@ -13,7 +13,7 @@
 
 // A script that allocates too much gets an ordinary error before the machine runs out of memory.
 
-// The free memory is checked each time Lua uses LOOK_EVERY more bytes. A limit of the process counts as well.
+// The free memory is checked each time Lua uses LOOK_EVERY more bytes. The check also considers a limit of the process.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
 // Keeps a message about a refused request. The limit is formatted now, since much of the memory is free again when the
@@ -60,8 +60,8 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// Allocates the reserve again if enough memory is left. With less memory, the next check would refuse even small
-// requests.
+// Allocates the reserve again if enough memory is left. Otherwise `grace` stays, because without it the next check
+// would refuse even small requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;
   lua_gc(h->L, LUA_GCCOLLECT, 0);

@@ -1,5 +1,5 @@
-// The embedded Lua: evaluate, display, complete, inspect, interrupt. The REPL and the Jupyter kernel share it. "heap":
-// the caller frees the result.
+// The embedded Lua: evaluation, display, completion, inspection and interrupts. The REPL and the Jupyter kernel share
+// it. "heap" in a comment means that the caller frees the result.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -50,4 +50,4 @@ void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if the code was interrupted
 bool nwh_interrupted(const nwh *h); // true if the running code was requested to stop
-void nwh_open_coroutines(nwh *h); // versions of resume, wrap and close that allow interrupts inside coroutines
+void nwh_open_coroutines(nwh *h); // installs resume, wrap and close that can be interrupted

@@ -9,7 +9,7 @@
 
 void nwh_open_commands(nwh *h); // command.c
 void nwh_spend_reserve(nwh *h); // host.c: frees the reserve after Lua ran out of memory
-void nwh_keep_reserve(nwh *h); // allocates the reserve again, if enough memory is left
+void nwh_keep_reserve(nwh *h); // host.c: allocates the reserve again, if enough memory is left
 bool nwh_is_ours(const nwh *h, const lua_Debug *ar); // eval.c: true for a frame of the library, or of a C function
 
 struct nwh {
@@ -24,8 +24,8 @@ struct nwh {
   void (*idle)(void);
   pthread_t main;
   int64_t used, limit; // bytes of Lua's own memory
-  void *reserve; // address space that is freed when memory runs out, so that the error can be shown; or NULL
-  int64_t grace; // after the reserve was freed: bytes that Lua may use in all before the limit applies again
+  void *reserve; // address space that is freed when memory runs out, so that the error can be shown; then NULL
+  int64_t grace; // while the reserve is freed: total bytes that Lua may use without a check; otherwise 0
   char refused[256]; // message about Lua's last failed request
   char *library; // directory of the Lua library, with a slash at its end
   char *traceback; // of the last error, or NULL
