@@ -115,8 +115,8 @@ static bool ports(reading *r) {
   return true;
 }
 
-// True if the text has only characters of an address. Other characters have a meaning in the syntax of ZeroMQ: it would
-// split "127.0.0.1;10.0.0.1".
+// True if the text has only characters that occur in addresses. Other characters have a meaning in the syntax of
+// ZeroMQ: it would split "127.0.0.1;10.0.0.1" into two addresses.
 static bool is_address(const char *ip) {
   return *ip && !ip[strspn(ip, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_[]*%")];
 }
@@ -144,9 +144,9 @@ static bool is_loopback(const char *ip) {
   return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
 }
 
-// Without a key, everyone who can connect can run code. On a loopback address, these are the users of this machine, and
-// the front end may choose that. With ipc, the sockets are files that only their owner may open (see sockets.c). On any
-// other address, it would be the whole network, so a key is required.
+// Without a key, everyone who can connect can run code. On a loopback address, only users of this machine can connect,
+// so the key may be empty. With ipc, the sockets are files that only their owner may open (see sockets.c). On any other
+// address, the whole network could connect, so a key is required.
 static bool key(reading *r) {
   static const char keys[] = "a string of at most 4096 bytes; \"\" leaves messages unsigned";
   const char *text, *scheme;
@@ -174,7 +174,7 @@ static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
   return true;
 }
 
-// curve_publickey and curve_secretkey are the kernel's keys, of which clients know the public one. With them, all
+// curve_publickey and curve_secretkey are the keys of the kernel. Clients know the public key. With these keys, all
 // traffic is encrypted, and a client that has a wrong public key cannot finish the handshake.
 static bool curve(reading *r) {
   char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];

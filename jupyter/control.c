@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-enum { LOOK_MS = 1000 }; // interval of the checks that the front end still exists
+enum { LOOK_MS = 1000 }; // interval between two checks that the front end still exists
 
 json_t *nwj_kernel_info(const nwj *k) {
   (void)k;
@@ -19,8 +19,8 @@ json_t *nwj_kernel_info(const nwj *k) {
                    "https://www.lua.org/manual/5.4/");
 }
 
-// Signals this process and the processes that a cell started, if this process leads its own group; otherwise only this
-// process.
+// Sends SIGINT to this process. If this process leads its own process group, sends SIGINT to the whole group, so that
+// programs started by a cell get it too.
 static void interrupt(nwj *k) {
   if (getpgrp() == getpid())
     kill(0, SIGINT);
@@ -32,7 +32,7 @@ static void leave(nwj *k, bool restart) {
   k->restart = restart;
   k->leaving = k->hurry = true;
   if (k->busy) interrupt(k);
-  pthread_kill(k->main, SIGUSR1); // interrupts its poll
+  pthread_kill(k->main, SIGUSR1); // interrupts the poll of the main thread
 }
 
 static void shutdown(nwj *k, nwj_message *m) {

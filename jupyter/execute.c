@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the content of an error message for the error on top of the stack. `shown` is true for an error of the cell,
-// which may be shown with a picture.
+// Returns the content of an error message for the error on top of the stack. `shown` is true if the error is the result
+// of the cell; such an error may be shown with a picture.
 static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
@@ -37,7 +37,8 @@ static void say_notes(nwj *k) {
   free(notes);
 }
 
-// Runs a cell. Returns NULL, or the content of an error message. *result is a reference to the display of its values.
+// Runs a cell. Returns NULL, or the content of an error message. Sets *result to a reference to the display of the
+// values of the cell.
 static json_t *run(nwj *k, const char *code, const char *name, bool silent, int *result) {
   int n = 0;
   bool quiet = false;
@@ -111,8 +112,8 @@ static void publish_result(nwj *k, json_t *bundle) {
   }
 }
 
-// Sends the reply after the printed text, and before the result. So a client need not wait for the result, which may
-// take long.
+// Sends the reply after the printed text, but before the result. Making the result may take long, and the client need
+// not wait for it.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);

@@ -9,13 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 }; // MOST: entries; others: bytes
+// Limits of the history: MOST is a number of entries, the others are bytes.
+enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 };
 
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the following variables
-static char path[PATH_MAX]; // the file, to which entries are appended; "": the history is not saved
+static char path[PATH_MAX]; // path of the file; "" if the history is not saved
 static char *unwritten; // a line that must still be appended, or NULL
 
 static bool is_entry(const json_t *v) {

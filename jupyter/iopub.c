@@ -1,8 +1,9 @@
 // The iopub socket: published messages, and text written to stdout and stderr.
 //
 // Each thread sends its own messages under a lock, since waking a sender thread took several times as long as executing
-// `1+1`. Text has a separate lock, which is taken first, so that the control thread can publish its status while text
-// waits. The collecting thread waits a moment for more text, so that it needs few messages.
+// `1+1`. Text has a separate lock, which is taken before the lock for sending. So the control thread can publish its
+// status while another thread waits with text for the rate limit. The thread that collects text waits a moment for more
+// text, so that it sends few messages.
 //
 // A front end drops output of a kernel that sends too many messages, or more than a megabyte a second (notebook:
 // iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its rate over the same window.
@@ -20,13 +21,13 @@
 #include <zmq.h>
 
 enum {
-  GATHER_MS = 30, // text waits this long for more text
-  BATCH = 256 << 10,
-  PIPE = 512 << 10,
+  GATHER_MS = 30, // how long collected text waits for more text
+  BATCH = 256 << 10, // bytes of collected text that are sent without waiting
+  PIPE = 512 << 10, // capacity of each pipe in bytes
   BURST = 1000000, // bytes that may be sent at once
-  RATE = 600, // bytes per millisecond after that; together under 3 MB in any 3 s
-  COUNT = 1000, // a message counts as at least this many bytes: under 3,000 messages in any 3 s
-  MOST = 4 << 20, // most bytes of text of a cell
+  RATE = 600, // bytes per millisecond after that; with BURST, under 3 MB in any 3 s
+  COUNT = 1000, // bytes that a shorter message counts as; so under 3,000 messages in any 3 s
+  MOST = 4 << 20, // most bytes of text of one cell that are published
   HELD = 2, // most messages that are held back: the busy status, and execute_input
 };
 
@@ -49,10 +50,10 @@ typedef struct held { // a message that can wait a moment
 typedef struct publisher {
   nwj *k;
   pthread_mutex_t text; // protects the following fields
-  atomic_int wanted; // number of threads that wait for this lock
+  atomic_int wanted; // number of threads that wait for the lock `text`
   char *parent; // header of the request to which the text belongs
   stream stream[2];
-  int64_t budget, counted; // bytes that may still be sent, and the time of this value
+  int64_t budget, counted; // bytes that may still be sent, and the time at which this was computed
   pthread_mutex_t send; // protects the socket and the following fields
   held held[HELD]; // sent before all other messages
   int nheld;
@@ -74,13 +75,14 @@ int64_t nwj_now_ms(void) {
 
 // ---- sending
 
-// Sends a message and returns its bytes. The caller holds the lock.
+// Sends a message and returns its size in bytes. The caller holds the lock `send`.
 static size_t send_one(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
   nwj_send_part(p->k->iopub, type, strlen(type), true);
   return nwj_send(p->k, p->k->iopub, type, parent, metadata, content);
 }
 
-// Answers a subscription with the welcome of JEP 65, so that a client knows when it starts to receive everything.
+// Answers a subscription with the message iopub_welcome of JEP 65. It tells the client that it receives every message
+// from now on.
 static void welcome(publisher *p, const char *message, size_t size) {
   if (size == 0 || *message != 1) return;
   char *topic = strndup(message + 1, size - 1);
@@ -90,7 +92,7 @@ static void welcome(publisher *p, const char *message, size_t size) {
 }
 
 // Answers all pending subscriptions. It is also called after each message, because sending may clear the event of
-// p->changed. The caller holds the lock.
+// p->changed. The caller holds the lock `send`.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;
@@ -101,7 +103,7 @@ static void take_subscriptions(publisher *p) {
   }
 }
 
-// Sends the messages that were held back. The caller holds the lock.
+// Sends the messages that were held back. The caller holds the lock `send`.
 static void release(publisher *p) {
   for (int i = 0; i < p->nheld; i++) {
     send_one(p, p->held[i].type, p->held[i].parent, NULL, p->held[i].content);
@@ -126,7 +128,7 @@ static bool is_interrupted(const publisher *p) {
   return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
 }
 
-// Waits until the rate limit allows more output; meanwhile the pipes fill and writers block.
+// Waits until the rate limit allows more output. Meanwhile the pipes fill, and the threads that write to them block.
 static void wait_for_budget(publisher *p) {
   for (;;) {
     int64_t now = nwj_now_ms();
@@ -181,7 +183,7 @@ static void keep_text(publisher *p, stream *s, const char *text, size_t n) {
   if (s->cell > MOST) cap(p, s);
 }
 
-// Reads once; returns the number of bytes.
+// Reads from the pipe once, and returns the number of bytes.
 static ssize_t read_stream(publisher *p, stream *s) {
   static char buffer[1 << 16];
   ssize_t n = read(s->fd, buffer, sizeof buffer);
@@ -212,7 +214,7 @@ static void lock_text(publisher *p) {
 
 // ---- the collecting thread
 
-// Returns the time until the earliest collected text must be sent, in ms; -1: there is no text.
+// Returns the milliseconds until the first collected text must be sent; -1 if there is no text.
 static int due(publisher *p) {
   int64_t at = -1;
   for (int i = 0; i < 2; i++) {
@@ -253,7 +255,7 @@ static void *run(void *arg) {
     if (poll(fd, 4, wait) < 0) continue;
     if (fd[3].revents) return NULL;
     if (fd[2].revents) see_subscriptions(p);
-    while (p->wanted) usleep(100); // lets them go first, since a mutex is not fair
+    while (p->wanted) usleep(100); // lets waiting threads take the lock first, since a mutex is not fair
     pthread_mutex_lock(&p->text);
     gather(p, fd);
     wait = due(p);

@@ -6,8 +6,8 @@
 //   heartbeat echoes messages
 //   watch     reports that a request takes long, and meanwhile flushes the buffer of stdout
 //
-// Each socket belongs to one thread, except iopub: all threads send on it, under a lock. "heap": the caller frees the
-// result.
+// Each socket belongs to one thread, except iopub: all threads send on it, under a lock. "heap" in a comment
+// means that the caller frees the result.
 #pragma once
 #include "wire.h"
 #include "seen.h"
@@ -29,13 +29,13 @@ typedef struct nwj_connection { // the contents of the connection file, which th
 typedef struct nwj nwj;
 struct nwj {
   nwj_connection at;
-  nwj_seen *seen; // signatures of the received messages; NULL without a key, since messages then are not signed
+  nwj_seen *seen; // signatures of the received messages; NULL if there is no key, since then messages are not signed
   void *zmq; // context
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
   atomic_bool leaving, restart;
   atomic_bool busy; // a cell runs
-  atomic_bool hurry; // output is not delayed: no cell runs, or the cell was stopped
+  atomic_bool hurry; // true: output is not delayed, because no cell runs or the cell was stopped
   pthread_t main;
   // used only by the thread main
   nwh *host;
@@ -78,18 +78,18 @@ json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empt
 
 // ---- published messages and output, for all threads (iopub.c)
 
-bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
-void nwj_iopub_stop(pthread_t thread); // after the other threads have stopped publishing; closes the socket
-// Takes ownership of content. parent: text of the header of the request, or NULL.
+bool nwj_iopub_start(nwj *k, pthread_t *thread); // redirects stdout and stderr to the thread
+void nwj_iopub_stop(pthread_t thread); // call when no thread publishes any more; closes the socket
+// Publishes a message. Takes ownership of content. parent: text of the header of the request, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// Holds a message back until the next one is published or until nwj_publish_held, so that a quick reply need not wait
-// for it. `type` must stay valid.
+// Holds a message back until the next message is published or nwj_publish_held is called. So a quick reply need not
+// wait for this message. `type` must stay valid.
 void nwj_publish_soon(const char *type, const char *parent, json_t *content);
 void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
 void nwj_status(const char *parent, const char *state);
-// Publishes the text written so far with its old parent. Text written later gets this parent.
+// Publishes the text written so far, with the parent that it had. Text written later gets the parent `parent`.
 void nwj_drain(const char *parent);
 int nwj_log_fd(void); // the original stderr of the process
 int64_t nwj_now_ms(void);
@@ -101,7 +101,7 @@ json_t *nwj_kernel_info(const nwj *k);
 // ---- requests on the shell socket (shell.c)
 void nwj_shell_run(nwj *k); // answers requests until the kernel must exit
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // publishes for the running cell
-void nwj_shell_hold(nwj *k); // collects the waiting requests, of which the cells will be aborted
+void nwj_shell_hold(nwj *k); // receives the waiting requests; the cells among them will be aborted
 
 void nwj_busy(nwj *k, bool busy); // while busy, Lua code may be interrupted, and its output is rate-limited
 
@@ -133,7 +133,7 @@ void nwj_library(nwj *k);
 // Calls function `name` of nestwright.notebook.notebook with a JSON text and returns its answer, or NULL. Leaves no
 // error on the stack.
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
-// The same, with a second argument: the value on top of the stack, which is popped.
+// Like nwj_call, with the value on top of the stack as second argument. Pops this value.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
 // Pops n values from the stack and makes their display. *shown is a reference to the display, or LUA_REFNIL if there is
 // nothing to show. If a value cannot be shown, leaves the error on top of the stack.

@@ -13,8 +13,8 @@ enum {
   MAX_FRAMES = 64,
   HEADER = 400,
   LARGE = 4 << 20,
-  MOST_DROPPED = 1000
-}; // dropped messages before a check for other events
+  MOST_DROPPED = 1000 // dropped messages after which the caller checks for other events
+};
 
 void nwj_new_id(char out[40]) {
   unsigned char b[16];

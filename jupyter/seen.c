@@ -7,8 +7,8 @@ enum { SLOTS = 2 * NWJ_REMEMBERED };
 
 struct nwj_seen {
   pthread_mutex_t lock;
-  uint64_t *young, *old; // 0: a free slot
-  int n; // in young
+  uint64_t *young, *old; // tables of marks; 0: a free slot
+  int n; // number of marks in young
 };
 
 void nwj_seen_free(nwj_seen *s) {
@@ -30,7 +30,8 @@ nwj_seen *nwj_seen_new(void) {
   return NULL;
 }
 
-// The slot of the mark, or the free slot for it. A signature is practically random, so its bits need no mixing.
+// Returns the slot that holds the mark, or the free slot for it. A signature is practically random, so its bits need no
+// mixing.
 static uint64_t *slot_of(uint64_t *table, uint64_t mark) {
   uint64_t at = mark % SLOTS;
   while (table[at] && table[at] != mark) at = (at + 1) % SLOTS;

@@ -14,7 +14,8 @@ typedef struct queued { // a request that waited when a cell failed
 
 static queued *waiting, **last = &waiting;
 
-enum { MOST_SHOWN = 2 << 20 }; // bytes of one format of a value; front ends drop output that exceeds their rate limit
+// The most bytes of one format of a value. Front ends drop output that exceeds their rate limit.
+enum { MOST_SHOWN = 2 << 20 };
 
 static void leave_out(json_t *data, const char *kind, size_t size) {
   char note[160];
@@ -110,7 +111,8 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name on either side of a position; enclosing calls
+// MOST_NAME: bytes of a name on either side of a position; MOST_CALLS: number of enclosing calls.
+enum { MOST_NAME = 1000, MOST_CALLS = 20 };
 
 // Returns the name at a position; heap.
 static char *name_at(const char *code, size_t at) {
@@ -164,7 +166,7 @@ void nwj_busy(nwj *k, bool busy) {
   k->hurry = !busy;
 }
 
-// Passes a comm message to Lua. Text that its handler prints belongs to this message.
+// Passes a comm message to Lua. Text that the handler of the message prints belongs to this message.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
   nwj_busy(k, true);
@@ -216,7 +218,7 @@ static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
   if (!nwj_flag(m->content, "silent", false)) nwj_cell_publish(k, "error", NULL, nwj_failure(problem));
 }
 
-// Answers an invalid comm message. It has no reply, so the error is published as text.
+// Reports an invalid comm message. Comm messages have no reply, so the error is published as text.
 static void refuse_comm(const nwj_message *m, const char *problem) {
   nwj_drain(m->header_text);
   fprintf(stderr, "%s\n", problem);

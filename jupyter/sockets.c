@@ -32,8 +32,8 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// True if the address can be bound. Binding to a path removes an existing file there, so this file may only be a
-// socket, which an ended kernel has left.
+// True if the address can be bound. Binding to a path removes an existing file there. So an existing file is accepted
+// only if it is a socket, left by a kernel that has ended.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;

@@ -11,7 +11,7 @@
 #define NWJ_MAX_IDS 8
 #define NWJ_MAX_DEPTH 256 // nesting of JSON
 #define NWJ_MAX_HEADER (1 << 20) // bytes; every answer repeats the header
-#define NWJ_MAX_BYTES (64 << 20) // of one message
+#define NWJ_MAX_BYTES (64 << 20) // most bytes of one message
 
 typedef struct nwj_frame {
   const void *data;
@@ -33,16 +33,17 @@ typedef struct nwj_message {
   char *header_text; // as received: answers repeat it
   size_t bytes; // total size of its four parts
   uint64_t mark; // the first bytes of its signature; 0 without a key
-  // NULL, or the reason why the parts after the header cannot be read. Since the message is signed, it is answered; its
-  // objects are empty.
+  // NULL, or the reason why the parts after the header cannot be read. In this case, the objects are empty, but the
+  // message is still answered because it is signed.
   char *problem;
 } nwj_message;
 
 nwj_key nwj_key_of(const char *text);
-// Parses a message. Returns false, without allocating anything, if it is not a message, or is not signed with the key.
+// Parses a message. Returns false, without allocating anything, if the frames are not a message or are not signed with
+// the key.
 bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *out);
 void nwj_message_free(nwj_message *m);
-// Writes 64 hexadecimal characters and a NUL; without a key, the empty string.
+// Writes the signature: 64 hexadecimal characters and a NUL; without a key, the empty string.
 void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]);
 
 __attribute__((format(printf, 1, 2))) char *nwj_printf(const char *fmt, ...); // heap

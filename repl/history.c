@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <readline/history.h>
 
-enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 }; // MOST: entries; others: bytes
+// Limits of the history: MOST is a number of entries, the others are bytes.
+enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 };
 
 static char path[PATH_MAX]; // "": the history is not saved
 
@@ -40,7 +41,7 @@ static void unescape(char *s) {
   *out = '\0';
 }
 
-// Removes an earlier entry with the same text, so that only the latest stays.
+// Removes an earlier entry with the same text, so that the history has no duplicates.
 static void forget(const char *entry) {
   for (int i = history_length - 1; i >= 0; i--) {
     HIST_ENTRY *e = history_get(history_base + i);

@@ -131,8 +131,8 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   return status;
 }
 
-// Flushes the output and returns the exit status, which is a failure if the output cannot be written, as on a full
-// disk. A closed pipe needs no message.
+// Flushes the output and returns the exit status. If the output cannot be written, for example on a full disk, the
+// status is a failure. If the reader has closed the pipe, no message is printed.
 static int flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   if (errno != EPIPE) fprintf(stderr, "nestwright: cannot write the output: %s\n", strerror(errno));

@@ -14,12 +14,12 @@ static nwh *host; // readline's hooks take no argument
 static bool colour;
 static volatile sig_atomic_t cleared;
 
-// ---- Ctrl-C at the prompt discards the typed text
+// ---- Ctrl-C at the prompt
 
 static void on_idle_interrupt(void) { cleared = 1; }
 
-// Reads a key for readline. After Ctrl-C, empties the line and ends it, so that readline returns. A key that came
-// together with the signal belongs to the next line.
+// Reads a key for readline. After Ctrl-C, empties the line and ends it, so that readline returns. A key that arrives
+// together with the signal is kept for the next line.
 static int get_key(FILE *in) {
   static int held = EOF;
   unsigned char c = 0;
@@ -57,8 +57,9 @@ static void free_matches(void) {
 
 static char *pending_input; // the lines of an unfinished chunk before the current one
 
-// Fits the candidates to readline. A candidate replaces the text from `from` on, but readline replaces the text from
-// `word` on, the start of its word. So the difference is cut from the candidates, or put before them.
+// Changes the candidates to what readline expects. A candidate is meant to replace the text from position `from` on,
+// but readline replaces the text from `word` on, where its word starts. So the text between the two positions is cut
+// from the candidates, or put before them.
 static void fit_to_word(int from, int word) {
   for (int i = 0; matches[i]; i++) {
     char *m = matches[i], *fitted;
@@ -82,7 +83,7 @@ static char **attempt(const char *text, int start, int end) {
   free_matches();
   matches = nwh_complete(host, code, (int)strlen(code), &from);
   free(code);
-  if (!matches) return NULL; // readline then completes names of files
+  if (!matches) return NULL; // without matches, readline completes names of files
   fit_to_word(from - (int)strlen(before), start);
   rl_attempted_completion_over = 1;
   rl_completion_append_character = '\0';

@@ -8,7 +8,7 @@ int nwr_interactive(nwh *h); // runs the prompt until Ctrl-D; returns the exit s
 
 // ---- history (history.c)
 
-// An entry may have several lines of code. In the file, each entry is one line.
+// An entry may have several lines of code. In the file of the history, each entry is one line.
 void nwr_history_open(void);
 void nwr_history_add(const char *entry);
 

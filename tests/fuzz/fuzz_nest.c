@@ -1,11 +1,12 @@
-// Any text is either refused with an error, or it is a nest. The printed form of a nest must read back to the same
-// nest. Its accesses must stay inside their arrays, and must be those of the text that is generated from it.
+// Any text is either refused with an error, or it is a nest. The printed form of a nest must parse back to the same
+// nest. The accesses of the nest must stay inside their arrays. A text that is generated from the nest must have the
+// same accesses.
 #include "access/affine/affine_walk.h"
 #include "nest/nest_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 20000 }; // accesses that are checked
+enum { MOST = 20000 }; // most accesses that are checked
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +34,8 @@ static bool look(void *env, const nw_ref *ref, int n) {
   return x->n < MOST;
 }
 
-// Allows numbers of at most two digits and at most four loops; other nests may run for long without an access.
+// True if the text has at most four loops, and no number of more than two digits. Other nests may run for a long time
+// without an access.
 static bool is_short(const char *text) {
   int digits = 0, most = 0, loops = 0;
   for (const char *s = text; *s; s++) {
@@ -63,7 +65,7 @@ static char *printed(const nw_text *t) {
   return nw_str_take(&s);
 }
 
-// The text that is generated from the nest may be refused, because its bounds can be harder to prove.
+// Checks a text that is generated from the nest. It may be refused, because its bounds can be harder to prove.
 static void made_text(nw_ctx *c, nw_arena *a, const nw_affine_nest *n, const char *text) {
   nw_text *made = nw_text_of(c, n);
   char *written = printed(made);

@@ -1,5 +1,6 @@
-// Any frames are either dropped, or a message with its four objects. Without a key, no check comes before the parser.
-// One byte of the input gives the length of each frame: 255 is the delimiter, 254 the rest of the input.
+// Any frames are either dropped, or parsed as a message with four objects. An empty key is tried too, because then no
+// check of a signature comes before the parser. In the input, a byte before each frame gives its length; 255 stands for
+// the delimiter <IDS|MSG>, and 254 for a frame with the rest of the input.
 #include "jupyter/wire.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void try_key(const char *key, const nwj_frame *frame, int n) {
   nwj_key k = nwj_key_of(key);
   nwj_message m;
   if (!nwj_parse(&k, frame, n, &m)) return;
-  // Without a key, no message counts as signed.
+  // With a key, no message of the fuzzer is signed, so none may be accepted.
   if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort();
   nwj_message_free(&m);
 }

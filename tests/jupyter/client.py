@@ -52,7 +52,7 @@ class KernelTest(unittest.TestCase):
         self.strays = []
 
     def run_cell(self, code, timeout=20, **kwargs):
-        """Returns the reply and the published messages."""
+        """Runs a cell. Returns the reply and the published messages."""
         message_id = self.client.execute(code, **kwargs)
         reply = self.reply_to(message_id, timeout)
         return reply, self.published_for(message_id, timeout)

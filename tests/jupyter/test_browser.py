@@ -1,4 +1,4 @@
-"""The classic Notebook in a headless browser: what a user does with the mouse, and what the page shows."""
+"""Tests the classic Notebook in a headless browser: clicks of a user, and what the page shows."""
 import json
 import os
 import shutil
@@ -32,7 +32,7 @@ def missing():
     try:
         socket.getaddrinfo("localhost", None)
     except OSError:
-        return "localhost has no address here, by which the browser's driver is reached"
+        return "localhost has no address on this machine, so the browser's driver cannot be reached"
     return None
 
 
@@ -77,7 +77,7 @@ def notebook_of(*sources, kernel="nestwright"):
 
 
 class Server:
-    """A notebook server for a folder of its own."""
+    """A notebook server for a new, empty folder."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="nestwright-notebooks-")
@@ -158,7 +158,7 @@ class Browser(unittest.TestCase):
                 return
             time.sleep(0.05)
         self.shot("late")
-        self.fail("waited too long until " + what)
+        self.fail("timeout while waiting until " + what)
 
     def js(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
@@ -194,7 +194,7 @@ class Browser(unittest.TestCase):
     def shot(self, name):
         self.driver.save_screenshot(os.path.join(SHOTS, name + ".png"))
 
-    # The style sheet of Debian's widgets refers to an image whose name ends in three dots.
+    # Parts of messages that are ignored. The style sheet of Debian's widgets has a data URL that ends in three dots.
     KNOWN = ("favicon", "data:image/gif;base64,R0lGO...")
 
     def check_log(self):
@@ -211,7 +211,7 @@ class Browser(unittest.TestCase):
 
     # ---- tests
 
-    def test_all_cells_run_and_show_what_they_are(self):
+    def test_every_value_has_a_suitable_form(self):
         self.open("all.ipynb", GEMM, "s", "s:diff()", "print 'out'\n7", "nw.zeros {40, 40}", "s:log()",
                   "nw.spacetime(s, {levels = {{bytes = 1024, ways = 2}}})", "nw.spacetime(s, {levels = {{bytes = 512, ways = 2}}})",
                   "nw.html \"<em id='mine'>yes</em>\"")
@@ -230,7 +230,7 @@ class Browser(unittest.TestCase):
         self.shot("all")
         self.check_log()
 
-    def test_a_loop_folds_under_the_mouse(self):
+    def test_a_click_folds_a_loop(self):
         self.open("folds.ipynb", GEMM + "\ns")
         self.run_all()
         self.assertIn("for k in", self.output_text(0))
@@ -240,7 +240,7 @@ class Browser(unittest.TestCase):
         self.shot("folded")
         self.check_log()
 
-    def test_a_notebook_that_is_not_trusted_shows_the_same(self):
+    def test_an_untrusted_notebook_shows_the_same(self):
         self.open("made.ipynb", GEMM + "\ns", "nw.spacetime(s, {levels = {{bytes = 1024, ways = 2}}})", "s:diff()")
         self.run_all()
         made = self.js("return Jupyter.notebook.toJSON()")
@@ -279,11 +279,11 @@ class Browser(unittest.TestCase):
         self.shot("interrupted")
         self.check_log()
 
-    def test_a_restarted_kernel_has_forgotten(self):
+    def test_a_restarted_kernel_has_no_old_variables(self):
         self.open("again.ipynb", "x = (x or 0) + 1\nreturn x", INTERACT)
         self.run_all()
         self.js("Jupyter.notebook.get_cell(0).execute()")
-        self.until("it has run twice", lambda: self.idle() and self.outputs(0)[0]["data"]["text/plain"] == "2")
+        self.until("the cell has run twice", lambda: self.idle() and self.outputs(0)[0]["data"]["text/plain"] == "2")
         self.js("window.back = false; Jupyter.notebook.events.one('kernel_ready.Kernel', () => { window.back = true });"
                 "Jupyter.notebook.kernel.restart()")
         self.until("the kernel is back", lambda: self.js("return window.back && Jupyter.notebook.kernel.is_connected()"))
@@ -298,22 +298,22 @@ class Browser(unittest.TestCase):
         handle = self.element(1, ".widget-area .ui-slider-handle")
         handle.click()
         handle.send_keys(Keys.ARROW_RIGHT)
-        self.until("the output follows", lambda: "tile = 16, what = loops" in self.output_text(1))
+        self.until("the output has changed", lambda: "tile = 16, what = loops" in self.output_text(1))
         self.assertIn("for j_o in 0..2:", self.output_text(1))
 
-    def test_what_is_shown_follows_the_controls(self):
+    def test_the_output_changes_with_the_controls(self):
         self.open("slider.ipynb", "n = 0", INTERACT, "n")
         self.run_all()
         self.until("there is a slider", lambda: self.element(1, ".widget-area .ui-slider-handle"))
         self.move_slider()
         self.element(1, ".widget-area input[type=checkbox]").click()
-        self.until("it is unrolled", lambda: "unroll for k" in self.output_text(1))
+        self.until("the loop is unrolled", lambda: "unroll for k" in self.output_text(1))
         self.js("var s = arguments[0]; s.value = 'lowered'; s.dispatchEvent(new Event('change', {bubbles: true}))",
                 self.element(1, ".widget-area select"))
-        self.until("it is lowered", lambda: "ramp(" in self.output_text(1))
+        self.until("the lowered program is shown", lambda: "ramp(" in self.output_text(1))
         self.assertIn("press measure", self.output_text(1))
         self.element(1, ".widget-area button.widget-button").click()
-        self.until("it is measured", lambda: "measured 16" in self.output_text(1))
+        self.until("the measurement is shown", lambda: "measured 16" in self.output_text(1))
         self.shot("slider")
         saved = self.outputs(1)
         self.assertEqual([o["output_type"] for o in saved], ["display_data"] * 3)
@@ -321,7 +321,7 @@ class Browser(unittest.TestCase):
         self.assertIn("ramp(", saved[1]["data"]["text/html"])
         self.check_log()
 
-    def test_controls_come_back_when_the_page_is_loaded_again(self):
+    def test_a_reloaded_page_shows_the_controls_again(self):
         self.open("reload.ipynb", "n = 0", INTERACT)
         self.run_all()
         self.until("there is a slider", lambda: self.element(1, ".widget-area .ui-slider-handle"))

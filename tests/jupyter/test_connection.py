@@ -57,7 +57,7 @@ REFUSED = {
     "curve_apart": ({"curve_publickey": SECRET, "curve_secretkey": SECRET}, "curve_publickey does not belong to curve_secretkey"),
 }
 
-# Complete texts of connection files.
+# name: the complete text of an invalid connection file, and a pattern for the error message.
 NO_FILES = {
     "empty": (b"", "the connection file is empty"),
     "array": (b"[]", "must be a JSON object"),
@@ -98,20 +98,20 @@ class Connection(unittest.TestCase):
         self.assertIn("nestwright-kernel: ", text)
         self.assertNotIn("kkkkkkkk", text)  # a key must not be written to a log
 
-    def test_fields(self):
+    def test_invalid_fields_are_refused(self):
         for name, (fields, says) in REFUSED.items():
             with self.subTest(name):
                 self.write(**fields)
                 self.refused(says)
 
-    def test_files(self):
+    def test_invalid_files_are_refused(self):
         for name, (text, says) in NO_FILES.items():
             with self.subTest(name):
                 with open(self.path, "wb") as f:
                     f.write(text)
                 self.refused(says)
 
-    def test_what_is_no_file(self):
+    def test_a_path_that_is_not_a_regular_file_is_refused(self):
         fifo = os.path.join(self.folder, "fifo")
         os.mkfifo(fifo)
         self.refused("must be a regular file", fifo)
@@ -134,7 +134,7 @@ class Connection(unittest.TestCase):
         s.close()
         return good
 
-    def test_what_is_allowed(self):
+    def test_valid_connection_files_are_accepted(self):
         for fields in ({"key": "", "signature_scheme": ""}, {"key": "", "ip": "127.0.0.2"}, {"transport": LEFT_OUT, "ip": LEFT_OUT},
                        {"signature_scheme": LEFT_OUT, "more": {"of": ["what"], "we": None}}, {"curve_publickey": None}):
             with self.subTest(str(fields)):
@@ -143,7 +143,7 @@ class Connection(unittest.TestCase):
                 self.assertTrue(self.answers(f"tcp://{self.info.get('ip', '127.0.0.1')}:{self.info['shell_port']}"))
                 self.tearDown()
 
-    def test_sockets_of_ipc_are_their_owners(self):
+    def test_only_the_owner_may_open_ipc_sockets(self):
         before = os.umask(0)
         try:
             self.write(transport="ipc", ip=os.path.join(self.folder, "s"), key="", **{p: n for n, p in enumerate(PORTS, 1)})

@@ -35,7 +35,8 @@ class Console(unittest.TestCase):
     # ---- steps
 
     def expect(self, pattern):
-        """The screen is painted again after every key, so only the letters are compared."""
+        """Waits until the pattern appears. The console repaints the screen after every key, so control sequences are
+        removed before the comparison."""
         shown = ""
         matcher = re.compile(pattern)
         while True:
@@ -54,7 +55,7 @@ class Console(unittest.TestCase):
 
     # ---- tests
 
-    def test_says_hello_and_shows_results(self):
+    def test_prints_text_and_shows_results(self):
         self.enter("print 'hello, world'")
         self.assertIn("hello, world\n", self.expect_prompt(2))
         self.enter("6 * 7")
@@ -62,7 +63,7 @@ class Console(unittest.TestCase):
         self.enter("error 'no'")
         self.assertRegex(self.expect_prompt(4), r"In\[3\]:1: no")
 
-    def test_goes_on_with_what_is_not_finished(self):
+    def test_asks_for_more_lines_of_unfinished_code(self):
         self.enter("for i = 1, 3 do")
         self.expect(r"\.\.\.: *$")
         self.enter("print('line', i * 111)")
@@ -75,24 +76,24 @@ class Console(unittest.TestCase):
         self.expect(r"Out\[2\]: *\"still here\"")
 
     def kernel(self):
-        """The kernel process that the console has started."""
+        """Returns the process number of the kernel that the console has started."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/stat" % name) as f:
                     if int(f.read().rsplit(")", 1)[1].split()[1]) == self.console.pid:
                         return int(name)
             except OSError:
-                pass  # it has ended
+                pass  # the process has ended
         self.fail("the console has no kernel")
 
-    def test_stops_and_keeps_what_there_was(self):
-        """The console interrupts the kernel by a signal. With Debian's prompt_toolkit, its handler for Ctrl-C is
-        lost, for every kernel. So the test sends the signal that the console would send."""
+    def test_an_interrupt_stops_a_cell_and_keeps_variables(self):
+        """On Ctrl-C, the console should send SIGINT to the kernel. With Debian's prompt_toolkit, the console loses its
+        handler for Ctrl-C, whatever the kernel. So the test sends SIGINT itself."""
         self.enter("kept = 'kept value'")
         self.expect_prompt(2)
         self.enter("while true do end")
         self.expect("end\n")
-        time.sleep(1)  # the cell begins
+        time.sleep(1)  # the cell needs time to begin
         os.kill(self.kernel(), signal.SIGINT)
         self.expect(r"(?s)interrupted.*In \[3\]:")
         self.enter("kept")
@@ -104,12 +105,12 @@ class Console(unittest.TestCase):
         self.console.send(" ~= nil\r")
         self.expect(r"Out\[1\]: *true")
 
-    def test_shows_what_a_schedule_is(self):
+    def test_shows_a_schedule_as_a_loop_nest(self):
         self.enter("local X = nw.placeholder({4}, 'f32', 'X') return nw.schedule(nw.compute({4}, "
                    "function(i) return X(i) + 1 end, 'Y'))")
         self.assertRegex(self.expect_prompt(2), r"(?s)for i in 0\.\.4:\n +Y\[i\] = ")
 
-    def test_ends_when_asked_to(self):
+    def test_ctrl_d_ends_the_console(self):
         self.console.sendcontrol("d")
         self.expect("exit|y/n")
         self.console.send("y\r")

@@ -3,7 +3,7 @@ import unittest
 
 from client import KernelTest, result_of
 
-# An intrinsic that misbehaves if the first element is 99, which no trial uses.
+# misbehaving() makes an intrinsic that crashes only if the first element is 99. The trial runs of an intrinsic never use 99.
 MISBEHAVING = """
 function misbehaving(name, how, head)
   local A = nw.placeholder({8}, "i32", "A")
@@ -31,7 +31,7 @@ CASES = {
 
 
 class Crashes(KernelTest):
-    def test_matrix(self):
+    def test_crashes_are_errors_of_their_cells(self):
         self.assertEqual(self.run_cell(MISBEHAVING, timeout=60)[0]["status"], "ok")
         for name, how in CASES.items():
             with self.subTest(name):
@@ -45,7 +45,7 @@ class Crashes(KernelTest):
                 self.assertEqual(result_of(out), "1")
         self.assertEqual(result_of(self.run_cell("return kept + 1")[1]), "42")
 
-    def test_abort(self):
+    def test_an_abort_is_an_error_of_its_cell(self):
         self.run_cell(MISBEHAVING, timeout=60)
         reply, _ = self.run_cell("aborts = misbehaving('aborts', 'abort()', '#include <stdlib.h>\\n')", timeout=60)
         self.assertEqual(reply["status"], "ok", reply)
@@ -53,7 +53,7 @@ class Crashes(KernelTest):
         self.assertEqual(reply["ename"], "Crash")
         self.assertEqual(result_of(self.run_cell("return kept")[1]), "41")
 
-    def test_lua_that_goes_too_far(self):
+    def test_endless_lua_code_does_not_end_the_kernel(self):
         for code in ("function f() return 1 + f() end f()", "('x'):rep(1e12)", "setmetatable({}, {__tostring = error})"):
             reply, _ = self.run_cell(code, timeout=120)
             self.assertIn(reply["status"], ("ok", "error"))

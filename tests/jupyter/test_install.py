@@ -1,4 +1,4 @@
-"""Front ends find the kernel at the place that a command prints, after it is installed."""
+"""After an installation, front ends find the kernel at the path that the install command prints."""
 import json
 import os
 import shutil
@@ -45,13 +45,13 @@ class Install(unittest.TestCase):
                 "kc.stop_channels(); km.shutdown_kernel(now=True)\n")
         return run("/usr/bin/python3", "-W", "ignore", "-c", code, env=dict(os.environ, **environment)).stdout
 
-    def test_a_build_tree_tells_of_its_kernel(self):
+    def test_a_build_tree_installs_its_own_kernel(self):
         done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", "--prefix", self.prefix)
         self.assertEqual(done.returncode, 0, done.stdout)
         found = self.listed(JUPYTER_PATH=self.prefix + "/share/jupyter")
         self.check(found, os.path.realpath(os.path.join(BUILD, "bin/nestwright-kernel")))
 
-    def test_words_it_does_not_take(self):
+    def test_invalid_options_are_refused(self):
         for words in (["--prefix", ""], ["--prefix="], ["--prefix"], ["--bogus"], ["--user", "--sys-prefix"]):
             done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", *words)
             self.assertEqual(done.returncode, 2, words)
@@ -60,20 +60,20 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertTrue(os.path.exists(self.prefix + "/share/jupyter/kernels/nestwright/kernel.json"))
 
-    def test_for_one_user(self):
+    def test_installation_for_one_user(self):
         home = {"HOME": self.prefix, "JUPYTER_DATA_DIR": "", "JUPYTER_PATH": ""}
         done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", "--user", env=dict(os.environ, **home))
         self.assertEqual(done.returncode, 0, done.stdout)
         self.check(self.listed(JUPYTER_PATH=self.prefix + "/.local/share/jupyter"),
                    os.path.realpath(os.path.join(BUILD, "bin/nestwright-kernel")))
 
-    def test_a_bad_place_is_an_error(self):
+    def test_a_bad_option_or_folder_is_an_error(self):
         for words in (["--prefix"], ["--bad"], ["--prefix", "/proc/nowhere"], ["--user", "more"]):
             done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", *words)
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn("nestwright-kernel", done.stdout)
 
-    def test_what_is_installed_is_found_and_answers(self):
+    def test_an_installed_kernel_is_found_and_answers(self):
         if not shutil.which("cmake"):
             self.skipTest("cmake is not installed")
         done = run("cmake", "--install", BUILD, "--prefix", self.prefix)
@@ -83,7 +83,7 @@ class Install(unittest.TestCase):
         self.assertIn("['42']", self.answers(path))
         self.assertTrue(os.path.exists(os.path.join(self.prefix, "share/nestwright/tutorials/gemm.ipynb")))
 
-    def test_a_package_names_the_place_where_it_will_be(self):
+    def test_a_package_names_the_final_path_of_the_kernel(self):
         if not shutil.which("cmake"):
             self.skipTest("cmake is not installed")
         done = run("cmake", "--install", BUILD, "--prefix", "/opt/later", env=dict(os.environ, DESTDIR=self.prefix))

@@ -1,4 +1,4 @@
-"""Stop works by signal and by message, whatever runs. Definitions are kept, and the next cell runs."""
+"""An interrupt, by signal or by message, stops every kind of cell. Definitions are kept, and the next cell runs."""
 import time
 import unittest
 
@@ -23,13 +23,13 @@ CELLS = {
     "a coroutine": "coroutine.wrap(function() while true do end end)()",
     "pcall in a coroutine": "coroutine.wrap(function() while true do pcall(error) end end)()",
     "a sleeping child": "os.execute 'sleep 30'",
-    "a child that is read": "io.popen('sleep 30'):read 'a'",
+    "a child whose output is read": "io.popen('sleep 30'):read 'a'",
     "printing": "while true do print 'x' end",
     "displaying": "while true do nw.display(1) end",
     "native code": "while true do one(a, a) end",
     "native code with threads": "while true do two(a, a) end",
     "asking": "nw.input 'x'",
-    "a walk": "while true do nw.misses(long) end",
+    "a cache simulation": "while true do nw.misses(long) end",
     "the interpreter": "nw.interpret(long, {a, a})",
     "proofs": "while true do local t = nw.schedule(C0()) t:tile('i', 'j', 7, 5) t:parallel 'i_o' t:undo(2) end",
     "a picture": "while true do nw.spacetime(small):save '/dev/null.svg' end",
@@ -67,7 +67,7 @@ class Interrupts(KernelTest):
         self.client.execute("kept = kept + 1", silent=True)
         return took
 
-    def test_matrix(self):
+    def test_every_kind_of_cell_stops(self):
         self.run_cell("kept = 0")
         for name, code in CELLS.items():
             for by_message in (False, True):
@@ -76,21 +76,21 @@ class Interrupts(KernelTest):
         _, out = self.run_cell("return kept")
         self.assertEqual(int(result_of(out)), 2 * len(CELLS))
 
-    def test_a_hundred_in_a_row(self):
+    def test_a_hundred_interrupts_in_a_row(self):
         self.run_cell("kept = 0")
         for n in range(100):
             self.stopped("while true do end" if n % 2 else "while true do pcall(error) end", n % 3 == 0, 0.02)
         _, out = self.run_cell("return kept")
         self.assertEqual(result_of(out), "100")
 
-    def test_stop_when_nothing_runs_does_nothing(self):
+    def test_an_interrupt_without_a_running_cell_does_nothing(self):
         for _ in range(5):
             self.interrupt(False)
             self.interrupt(True)
         time.sleep(0.1)
         self.alive()
 
-    def test_stop_keeps_what_was_printed(self):
+    def test_an_interrupted_cell_keeps_its_output(self):
         message_id = self.client.execute("print 'before' while true do end")
         time.sleep(0.2)
         self.interrupt(False)

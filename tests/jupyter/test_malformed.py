@@ -68,7 +68,7 @@ class Malformed(KernelTest):
         self.not_owned()
 
     def test_replays_run_once(self):
-        """A signed message counts once, whichever socket receives it and whatever surrounds it."""
+        """A signed message is executed once, even if it arrives again on other sockets or with more frames."""
         s, control = self.socket(), self.socket("control")
         whole = self.message(self.parts({"code": "replays = (replays or 0) + 1", "silent": True}))
         s.send_multipart(whole)
@@ -87,7 +87,7 @@ class Malformed(KernelTest):
 
     def test_a_replayed_shutdown_does_nothing(self):
         s, control = self.socket(), self.socket("control")
-        # refused, so the kernel continues
+        # an invalid request, which the kernel refuses
         asked = self.message(self.parts({"restart": 7}, self.header("shutdown_request")))
         control.send_multipart(asked)
         self.assertTrue(control.poll(5000))
@@ -104,7 +104,7 @@ class Malformed(KernelTest):
         self.assertTrue(s.poll(5000), (kind, content))
         return json.loads(s.recv_multipart()[-1])
 
-    def test_what_cannot_be_answered_is_said(self):
+    def test_an_invalid_request_is_answered_with_the_reason(self):
         for kind, content, says in (
                 ("execute_request", {"code": 7}, "execute_request: code is 7: it must be a string"),
                 ("execute_request", {}, "execute_request: code is missing: it must be a string"),
@@ -126,16 +126,16 @@ class Malformed(KernelTest):
         published = self.published_for(self.request("execute_request", {"code": 7}))
         self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a string"])
 
-    def test_an_error_that_is_no_utf8(self):
-        """Bytes that no message can contain are replaced; the cell fails, and its reply says so."""
+    def test_an_error_message_that_is_not_utf8(self):
+        """Invalid bytes in an error message are replaced. The reply and the published error have the same text."""
         for code, says in (('error "a\\xffb"', "a\ufffdb"), ('nw["\\xff"]()', "field '\ufffd'"), ('return io.read()', "input")):
             reply, published = self.run_cell(code, allow_stdin=False)
             self.assertEqual(reply["status"], "error", code)
             self.assertIn(says, reply["evalue"])
             self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], [reply["evalue"]])
 
-    def test_aborted_cells_behind_junk(self):
-        """If a cell fails, the cells behind it in the queue are aborted, even if there is junk between them."""
+    def test_cells_after_an_invalid_message_are_aborted(self):
+        """If a cell fails, the cells that wait after it are aborted, even if there is an invalid message between them."""
         s = self.socket()
         s.send_multipart(self.message(self.parts({"code": "os.execute 'sleep 0.5' error 'stop'", "stop_on_error": True})))
         time.sleep(0.1)
@@ -157,7 +157,7 @@ class Malformed(KernelTest):
         s.send_multipart(whole + [b"buffer", b"\xff" * 1000])  # buffers are allowed
         self.assertTrue(s.poll(5000))
 
-    def test_what_is_no_object(self):
+    def test_parts_that_are_not_json_objects_are_ignored(self):
         s = self.socket()
         for text in (b"", b"[]", b"null", b"7", b'"x"', b"{", b"{]", b'{"a":}', b"\xff\xfe", b'{"a": "\xff"}', b'{"a": "\\ud800"}',
                      b'{"a": 1e999}', b"[" * 100000, b'{"a":' * 100000, b"{}" * 10, b'{"a": "\\u0000"}', b"\0"):
@@ -224,8 +224,8 @@ class Malformed(KernelTest):
         header, parent, _, content = map(json.loads, frames[3:])
         self.assertEqual((header["msg_type"], parent, content), ("iopub_welcome", {}, {"subscription": ""}))
 
-    def test_chance(self):
-        """Messages with randomly changed bytes, signed before or after the change."""
+    def test_randomly_changed_messages(self):
+        """Sends messages with randomly changed bytes, signed before or after the change."""
         chance, s = random.Random(7), self.socket()
         kinds = ["execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request", "comm_msg"]
         for n in range(3000):
@@ -242,7 +242,7 @@ class Malformed(KernelTest):
                     s.recv_multipart()
         self.alive()
 
-    def test_nothing_is_kept_of_it(self):
+    def test_rejected_messages_occupy_no_memory(self):
         s, pid = self.socket(), self.manager.provisioner.pid
         self.alive()
         before = resident_mb(pid)

@@ -12,13 +12,13 @@ def limited():
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
 
 
-@unittest.skipIf(os.environ.get("JUPYTER_PATH", "").split("/share")[0].endswith("san"), "sanitizers need all addresses")
+@unittest.skipIf(os.environ.get("JUPYTER_PATH", "").split("/share")[0].endswith("san"), "a sanitizer needs the whole address space")
 class Memory(KernelTest):
     @classmethod
     def start(cls, **kwargs):
         super().start(preexec_fn=limited, **kwargs)
 
-    def test_cell(self):
+    def test_a_cell_that_needs_too_much_memory(self):
         self.run_cell("kept = 41")
         for fill in ("local t = {} for n = 1, 1 << 40 do t[n] = {n} end", "full = {} for n = 1, 1 << 40 do full[n] = {n} end"):
             reply, _ = self.run_cell(fill, timeout=120)

@@ -55,20 +55,20 @@ class Stored(unittest.TestCase):
             self.assertEqual([c["execution_count"] for c in code], list(range(1, len(code) + 1)))
             self.assertEqual(notebook["metadata"]["kernelspec"]["name"], "nestwright")
 
-    def test_there_is_no_error_and_no_stderr(self):
+    def test_outputs_contain_no_errors(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
                 self.assertNotEqual(o["output_type"], "error", n)
                 self.assertNotEqual(o.get("name"), "stderr", n)
 
-    def test_all_that_is_shown_has_words(self):
+    def test_every_display_has_a_plain_text(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
                 data = o.get("data", {})
                 if data:
                     self.assertTrue(text(data["text/plain"]).strip(), n)
 
-    def test_it_is_small_and_names_no_place_of_the_machine(self):
+    def test_files_are_small_and_name_no_local_path(self):
         for path, notebook in self.each():
             self.assertLess(os.path.getsize(path), MOST)
             for n, o in outputs(notebook):
@@ -77,20 +77,20 @@ class Stored(unittest.TestCase):
                 words = re.sub(r"base64,[A-Za-z0-9+/=]*", "", words)
                 self.assertIsNone(PATH.search(words), n)
 
-    def test_what_the_walk_says_is_what_its_outputs_show(self):
+    def test_the_outputs_of_gemm_agree_with_its_text(self):
         notebook = read(os.path.join(TUTORIALS, "gemm.ipynb"))
         tables = [text(o["data"]["text/plain"]) for _, o in outputs(notebook) if "data" in o
                   and re.search("lines (asked|requested)", text(o["data"].get("text/plain", "")))
                   and "1 KiB" in text(o["data"]["text/plain"])]
         rows = [re.search(r"^ *B +(\d+) +(\d+) +(\d+) +(\d+)", t, re.M).groups() for t in tables]
-        # all accesses; one in sixteen
+        # in the first table, every access of B misses; in the second, one in sixteen
         self.assertEqual(rows, [("4096", "0", "16", "4080"), ("4096", "3840", "16", "240")])
         shown = "".join(text(o.get("text", "")) for _, o in outputs(notebook))
         speed = {title: float(gflops) for title, gflops in re.findall(r"^([^:\n]+): ([\d.]+) GFLOP/s", shown, re.M)}
         self.assertGreater(speed["register tile"], speed["register tile, B not packed"])
         self.assertGreater(speed["threads"], speed["register tile"])
 
-    def test_there_are_no_scripts(self):
+    def test_outputs_contain_no_scripts(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
                 self.assertNotIn("application/javascript", o.get("data", {}))
@@ -106,7 +106,7 @@ class Run(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def small(self, path):
-        """A copy without outputs that runs quickly."""
+        """Makes a copy of a notebook, without outputs and with small sizes. Returns the path of the copy."""
         notebook = read(path)
         for c in notebook["cells"]:
             if c["cell_type"] != "code":
@@ -125,7 +125,7 @@ class Run(unittest.TestCase):
             json.dump(notebook, f)
         return copy
 
-    def test_they_run_and_show_what_is_stored(self):
+    def test_notebooks_run_and_show_the_stored_kinds_of_output(self):
         for path in NOTEBOOKS:
             with self.subTest(os.path.basename(path)):
                 copy = self.small(path)
@@ -134,15 +134,14 @@ class Run(unittest.TestCase):
                 made = read(copy)
                 self.assertFalse([o for _, o in outputs(made) if o["output_type"] == "error"])
                 for n, (stored, shown) in enumerate(zip(self.kinds(read(path)), self.kinds(made))):
-                    self.assertLessEqual(stored, shown, n)  # a slow machine also shows progress bars
+                    self.assertLessEqual(stored, shown, n)  # on a slow machine, cells also show progress bars
 
     def kinds(self, notebook):
-        """Returns what is shown by each cell, without remarks: with small sizes, large pictures may be sent in
-        another form."""
+        """Returns for each cell the kinds of its displays: picture, text/html or text. Printed text is not included."""
         return [{"picture" if "image/png" in o["data"] else "text/html" if "text/html" in o["data"] else "text"
                  for o in c.get("outputs", []) if "data" in o} for c in notebook["cells"]]
 
-    def test_they_become_other_documents(self):
+    def test_notebooks_can_be_converted(self):
         for path in NOTEBOOKS:
             with self.subTest(os.path.basename(path)):
                 image = r'<img [^>]*src="data:image/'

@@ -26,7 +26,7 @@ class Cells(KernelTest):
         counts = {c["execution_count"] for kind, c in out if kind in ("execute_input", "execute_result")}
         self.assertEqual(counts, {reply["execution_count"]})
 
-    def test_a_cell_that_runs_is_told_of_and_kept_before_it_ends(self):
+    def test_a_running_cell_is_published_and_in_the_history(self):
         go = os.path.join(tempfile.mkdtemp(), "go")
         code = f"local f repeat f = io.open {go!r} until f f:close()"
         message_id = self.client.execute(code)
@@ -39,7 +39,7 @@ class Cells(KernelTest):
         self.assertEqual(self.reply_to(message_id)["status"], "ok")
         self.assertEqual(types(self.published_for(message_id)), [])
 
-    def test_silent_says_and_counts_nothing(self):
+    def test_a_silent_cell_publishes_no_result_and_is_not_counted(self):
         before = self.run_cell("1")[0]["execution_count"]
         reply, out = self.run_cell("hidden = 5 print 'seen' return 1", silent=True)
         self.assertEqual(reply["status"], "ok")
@@ -50,19 +50,19 @@ class Cells(KernelTest):
         _, out = self.run_cell("error 'x'", silent=True)
         self.assertEqual(types(out), [])
 
-    def test_store_history_false_counts_nothing(self):
+    def test_a_cell_without_history_is_not_counted(self):
         before = self.run_cell("1")[0]["execution_count"]
         reply, out = self.run_cell("2", store_history=False)
         self.assertEqual(reply["execution_count"], before)
         self.assertEqual(result_of(out), "2")
 
-    def test_semicolon_and_nothing_show_nothing(self):
+    def test_a_cell_with_a_semicolon_or_without_a_value_shows_nothing(self):
         for code in ("5;", "", "   ", "x = 1", "nil", "-- only a remark"):
             reply, out = self.run_cell(code)
             self.assertEqual(reply["status"], "ok", code)
             self.assertNotIn("execute_result", types(out), code)
 
-    def test_a_name_that_stands_for_nothing_is_named(self):
+    def test_an_undefined_name_is_reported(self):
         for code, words in (("compite", "compite was never given a value"), ("x = 1\nnw.shedule", "did you mean 'nw.schedule'?"),
                             ("os.date('*t').yeer", "os.date('*t') has no field yeer")):
             reply, out = self.run_cell(code)
@@ -72,7 +72,7 @@ class Cells(KernelTest):
         for code in ("rawget({}, 1)", "local x = nil\nx", "({})[1]"):
             self.assertNotIn("execute_result", types(self.run_cell(code)[1]), code)
 
-    def test_calls_that_show_something_are_not_shown_as_well(self):
+    def test_a_call_that_displays_something_has_no_result(self):
         for code in ("nw.display(5)", "p = nw.progress(3, 'tiles')", "p:step()", "d = nw.display 'a'", "d:update 'b'", "io.write 'y'",
                      "io.stderr:write 'y'", "p", "d"):
             reply, out = self.run_cell(code)
@@ -85,7 +85,7 @@ class Cells(KernelTest):
         for code in ("select('#', ...)", "print(...) return select('#', ...)", "x = 1\nselect('#', ...)"):
             self.assertEqual(result_of(self.run_cell(code)[1]), "0", code)
 
-    def test_several_values_are_what_each_is(self):
+    def test_each_of_several_values_has_its_own_form(self):
         _, out = self.run_cell(SHOWN + "\ns, nw.reuse(s, {levels = {{bytes = 256, ways = 2}}}), nw.tensor{1, 2}, 7")
         data = dict(out)["execute_result"]["data"]
         at = 0
@@ -95,7 +95,7 @@ class Cells(KernelTest):
         _, out = self.run_cell("1, 'a'")
         self.assertEqual(list(dict(out)["execute_result"]["data"]), ["text/plain"])
 
-    def test_progress_is_as_far_as_the_work_when_a_cell_fails(self):
+    def test_a_progress_bar_is_up_to_date_when_a_cell_fails(self):
         for end in ("error 'failed'", "", "return 1", "nw.display(2)"):
             _, out = self.run_cell("p = nw.progress(10, 'bar') p:step(1) p:step(2) " + end)
             shown = [c["data"]["text/plain"] for kind, c in out if kind == "update_display_data"]
@@ -112,7 +112,7 @@ class Cells(KernelTest):
         self.assertIn("nope", answers["wrong"]["evalue"])
         self.assertEqual(answers["half"]["status"], "error")
 
-    def test_errors_show_the_users_frames_and_no_others(self):
+    def test_errors_show_only_frames_of_the_user(self):
         self.run_cell("function inner() error 'deep' end\nfunction outer() inner() local x = 1 end")
         reply, out = self.run_cell("\nouter()\nlocal y")
         error = dict(out)["error"]
@@ -125,7 +125,7 @@ class Cells(KernelTest):
         self.assertNotIn("nestwright/", text)
         self.assertEqual(error["evalue"], reply["evalue"])
 
-    def test_refusals_are_errors_with_ways_on(self):
+    def test_refusals_are_errors_with_alternatives(self):
         reply, out = self.run_cell(
             "A = nw.placeholder({8, 8}, 'f32', 'A')\nk = nw.reduce_axis(8, 'k')\n"
             "s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))\ns:parallel 'k'")
@@ -142,7 +142,7 @@ class Cells(KernelTest):
         _, out = self.run_cell("d:update 'c'")
         self.assertIn("update_display_data", types(out))
 
-    def test_stop_on_error_aborts_what_was_queued(self):
+    def test_stop_on_error_aborts_the_queued_cells(self):
         ids = [self.client.execute("for i = 1, 3e7 do end error 'first'"), self.client.execute("second = 1"),
                self.client.execute("third = 1")]
         info = self.client.kernel_info()
@@ -164,7 +164,7 @@ class Cells(KernelTest):
             self.assertEqual(self.run_cell("error 'x'")[0]["status"], "error")
             self.assertEqual(self.run_cell("1")[0]["status"], "ok")
 
-    def test_stop_on_error_false_goes_on(self):
+    def test_stop_on_error_false_runs_the_queued_cells(self):
         first = self.client.execute("for i = 1, 3e7 do end error 'first'", stop_on_error=False)
         second = self.client.execute("return 2")
         self.assertEqual(self.reply_to(first)["status"], "error")
@@ -191,7 +191,7 @@ class Globals(KernelTest):
         self.client.complete("nw.re")
         self.assertIn("nw.reduce_axis", self.client.get_shell_msg(timeout=10)["content"]["matches"], why)
 
-    def test_globals_and_libraries_may_be_anything(self):
+    def test_cells_may_redefine_globals_and_library_functions(self):
         names = """assert collectgarbage error getmetatable ipairs load loadfile next pairs pcall print rawequal rawget rawlen rawset
             require select setmetatable tonumber tostring type xpcall coroutine debug io math os package string table utf8""".split()
         self.run_cell(SHOWN)
@@ -209,7 +209,7 @@ class Globals(KernelTest):
         self.run_cell("debug.sethook(function() error 'hook' end, 'l')\nlocal x = 1")
         self.works("hook")
 
-    def test_what_cannot_be_shown_is_an_error_of_its_cell(self):
+    def test_a_value_that_cannot_be_shown_is_an_error_of_its_cell(self):
         reply, out = self.run_cell("setmetatable({}, {__tostring = function() error 'no text' end})")
         self.assertEqual(reply["status"], "error")
         self.assertIn("no text", reply["evalue"])
@@ -220,7 +220,7 @@ class Globals(KernelTest):
 
 
 class Output(KernelTest):
-    def test_every_line_in_its_cell(self):
+    def test_every_line_is_output_of_its_cell(self):
         for n in range(40):
             _, out = self.run_cell(f"for i = 1, 2000 do print({n}, i) end")
             lines = text_of(out).splitlines()
@@ -232,16 +232,16 @@ class Output(KernelTest):
         self.assertEqual(text_of(out), "".join(f"{i}\n" for i in range(1, 100001)))
         self.assertLessEqual(len([1 for kind, _ in out if kind == "stream"]), 20)
 
-    def test_order_of_lua_c_and_children(self):
+    def test_output_of_lua_c_and_children_is_in_order(self):
         _, out = self.run_cell("print(1) io.write '2\\n' os.execute 'echo 3' print(4) io.popen('echo 5 1>&2'):close() print(6)")
         self.assertEqual(text_of(out), "1\n2\n3\n4\n6\n")
         self.assertEqual(text_of(out, "stderr"), "5\n")
 
-    def test_display_stands_between_what_was_printed(self):
+    def test_displays_and_printed_text_are_in_order(self):
         _, out = self.run_cell("print(1) nw.display(2) print(3)")
         self.assertEqual(types(out), ["execute_input", "stream", "display_data", "stream"])
 
-    def test_what_is_no_text_is_replaced(self):
+    def test_invalid_utf8_in_output_is_replaced(self):
         _, out = self.run_cell("io.write('a\\xFFb\\xE2\\x82', '\\xAC', '\\xF0\\x9F\\x98\\x80', '\\xED\\xA0\\x80', '\\xE2\\x82')")
         self.assertEqual(text_of(out), "a\ufffdb\u20ac\U0001F600\ufffd\ufffd\ufffd\ufffd\ufffd")
         _, out = self.run_cell("return 'x\\xFFy'")
@@ -270,7 +270,7 @@ class Output(KernelTest):
         _, out = self.run_cell("print 'after'")
         self.assertEqual(text_of(out), "after\n")
 
-    def test_displays_come_slowly_enough_for_a_front_end_that_counts_them(self):
+    def test_the_rate_of_displays_is_limited(self):
         start = time.time()
         _, out = self.run_cell("for i = 1, 2200 do nw.display(i) end", timeout=60)
         shown = [c["data"]["text/plain"] for kind, c in out if kind == "display_data"]
@@ -284,23 +284,23 @@ class Output(KernelTest):
             _, out = self.run_cell(f"os.execute 'kill $(cat {pid.name})' return 7", timeout=60)
             self.assertEqual(result_of(out), "7")
 
-    def test_what_is_too_large_is_left_out_with_a_word(self):
+    def test_a_value_that_is_too_large_is_replaced_by_a_note(self):
         for code in ("return ('z'):rep(5e6)", "return nw.html(('h'):rep(5e6))"):
             _, out = self.run_cell(code)
             self.assertLess(len(str(dict(out)["execute_result"]["data"])), 200)
             self.assertIn("of 5.0 MB is not shown", result_of(out))
 
-    def test_how_commands_end(self):
+    def test_os_execute_returns_how_a_command_ended(self):
         for command, answer in (("exit 3", 'nil  "exit"  3'), ("kill -9 $$", 'nil  "signal"  9'), ("true", 'true  "exit"  0')):
             self.assertEqual(result_of(self.run_cell(f"return os.execute '{command}'")[1]), answer)
 
-    def test_the_last_part_of_a_line_is_shown(self):
+    def test_an_expression_after_statements_is_shown(self):
         self.assertEqual(result_of(self.run_cell("x = 5; x")[1]), "5")
         self.assertEqual(result_of(self.run_cell("local ok, e = pcall(error, 'x; y'); e")[1]), '"x; y"')
         self.assertNotIn("execute_result", types(self.run_cell("x = 5; x;")[1]))
         self.assertNotIn("execute_result", types(self.run_cell("x = 'a; x'")[1]))
 
-    def test_what_is_not_finished_says_what_lacks_and_where(self):
+    def test_an_unfinished_cell_says_what_is_missing_and_where(self):
         reply, _ = self.run_cell("x = 1\nfor i = 1, 3 do\n  print(i)")
         self.assertRegex(reply["evalue"], r"^In\[\d+\]:3: 'end' expected \(to close 'for' at line 2\)")
 
@@ -323,8 +323,7 @@ class Input(KernelTest):
         self.assertEqual(result_of(out), "42")
 
     def answered(self, code, *answers):
-        """Runs a cell that asks these questions and gets these answers. Checks that it asks no more, and returns the
-        text of its value."""
+        """Runs a cell, and gives these answers to its requests for input. Returns the text of the value of the cell."""
         message_id = self.client.execute(code, allow_stdin=True)
         for answer in answers:
             self.client.get_stdin_msg(timeout=10)
@@ -333,7 +332,7 @@ class Input(KernelTest):
         self.assertEqual(reply["status"], "ok", (code, reply))
         return result_of(self.published_for(message_id))
 
-    def test_reading_is_as_lua_has_it(self):
+    def test_io_read_works_as_in_lua(self):
         for code, answers, wanted in (
                 ("return io.read(3)", ["abcdef"], '"abc"'),
                 ("return io.read(3), io.read(10)", ["abcdef"], '"abc"  "def"'),
@@ -353,11 +352,11 @@ class Input(KernelTest):
                 ("return io.read()", ["again"], '"again"')):
             self.assertEqual(self.answered(code, *answers), wanted, code)
 
-    def test_what_was_not_read_is_gone_with_the_cell(self):
+    def test_input_that_a_cell_does_not_read_is_discarded(self):
         self.assertEqual(self.answered("return io.read(1)", "abc"), '"a"')
         self.assertEqual(self.answered("return io.read()", "new"), '"new"')
 
-    def test_wrong_reads_say_where(self):
+    def test_invalid_reads_name_the_cell(self):
         for code in ("io.read 'x'", "io.stdin:read {}"):
             reply, _ = self.run_cell(code)
             self.assertIn("bad argument #1 to 'read' (invalid format)", reply["evalue"])
@@ -365,18 +364,18 @@ class Input(KernelTest):
         reply, _ = self.run_cell("local x = io.read()", allow_stdin=False)
         self.assertTrue(reply["evalue"].startswith("In["), reply["evalue"])
 
-    def test_without_a_user(self):
+    def test_input_without_a_user_is_an_error(self):
         reply, _ = self.run_cell("nw.input 'x'", allow_stdin=False)
         self.assertEqual(reply["status"], "error")
         self.assertIn("input", reply["evalue"])
 
-    def test_an_answer_to_nothing_is_forgotten(self):
+    def test_an_answer_without_a_request_is_ignored(self):
         self.client.input("stray")
         time.sleep(0.1)
         _, _, out = self.ask("return nw.input 'x'", "right")
         self.assertEqual(result_of(out), '"right"')
 
-    def test_secrets_are_in_no_history(self):
+    def test_passwords_and_keys_are_not_in_the_history(self):
         self.ask("k = nw.input('key ', {password = true})", "s3cr3t-word")
         history = os.path.join(os.environ["XDG_STATE_HOME"], "nestwright", "notebook_history")
         with open(history) as f:
@@ -399,7 +398,7 @@ class Requests(KernelTest):
             self.assertEqual(self.answer("complete_request", {"code": code, "cursor_pos": cursor})["status"], "ok")
         self.assertEqual(self.answer("complete_request", {})["status"], "ok")
 
-    def test_complete_runs_nothing(self):
+    def test_completion_runs_no_code(self):
         self.run_cell("t = setmetatable({}, {__index = function() ran = true end})")
         self.answer("complete_request", {"code": "t.a", "cursor_pos": 3})
         self.assertEqual(result_of(self.run_cell("return ran == nil")[1]), "true")
@@ -449,7 +448,7 @@ class Requests(KernelTest):
         tail = self.answer("history_request", {"hist_access_type": "tail", "n": 1})["history"]
         self.assertGreater(tail[0][0], session)
 
-    def test_unknown_requests_are_left_alone(self):
+    def test_unknown_requests_are_ignored(self):
         self.request("no_such_request", {})
         self.request("debug_request", {"seq": 1})
         self.alive()
@@ -481,7 +480,7 @@ class Requests(KernelTest):
 
 
 class Comms(KernelTest):
-    def test_there_and_back(self):
+    def test_messages_in_both_directions(self):
         self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("echo", function(comm, data)
               comm.on_message = function(d) print(d.x) comm:send {x = d.x + data.add} end
@@ -497,18 +496,18 @@ class Comms(KernelTest):
         self.published_for(self.request("comm_close", {"comm_id": "c1", "data": {}}))
         self.assertEqual(result_of(self.run_cell("return gone")[1]), "true")
 
-    def test_what_nobody_takes_is_closed(self):
+    def test_a_comm_with_an_unknown_target_is_closed(self):
         out = self.published_for(self.request("comm_open", {"comm_id": "c2", "target_name": "nobody", "data": {}}))
         self.assertEqual(dict(out)["comm_close"]["comm_id"], "c2")
 
-    def test_a_handler_cannot_ask(self):
+    def test_a_handler_cannot_ask_for_input(self):
         self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("asks", function(comm) comm.on_message = function() nw.input "who? " end end)""")
         self.published_for(self.request("comm_open", {"comm_id": "c4", "target_name": "asks", "data": {}}))
         out = self.published_for(self.request("comm_msg", {"comm_id": "c4", "data": {}}))
         self.assertIn("cannot ask for input", text_of(out, "stderr"))
 
-    def test_a_handler_that_fails_harms_nothing(self):
+    def test_the_kernel_continues_after_a_handler_fails(self):
         self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("bad", function(comm) comm.on_message = function() error "handler" end end)""")
         self.published_for(self.request("comm_open", {"comm_id": "c3", "target_name": "bad", "data": {}}))
@@ -525,7 +524,7 @@ class Ends(KernelTest):
         self.assertNotEqual(pid, self.manager.provisioner.pid)
         self.alive()
 
-    @unittest.skipIf(os.environ.get("TSAN_OPTIONS"), "ThreadSanitizer holds signals back while a loop makes no call")
+    @unittest.skipIf(os.environ.get("TSAN_OPTIONS"), "ThreadSanitizer delays signals until the program calls a function that it knows")
     def test_shutdown_while_a_cell_runs(self):
         self.client.execute("while true do end")
         time.sleep(0.3)
@@ -536,7 +535,7 @@ class Ends(KernelTest):
         self.manager.shutdown_kernel(now=True)
         self.start()
 
-    def test_it_ends_with_its_parent(self):
+    def test_the_kernel_ends_with_its_parent(self):
         shell = subprocess.Popen(["sh", "-c", f"{self.command()} & echo $!; sleep 30"], stdout=subprocess.PIPE, text=True)
         kernel = int(shell.stdout.readline())
         self.assertTrue(wait_until(lambda: os.path.exists(f"/proc/{kernel}")))
@@ -546,7 +545,7 @@ class Ends(KernelTest):
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{kernel}"), 10))
 
     def command(self):
-        """A kernel with a connection file of its own."""
+        """Returns a command that starts a kernel with another connection file."""
         from jupyter_client.connect import write_connection_file
         path = os.path.join(os.environ["XDG_STATE_HOME"], "other.json")
         write_connection_file(path, key=b"k")

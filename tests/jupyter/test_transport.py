@@ -60,7 +60,7 @@ class Transport(unittest.TestCase):
         _, message = session.recv(s)
         return message["msg_type"] == "kernel_info_reply"
 
-    def test_an_empty_key_signs_nothing(self):
+    def test_messages_are_unsigned_if_the_key_is_empty(self):
         self.start(b"")
         self.assertTrue(self.answers(b""))
 

@@ -1,4 +1,4 @@
-"""Controls by raw messages, without a browser: for a front end with ipywidgets 6, and for one with ipywidgets 8."""
+"""Tests controls without a browser, with the messages of a front end with ipywidgets 6 and of one with ipywidgets 8."""
 import time
 import unittest
 
@@ -14,7 +14,7 @@ end}, {button = {"measure", function(tile) return "measured " .. tile end}})
 
 
 class Form:
-    """The tests. A subclass for each version defines its messages: hello, changed, choice."""
+    """The tests. Each subclass defines the messages of one version of ipywidgets: hello, changed and choice."""
 
     def setUp(self):
         super().setUp()
@@ -36,7 +36,7 @@ class Form:
     def updates(self, out):
         return [c for kind, c in out if kind == "update_display_data"]
 
-    def test_controls_are_opened_shown_and_followed_by_the_output(self):
+    def test_controls_are_opened_and_shown_before_the_output(self):
         for name in ("SelectionSliderModel", "DropdownModel", "ButtonModel", "VBoxModel"):
             self.assertEqual(self.models[name][1]["_model_module"], self.module)
         shown = [c for kind, c in self.out if kind == "display_data"]
@@ -49,7 +49,7 @@ class Form:
         self.assertIn("tile is 8", shown[1]["data"]["text/html"])
         self.assertNotIn("stream", types(self.out))
 
-    def test_the_output_follows(self):
+    def test_the_output_changes_with_the_controls(self):
         shown = [c for kind, c in self.out if kind == "display_data"]
         out = self.change("SelectionSliderModel", self.choice(["8", "16", "32"], 2))
         self.assertEqual([c for c in types(out) if c != "update_display_data"], [])
@@ -60,7 +60,7 @@ class Form:
         self.assertIn("measured 32", self.updates(out)[0]["data"]["text/plain"])
         self.assertEqual(self.updates(out)[0]["transient"]["display_id"], shown[2]["transient"]["display_id"])
 
-    def test_what_c_and_children_write_follows_too(self):
+    def test_output_of_c_and_children_changes_with_the_controls(self):
         _, out = self.run_cell("""nw.interact{n = {1, 2}, function(n)
   print("lua " .. n)
   os.execute("echo child " .. n .. "; echo complaint " .. n .. " >&2")
@@ -79,7 +79,7 @@ end}""")
         self.assertEqual(self.updates(out)[0]["data"]["text/plain"], wanted % ((2,) * 5))
         self.assertNotIn("stream", types(out))
 
-    def test_stop_ends_what_a_control_began(self):
+    def test_an_interrupt_stops_work_that_a_control_started(self):
         message = self.send("DropdownModel", self.changed(self.choice(["slow", "fast", "loop"], 2)))
         time.sleep(0.3)
         self.manager.interrupt_kernel()
@@ -92,7 +92,7 @@ end}""")
         out = self.change("DropdownModel", self.choice(["slow", "fast", "loop"], 1))
         self.assertIn("tile = 8, way = fast\ntile is 8\n16", self.updates(out)[0]["data"]["text/plain"])
 
-    def test_long_work_behind_a_control_shows_how_far_it_is(self):
+    def test_work_that_a_button_started_shows_its_progress(self):
         _, out = self.run_cell("""nw.interact({a = {1, 2}, function(a) return a end}, {button = {"go", function()
             local p = nw.progress(3, "work")
             for _ = 1, 3 do os.execute "sleep 0.15" p:step() end
@@ -107,7 +107,7 @@ end}""")
         self.assertIn("3 of 3", texts[-1])
         self.assertIn("done", texts[-1])
 
-    def test_what_makes_no_sense_does_no_harm(self):
+    def test_invalid_messages_are_ignored(self):
         for data in ({}, {"method": 7}, {"method": "update"}, {"method": "update", "state": 5}, {"method": "backbone", "sync_data": "x"},
                      {"method": "custom", "content": "x"}, {"method": "custom"}, self.changed({"index": 10 ** 9, "value": "no"}),
                      self.changed({"index": -1, "value": None}), self.changed({"index": 1.5, "value": [1]})):
@@ -118,7 +118,7 @@ end}""")
         for key, value in self.choice(["8", "16", "32"], 0).items():
             self.assertEqual(dict(out)["comm_msg"]["data"]["state"][key], value)
 
-    def test_a_page_that_is_loaded_again_gets_the_state(self):
+    def test_a_reloaded_page_gets_the_state(self):
         self.change("SelectionSliderModel", self.choice(["8", "16", "32"], 1))
         out = self.published_for(self.send("SelectionSliderModel", {"method": "request_state"}))
         sent = dict(out)["comm_msg"]["data"]

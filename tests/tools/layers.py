@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a room (a folder of core) includes and calls only rooms that ROOMS lists before it, and that only the
-folders in LIBRARIES include or call a library.
+"""Checks which files a folder may include and call. A folder of core is called a room. A room may include and call
+only the rooms that ROOMS lists before it. Only the folders that LIBRARIES names may include and call a library.
 
 usage: layers.py [BUILD]     with BUILD, checks the symbols of its object files as well as the includes"""
 import pathlib, re, subprocess, sys
@@ -47,7 +47,7 @@ def look_at_includes():
             name, at = m.group(1), f"{where}:{number}: "
             first = name.split("/")[0]
             if after(room_of(where), first):
-                bad.append(at + f"room {room_of(where)} includes {name}, which comes later")
+                bad.append(at + f"room {room_of(where)} includes {name} of a room that comes later in ROOMS")
             for library, header, _, folders in LIBRARIES:
                 if re.match(header, name) and not may_see(where, folders):
                     bad.append(at + f"{name}: only {', '.join(folders)} may include headers of {library}")
@@ -59,7 +59,7 @@ def look_at_symbols(build):
     for path in sorted((build / "CMakeFiles").glob("*.dir/**/*.c.o")):
         where = pathlib.Path(*path.relative_to(build / "CMakeFiles").parts[1:])
         if where.parts[0] not in ("core",) + FRONTS or not (top / where.with_suffix("")).exists():
-            continue  # the source file has moved since an older build
+            continue  # left by an older build: the source file has moved
         for line in subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout.splitlines():
             kind, name = line.split()[-2:]
             if kind in "TDBRVW":
@@ -71,7 +71,7 @@ def look_at_symbols(build):
     for where, name in wanted:
         there = defined.get(name)
         if there and after(room_of(where), room_of(there)):
-            bad.append(f"{where}: calls {name} of {there}, a room that comes later")
+            bad.append(f"{where}: calls {name} of {there}, a room that comes later in ROOMS")
         if there and room_of(where) and there.parts[0] in FRONTS:
             bad.append(f"{where}: calls {name} of {there}, which does not belong to core")
         for library, _, symbol, folders in LIBRARIES:
@@ -83,5 +83,5 @@ def look_at_symbols(build):
 look_at_includes()
 looked = look_at_symbols(pathlib.Path(sys.argv[1])) if len(sys.argv) > 1 else 0
 symbols = f", and calls only those ({looked} calls of other files)" if looked else ""
-print("\n".join(bad) if bad else f"layers: every room includes only rooms before it{symbols}")
+print("\n".join(bad) if bad else f"layers: every room includes only rooms that come before it in ROOMS{symbols}")
 sys.exit(bool(bad))

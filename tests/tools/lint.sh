@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: lint.sh [BUILD]
-# Checks the formatting of the C sources, luacheck, and the order of the rooms (folders of core). Prints one line for each:
-# "ok", "not ok" or "skipped". The exit status is 0 only if no check fails.
+# Checks the formatting of the C sources, runs luacheck, and checks which files a folder may include (layers.py). Prints one line
+# for each check: "ok", "not ok" or "skipped". The exit status is 0 only if no check fails.
 build=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.." || exit 2
 status=0
@@ -11,7 +11,7 @@ verdict() {
   if [ "$2" -eq 0 ]; then echo "ok $1"; else echo "not ok $1"; status=1; fi
 }
 
-# Lists the sources that clang-format would change. The result depends on its version, so that of Debian 12 is used.
+# Lists the sources that clang-format would change. Versions of clang-format differ, so the version of Debian 12 is used.
 unformatted() {
   find core lua repl jupyter tests -name '*.[ch]' -print0 | sort -z | xargs -0 -n 16 "$format" --dry-run -Werror 2>&1 |
     sed -n 's/^\(.*\):[0-9]*:[0-9]*: error: .*/\1/p' | uniq

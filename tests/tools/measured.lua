@@ -1,4 +1,4 @@
---- Draws the pictures of docs/measuring.md by running its examples, so the times in them are measured again.
+--- Draws the pictures of docs/measuring.md by running the examples of that page. The times in the pictures are measured anew.
 --- usage: nestwright tests/tools/measured.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a rule of the judge that is switched off
-# (core/poly/rules.def), or a fault elsewhere in the core (core/base/mutants.def). The dev build can switch them on (NW_MUTANTS).
-# The last line is "N passed, N failed". A mutant that no test notices is a failure, because no test covers the code that it
-# changes.
+# Introduces each mutant in turn and checks that the mutant's test then fails. A mutant is a deliberate fault: a rule of the
+# legality check that is switched off (core/poly/rules.def), or a fault elsewhere in the core (core/base/mutants.def). The dev build
+# can switch them on (NW_MUTANTS). The last line is "N passed, N failed". A mutant that no test notices is a failure, because no
+# test covers the code that it changes.
 #
 # If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
-# usage: mutants.sh BUILD [all]     with "all", tries a mutant that its own test does not notice on every suite
+# usage: mutants.sh BUILD [all]     with "all", runs every suite on a mutant that its own test does not notice
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")

@@ -35,7 +35,7 @@ local COLOURS = {["31"] = "#b3261e", ["32"] = "#1b6e2f", ["33"] = "#8a5a00", ["3
 
 local function escape(s) return (s:gsub("[&<>]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"})) end
 
--- Returns one line of terminal output as <tspan>s. Colour and weight stay as they are until the output resets them.
+-- Returns one line of terminal output as <tspan> elements. `state` keeps the colour and the weight from line to line.
 local function spans(line, state)
   local out = {}
   local at = 1

@@ -45,7 +45,8 @@ end
 
 -- ---- the editor's file
 
--- The types of results. In a signature such as ": outer, inner", the names of results stand for loops and stages.
+-- Types by name of a result. A signature such as ": outer, inner" only names its results: `stage` is a stage, any other name a
+-- loop.
 local RESULT = {stage = "nw.stage"}
 
 local function results(row)

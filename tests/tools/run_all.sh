@@ -2,8 +2,8 @@
 # Runs the suites on one build tree. The last line gives the totals: "N passed, N failed[, N skipped]".
 # usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of unit
 # and spec), cpus (older processors, emulated), cross and prices (parts of cpus)
-# NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it, the cases are the same in every run. So a change has
-# broken what fails here. ./dev fuzz steps draws new cases.
+# NW_PROP_ARGS is passed to the property test: "--cases N --seed S". Without it, every run has the same cases, so a new failure
+# comes from a change of the program. ./dev fuzz steps draws new cases.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
@@ -57,7 +57,7 @@ run_spec() { # [K]: all, or every fourth file from the K-th
   run_specs "spec_$1" "${share[@]}"
 }
 
-run_sound() { # programs that once gave a wrong result, with variations
+run_sound() { # programs that once gave a wrong result, and variations of them
   local log=$logs/sound.log status
   timeout 900 "$build/bin/nestwright" tests/sound/run.lua >"$log" 2>&1 && status=0 || status=$?
   tally sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
@@ -109,8 +109,8 @@ run_walk() { # two tutorials with small sizes
   tally walk $status $((status == 0)) 0
 }
 
-# Tests the Jupyter kernel with real clients. Debian's Jupyter needs Debian's Python. The reports of a sanitizer go to files,
-# because the client reads the kernel's stderr.
+# Tests the Jupyter kernel with real clients. They use Debian's Python, because Debian's Jupyter needs it. A sanitizer writes its
+# reports to files, because the client reads the kernel's stderr.
 run_kernel() { run_clients tests/jupyter/test_*.py; }
 
 run_clients() { # TEST...
@@ -164,8 +164,8 @@ run_cross() {
   tally cross $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
 }
 
-# Tests generated code on processors without AVX-512, and without AVX, FMA and F16C. Also tests the costs that are predicted there
-# for other machines, and code for another instruction set.
+# Tests generated code on two emulated processors: one without AVX-512, and one that also has no AVX, FMA and F16C. Also tests the
+# costs that are predicted on these processors for other machines, and code for another instruction set.
 run_cpus() {
   local cpu exe log status
   local -x NW_EMULATED=1 # skips what does not work in an emulator
