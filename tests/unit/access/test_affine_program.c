@@ -1,5 +1,4 @@
-// Programs as affine nests must make the same accesses, from the same sites and in the same order, as the program
-// itself.
+// The affine nest of a program must make the same accesses as the program: from the same sites and in the same order.
 #include "access/affine/affine_program.h"
 #include "access/affine/affine_walk.h"
 #include "access/ready.h"
@@ -40,7 +39,7 @@ static int nodes_of(const nw_affine_node *x, nw_affine_kind kind) {
   return n;
 }
 
-// The share of each thread if there are this many; with 0, all iterations run in order.
+// Compares the accesses of each of `threads` threads. If `threads` is 0, compares all accesses in serial order.
 static void assert_shares(lowering *l, nw_walker *w, const nw_affine_nest *nest, int threads) {
   for (int t = 0; t < (threads ? threads : 1); t++) {
     list want = {0}, got = {0};
@@ -101,7 +100,7 @@ static void guards_and_vectors(void **state) {
             NULL);
 }
 
-// For a vector that goes past the end, each lane is an access of its own if not all lanes are on.
+// In a vector that extends beyond the end, some lanes are off. Each of the other lanes is then a separate access.
 static void masks(void **state) {
   converted(
       *state,
@@ -138,7 +137,7 @@ static void sizes_are_given(void **state) {
   for (int64_t n = 0; n < 6; n++) assert_int_equal(converted(*state, text, &n).accesses, n * (1 + 3 * n));
 }
 
-// A loop over a box is divided into loops over its dimensions, so that no quotient remains.
+// A fused loop over a box becomes one loop for each dimension of the box, so that no quotient remains.
 static void a_fused_loop(void **state) {
   made m = converted(*state,
                      "program p\ninput A: f32[6, 8]\noutput B: f32[8, 6]\nfor f in 0..48:\n"

@@ -4,8 +4,8 @@
 
 typedef struct told { // executions as text, one on each line: "C 3 4"
   nw_str text;
-  int axis; // lists only executions in which the value of this axis
-  int64_t lo, hi; // is in this range
+  int axis; // if not negative, lists only executions in which the value of this axis is in lo..hi
+  int64_t lo, hi;
 } told;
 
 static void tell(told *t, const char *block, int n, const int64_t *axes) {
@@ -15,7 +15,7 @@ static void tell(told *t, const char *block, int n, const int64_t *axes) {
   nw_str_add(&t->text, "\n");
 }
 
-// In these tests, each execution of a block writes once.
+// In these tests, each execution of a block writes once, so a write stands for an execution.
 static void see_write(void *env, const nw_access *a) {
   if (a->write && !a->init) tell(env, a->block->block.name, a->block->block.nvars, a->var);
 }
@@ -55,7 +55,7 @@ static void assert_visited_part(lowering *l, const char *text, const int64_t *si
   nw_program_release(p);
 }
 
-// Checks all executions, and for each axis every part of two and of five values.
+// Checks all executions. Then, for each axis, checks the executions with two or five adjacent values of the axis.
 static void assert_visited(lowering *l, const char *text, const int64_t *sizes, int naxes) {
   assert_visited_part(l, text, sizes, -1, 0, 0);
   for (int axis = 0; axis < naxes; axis++) {
@@ -114,7 +114,7 @@ static void sizes_and_reductions(void **state) {
   for (int64_t n = 0; n < 6; n++) assert_visited(*state, text, &n, 2);
 }
 
-static void says_how_many_are_too_many(void **state) {
+static void too_many_executions_are_refused(void **state) {
   lowering *l = *state;
   nw_program *p = parsed(l, COPY("9", "7", "for j in 0..7:\n  for i in 0..9:\n    ")
                                 INTO("i", "j", "9", "7", "") "      B[i, j] = A[i, j]\n");
@@ -190,8 +190,9 @@ static void bounds_hold(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(plain_and_reordered),  T(tiles_and_guards),           T(fused_and_skewed), T(pieces_and_overlap),
-      T(sizes_and_reductions), T(says_how_many_are_too_many), T(is_interrupted),   T(bounds_hold),
+      T(plain_and_reordered), T(tiles_and_guards),     T(fused_and_skewed),
+      T(pieces_and_overlap),  T(sizes_and_reductions), T(too_many_executions_are_refused),
+      T(is_interrupted),      T(bounds_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

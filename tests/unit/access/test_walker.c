@@ -1,4 +1,4 @@
-// The derived accesses must be those of the interpreter, in the same order.
+// The accesses that are derived from a program must be those that the interpreter makes, in the same order.
 #include "walking.h"
 
 #define GEMM(loops) "program gemm\ninput A: f32[20, 12]\ninput B: f32[12, 24]\noutput C: f32[20, 24]\n" loops
@@ -30,7 +30,8 @@ static void strides_and_steps_back(void **state) {
                 NULL);
 }
 
-// A padded read happens only where it is inside, and only once, even if the statement contains it several times.
+// A read under a select happens only where its condition is true. If a statement contains the same read several times,
+// it happens once.
 static void selects_are_lazy(void **state) {
   int64_t n =
       assert_walked(*state,
@@ -90,7 +91,7 @@ static bool three_batches(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
-static void loops_are_told(void **state) {
+static void iterations_are_reported(void **state) {
   lowering *l = *state;
   nw_program *p = parsed(l, GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n      " BODY(
                                 "i", "j", "k", "") STORES("      ")));
@@ -114,7 +115,7 @@ static void loops_are_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       T(plain_loops),     T(guards_and_vectors),       T(strides_and_steps_back), T(selects_are_lazy),
-      T(sizes_are_given), T(registers_are_not_memory), T(data_is_not_known),      T(loops_are_told),
+      T(sizes_are_given), T(registers_are_not_memory), T(data_is_not_known),      T(iterations_are_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

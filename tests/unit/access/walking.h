@@ -1,4 +1,5 @@
-// Shared by the tests of cost: programs from text, the accesses that the interpreter makes, and the derived accesses.
+// Shared by the tests of accesses: programs from text, the accesses that the interpreter makes, and the accesses that
+// are derived from the program.
 #pragma once
 #include "../lower/lowering.h"
 #include "access/walker.h"

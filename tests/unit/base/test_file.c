@@ -16,7 +16,8 @@
 static char dir[] = P_tmpdir "/nestwright-files-XXXXXX";
 static char path[64];
 
-// Some file systems have no files without a name. The linker takes this function instead of the C library's.
+// If no_nameless is true, openat refuses files without a name (O_TMPFILE), as some file systems do. The linker uses
+// this openat instead of the one in the C library.
 static bool no_nameless;
 int openat(int at, const char *name, int flags, ...) {
   va_list args;
@@ -75,7 +76,7 @@ static void is_not_read(nw_file_whose whose, size_t most, const char *words) {
   said(&why, words);
 }
 
-static void a_file_that_is_dropped_is_what_it_was(void **state) {
+static void a_dropped_write_leaves_the_file_unchanged(void **state) {
   (void)state;
   nw_str why = {0};
   put("old");
@@ -99,7 +100,7 @@ static char *name_left(const char *digits) {
   return name;
 }
 
-// Makes the temporary file of a process that was killed this many seconds ago.
+// Makes a temporary file as a process leaves it that was killed this many seconds ago.
 static void leave(const char *digits, int seconds) {
   int fd = open(name_left(digits), O_WRONLY | O_CREAT, 0600);
   struct timespec then[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
@@ -109,7 +110,7 @@ static void leave(const char *digits, int seconds) {
 
 static void unlink_left(const char *digits) { assert_int_equal(unlink(name_left(digits)), 0); }
 
-static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **state) {
+static void a_named_temporary_file_is_used_if_files_need_names(void **state) {
   (void)state;
   nw_str why = {0};
   no_nameless = true;
@@ -126,13 +127,13 @@ static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **s
   leave("0123456789abcdef", 7200);
   leave("0123456789abcdee", 60);
   put("new");
-  assert_int_equal(entries(), 2); // the old temporary files were removed
+  assert_int_equal(entries(), 2); // the temporary file of two hours ago was removed
   unlink_left("0123456789abcdee");
   holds("new");
   no_nameless = false;
 }
 
-// The signal would end a process that does not ignore it.
+// A write beyond the limit raises SIGXFSZ. The signal would end this process, since its action is the default.
 static void a_limit_is_an_error_and_no_signal(void **state) {
   (void)state;
   struct rlimit was, few = {4, RLIM_INFINITY};
@@ -168,7 +169,7 @@ static void lines_are_appended_whole(void **state) {
   (void)state;
   nw_str why = {0};
   assert_true(nw_file_append(path, "one\n", 4, 100, &why));
-  assert_true(nw_file_append(path, "two", 3, 100, &why)); // cut short
+  assert_true(nw_file_append(path, "two", 3, 100, &why)); // a line whose end is missing
   assert_true(nw_file_append(path, "three\n", 6, 100, &why));
   holds("one\ntwo\nthree\n");
   assert_false(nw_file_append(path, "too much\n", 9, 16, &why));
@@ -176,7 +177,7 @@ static void lines_are_appended_whole(void **state) {
   holds("one\ntwo\nthree\n");
 }
 
-static void who_appends_waits_and_finds_the_file_written_anew(void **state) {
+static void an_append_waits_and_goes_to_the_rewritten_file(void **state) {
   (void)state;
   nw_str why = {0};
   put("one\n");
@@ -190,7 +191,7 @@ static void who_appends_waits_and_finds_the_file_written_anew(void **state) {
   holds("anew\ntwo\n");
 }
 
-static void what_may_be_somebody_elses_is_not_read(void **state) {
+static void files_that_others_may_write_are_not_read(void **state) {
   (void)state;
   put("text");
   chmod(path, 0620);
@@ -203,7 +204,7 @@ static void what_may_be_somebody_elses_is_not_read(void **state) {
   }
 }
 
-static void links_are_followed_but_for_code(void **state) {
+static void links_are_followed_except_for_code(void **state) {
   (void)state;
   size_t n;
   nw_str why = {0};
@@ -225,7 +226,7 @@ static void nothing_blocks(void **state) {
   said(&why, "no process reads from it");
 }
 
-static void what_is_not_there_is_told_apart(void **state) {
+static void missing_files_and_bad_folders_are_errors(void **state) {
   (void)state;
   size_t n;
   nw_str why = {0};
@@ -240,16 +241,16 @@ static void what_is_not_there_is_told_apart(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(a_file_that_is_dropped_is_what_it_was, remove_file),
-      cmocka_unit_test_teardown(where_every_file_has_a_name_it_is_another_one_until_the_end, remove_file),
+      cmocka_unit_test_teardown(a_dropped_write_leaves_the_file_unchanged, remove_file),
+      cmocka_unit_test_teardown(a_named_temporary_file_is_used_if_files_need_names, remove_file),
       cmocka_unit_test_teardown(a_limit_is_an_error_and_no_signal, remove_file),
       cmocka_unit_test_teardown(a_pipe_without_a_reader_is_an_error_and_no_signal, remove_file),
       cmocka_unit_test_teardown(lines_are_appended_whole, remove_file),
-      cmocka_unit_test_teardown(who_appends_waits_and_finds_the_file_written_anew, remove_file),
-      cmocka_unit_test_teardown(what_may_be_somebody_elses_is_not_read, remove_file),
-      cmocka_unit_test_teardown(links_are_followed_but_for_code, remove_file),
+      cmocka_unit_test_teardown(an_append_waits_and_goes_to_the_rewritten_file, remove_file),
+      cmocka_unit_test_teardown(files_that_others_may_write_are_not_read, remove_file),
+      cmocka_unit_test_teardown(links_are_followed_except_for_code, remove_file),
       cmocka_unit_test_teardown(nothing_blocks, remove_file),
-      cmocka_unit_test_teardown(what_is_not_there_is_told_apart, remove_file),
+      cmocka_unit_test_teardown(missing_files_and_bad_folders_are_errors, remove_file),
   };
   return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

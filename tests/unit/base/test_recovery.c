@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static void a_call_that_is_given_up_comes_back(void **state) {
+static void an_abandoned_call_jumps_to_its_recovery_point(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   nw_recovery r;
@@ -44,7 +44,7 @@ static void an_inner_point_comes_first(void **state) {
   nw_close(c);
 }
 
-static void what_is_kept_outlives_the_call(void **state) {
+static void kept_objects_outlive_the_call(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   nw_recovery r;
@@ -67,7 +67,7 @@ static void what_is_kept_outlives_the_call(void **state) {
   nw_close(c);
 }
 
-static void what_does_not_hold_is_a_fault_of_ours(void **state) {
+static void a_broken_invariant_is_reported_as_a_bug(void **state) {
   (void)state;
   nw_recovery r;
   nw_ctx *c = nw_open();
@@ -80,8 +80,8 @@ static void what_does_not_hold_is_a_fault_of_ours(void **state) {
   nw_close(c);
 }
 
-// In the test builds, the process ends instead.
-static void what_does_not_hold_ends_a_test(void **state) {
+// In a test build, a condition that does not hold ends the process instead of raising an error.
+static void a_broken_invariant_ends_a_test(void **state) {
   (void)state;
 #ifdef NW_MUTANTS
   char text[64];
@@ -133,9 +133,12 @@ static void a_size_is_checked_and_the_limit_named(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_call_that_is_given_up_comes_back), cmocka_unit_test(an_inner_point_comes_first),
-      cmocka_unit_test(what_is_kept_outlives_the_call),     cmocka_unit_test(what_does_not_hold_is_a_fault_of_ours),
-      cmocka_unit_test(what_does_not_hold_ends_a_test),     cmocka_unit_test(a_size_is_checked_and_the_limit_named),
+      cmocka_unit_test(an_abandoned_call_jumps_to_its_recovery_point),
+      cmocka_unit_test(an_inner_point_comes_first),
+      cmocka_unit_test(kept_objects_outlive_the_call),
+      cmocka_unit_test(a_broken_invariant_is_reported_as_a_bug),
+      cmocka_unit_test(a_broken_invariant_ends_a_test),
+      cmocka_unit_test(a_size_is_checked_and_the_limit_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,12 +32,12 @@ static void refuses_what_acts(void **state) {
   assert_false(OK("\xc2\x9b"
                   "31m",
                   true)); // the control sequence introducer of C1
-  assert_false(OK("\xe2\x80\xa8", true)); // a separator of lines
-  assert_false(OK("\xe2\x80\xae", true)); // turned round
-  assert_false(OK("\xe2\x81\xa6", true)); // isolated
+  assert_false(OK("\xe2\x80\xa8", true)); // line separator
+  assert_false(OK("\xe2\x80\xae", true)); // right-to-left override
+  assert_false(OK("\xe2\x81\xa6", true)); // left-to-right isolate
 }
 
-static void refuses_what_is_no_utf8(void **state) {
+static void refuses_invalid_utf8(void **state) {
   (void)state;
   static const char *const wrong[] = {
       "\xff", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
@@ -63,8 +63,8 @@ static void makes_the_rest_visible(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_what_is_shown),     cmocka_unit_test(refuses_what_acts),
-      cmocka_unit_test(refuses_what_is_no_utf8), cmocka_unit_test(names_the_byte),
+      cmocka_unit_test(takes_what_is_shown),    cmocka_unit_test(refuses_what_acts),
+      cmocka_unit_test(refuses_invalid_utf8),   cmocka_unit_test(names_the_byte),
       cmocka_unit_test(makes_the_rest_visible),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

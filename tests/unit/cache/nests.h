@@ -159,11 +159,11 @@ static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + ro
 typedef struct around { // the surrounding loops, with the ranges of their slots
   int n, slot[8];
   int64_t lo[8], hi[8];
-  int64_t rounds; // the number of iterations that inner loops may still have
+  int64_t rounds; // the most iterations that all inner loops together may have
 } around;
 
-typedef struct layout { // of an array: the usual strides of its references, by slot, in elements
-  int64_t stride[32];
+typedef struct layout { // how an array is accessed
+  int64_t stride[32]; // the usual strides of its references in elements, by slot
   int64_t lo, hi; // the range of bytes that was accessed
 } layout;
 
@@ -172,7 +172,7 @@ typedef struct drawing {
   layout layout[5];
   int elem[5], narrays, nrefs;
   nw_affine_ref *made[64];
-  bool wild; // with guards, triangles and references that move apart; otherwise rectangles
+  bool wild; // true: also guards, triangles and references that move apart; false: only rectangles
 } drawing;
 
 static inline nw_form combine(drawing *g, const around *in, int64_t rest, const int64_t *by) {
@@ -223,7 +223,8 @@ static inline int64_t draw_rounds(drawing *g, const around *in) {
   return n < in->rounds ? n : in->rounds;
 }
 
-// Adds the end of a tile with a tail: the minimum of n and of what the outer loop leaves of `all`.
+// Adds a second end, all - n*outer, to a loop of n iterations, where `outer` is an enclosing loop. So the loop is a
+// tile, and the last tile may be shorter.
 static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
   int outer = (int)roll(g->d, in->n);
   int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
@@ -291,8 +292,8 @@ static inline nw_affine_node *draw_part(drawing *g, around in, int depth) {
   return g->wild && in.n && !roll(g->d, 6) ? draw_guard(g, &in, x) : x;
 }
 
-// Arrays as large as the range that is accessed, one after the other. They begin at lines, at pages, or at odd
-// addresses, so that they share lines.
+// Makes the arrays, one after the other, each as large as the range that is accessed. An array begins at a line, at a
+// page, or at a multiple of 8 bytes, where it may share a line with the array before it.
 static inline void draw_arrays(drawing *g) {
   for (int a = 0; a < g->narrays; a++) {
     static const int64_t gap[] = {64, 64, 4096, 4096, 4096, 8};

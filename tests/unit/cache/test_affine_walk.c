@@ -94,7 +94,8 @@ static void bounds_depend_on_outer_loops(void **state) {
   nw_arena_free(m.a);
 }
 
-// The greatest begin and the least end are used. A division rounds inwards, also for negative numbers.
+// A loop with several bounds uses the greatest begin and the least end. A bound with a division is rounded towards the
+// inside of the range, also if it is negative.
 static void several_bounds(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -121,8 +122,8 @@ static void guards_and_sequences(void **state) {
   nw_arena_free(m.a);
 }
 
-// Code outside parallel loops belongs to thread 0. A loop is cut into parts as equal as possible, or distributed in
-// chunks.
+// Code outside parallel loops belongs to thread 0. A parallel loop is divided into parts of nearly equal size, or
+// distributed in chunks.
 static void shares_of_threads(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -140,7 +141,7 @@ static void shares_of_threads(void **state) {
   nw_arena_free(m.a);
 }
 
-// 3 x 640 bytes through a cache of 2 lines: one miss for each line of each sweep.
+// Three sweeps over 640 bytes with a cache of two lines: each sweep misses once for each line.
 static void through_the_simulator(void **state) {
   lowering *l = *state;
   made m = {.a = nw_arena_new()};

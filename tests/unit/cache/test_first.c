@@ -9,7 +9,7 @@ typedef struct walked {
   int64_t accesses, asked[SITES];
   int *label; // by line; -1: never accessed
   int64_t from, n;
-  bool astray; // outside all arrays
+  bool astray; // an access was outside all arrays
 } walked;
 
 static bool see(void *env, const nw_ref *ref, int n) {
@@ -65,7 +65,7 @@ static bool compare(nw_ctx *c, const char *name, const nw_affine_nest *n) {
   return found;
 }
 
-static int64_t cases = 2400, from = 1; // 1361, 2107 and 2365 were once wrong
+static int64_t cases = 2400, from = 1; // the cases 1361, 2107 and 2365 were once wrong
 
 static void by_chance(void **state) {
   int64_t found = 0;

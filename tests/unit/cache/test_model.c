@@ -12,7 +12,7 @@ static void gemm(void **state) {
   draw_close(&d);
 }
 
-// The number of nests can be given as an argument: ./unit_cost_test_model 100000
+// The number of nests can be given as an argument: ./unit_cache_test_model 100000
 static int64_t cases = 250, from = 1;
 
 static void by_chance(nw_ctx *c, bool wild) {
@@ -31,7 +31,7 @@ static void by_chance(nw_ctx *c, bool wild) {
 static void rectangles_by_chance(void **state) { by_chance(((lowering *)*state)->c, false); }
 static void nests_by_chance(void **state) { by_chance(((lowering *)*state)->c, true); }
 
-// Iterations in which arrays move apart within the sets.
+// Loops that advance with different strides in several arrays, so that their lines move apart within the sets.
 static void streams_by_chance(void **state) {
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
@@ -51,8 +51,8 @@ static int64_t misses_of(const nw_cached *m, int level) {
 }
 
 // These counts were published by Gysi et al., "A Fast Analytical Model of Fully Associative Caches" (PLDI 2019), and by
-// Morelli and Reineke, "Warping Cache Simulation of Polyhedral Programs" (PLDI 2022). To simulate them would take 15e9
-// accesses.
+// Morelli and Reineke, "Warping Cache Simulation of Polyhedral Programs" (PLDI 2022). A simulation would need
+// 15e9 accesses.
 static void published_counts(void **state) {
   lowering *l = *state;
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{32768, 0}}, .line = 64}};
@@ -72,7 +72,7 @@ static void published_counts(void **state) {
 }
 
 // 10^18 iterations over one line, and over a row that does not fit into the cache.
-static void rounds_without_end(void **state) {
+static void a_huge_number_of_iterations(void **state) {
   lowering *l = *state;
   drawn d = draw_open();
   int slot[] = {0, 1, 2};
@@ -115,7 +115,7 @@ static void beyond_the_budget(void **state) {
   draw_close(&d);
 }
 
-// A row that is longer than its array continues in the next array, which moves in another way.
+// A row that is longer than its array continues in the next array, whose own reference has other strides.
 static void out_of_an_array(void **state) {
   lowering *l = *state;
   drawn d = draw_open();
@@ -130,7 +130,7 @@ static void out_of_an_array(void **state) {
   draw_close(&d);
 }
 
-static void levels_that_are_fed_misses(void **state) {
+static void levels_that_receive_misses(void **state) {
   lowering *l = *state;
   drawn d = draw_open();
   draw_gemm(&d, 40, 44, 48, 4);
@@ -148,9 +148,9 @@ int main(int argc, char **argv) {
                                      T(nests_by_chance),
                                      T(streams_by_chance),
                                      T(published_counts),
-                                     T(rounds_without_end),
+                                     T(a_huge_number_of_iterations),
                                      T(beyond_the_budget),
                                      T(out_of_an_array),
-                                     T(levels_that_are_fed_misses)};
+                                     T(levels_that_receive_misses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

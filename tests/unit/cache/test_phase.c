@@ -1,12 +1,12 @@
-// Loops that begin at different bytes of the same lines, and states of the cache in which lines come in another order
-// at the end. The cache model is compared with the reference simulator.
+// Loops that begin at different bytes of the same lines, and loops after which the cache holds the same lines in
+// another order. The cache model is compared with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Short and long loops over elements of odd sizes and strides, by columns and by rows, from addresses that move by some
-// bytes.
+// Draws short and long loops over elements of odd sizes and strides, by columns and by rows. The first address is any
+// byte.
 static void bytes_by_chance(void **state) {
   static const int64_t step[] = {1, 3, 4, 8, 12, 20, 32, 60, 64, 68, 128, 192, 200};
   for (int64_t i = from; i < from + cases; i++) {
@@ -33,7 +33,7 @@ static void bytes_by_chance(void **state) {
   }
 }
 
-// x[i] += A[j][i]*y[j], where rows have whole lines: eight columns touch the same lines.
+// x[i] += A[j][i]*y[j], where a row is a whole number of lines, so eight columns touch the same lines.
 static void columns_of_whole_lines(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};

@@ -47,8 +47,8 @@ static void a_ring(void **state) {
   nw_recency_free(&r);
 }
 
-// A fully associative cache hits if fewer other lines were requested in between than it can hold.
-static void as_a_cache_has_it(void **state) {
+// An access hits in a fully associative cache if its stack distance is less than the number of lines of the cache.
+static void distances_agree_with_a_cache(void **state) {
   lowering *l = *state;
   for (int room = 1; room < 200; room = room * 3 + 1) {
     nw_sim_opts o = {.nlevels = 1, .level = {{64 * room, 0}}, .line = 64};
@@ -71,6 +71,6 @@ static void as_a_cache_has_it(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {T(as_defined), T(a_ring), T(as_a_cache_has_it)};
+  const struct CMUnitTest tests[] = {T(as_defined), T(a_ring), T(distances_agree_with_a_cache)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// A statement with a few references to one or two arrays, each by rows, by columns or by another loop.
+// Makes a statement with a few references to one or two arrays. Each moves by rows, by columns or with another loop.
 static nw_affine_node *draw_apart(drawn *d, int nloops, const int64_t *rounds, int narrays) {
   static const int64_t pitch[] = {64, 96, 136, 320, 328};
   nw_affine_node *s = stmt_of(d, 6);

@@ -74,7 +74,7 @@ static void sets_that_differ(void **state) {
   end(&b);
 }
 
-static void levels_of_too_few_sets(void **state) {
+static void levels_with_too_few_sets(void **state) {
   (void)state;
   assert_true(nw_sampled_can(&caches));
   nw_sim_opts o = caches;
@@ -86,6 +86,6 @@ static void levels_of_too_few_sets(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(sets_that_do_the_same), T(sets_that_differ), T(levels_of_too_few_sets)};
+  const struct CMUnitTest tests[] = {T(sets_that_do_the_same), T(sets_that_differ), T(levels_with_too_few_sets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void lines_that_share_a_set(void **state) {
   for (int i = 0; i < 9; i++) assert_int_equal(out[i], i < 3 ? NW_COLD : NW_CONFLICT);
 }
 
-static void what_is_written_comes_back(void **state) {
+static void evicted_dirty_lines_are_written_back(void **state) {
   stream s = {0};
   add(&s, 0, true), add(&s, 1, false), add(&s, 2, false), add(&s, 3, true), add(&s, 3, false), add(&s, 4, false);
   nw_sim_opts o = one(2, 0);
@@ -64,7 +64,7 @@ static void what_is_written_comes_back(void **state) {
 }
 
 // An access that covers two lines requests both.
-static void lines_are_counted_once_an_access(void **state) {
+static void a_line_counts_once_for_each_access(void **state) {
   stream s = {.n = 2, .ref = {{.address = 60, .bytes = 8}, {.address = 0, .bytes = 64}}};
   nw_sim_opts o = one(4, 0);
   nw_sim_counts n = fed(*state, &o, &s, NULL, 0);
@@ -128,7 +128,7 @@ static void refuses(lowering *l, nw_sim_opts o, const char *why) {
   nw_clear(l->c);
 }
 
-static void sizes_that_make_no_cache(void **state) {
+static void invalid_cache_sizes_are_refused(void **state) {
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{100, 2}}, .line = 64}, "not a multiple of the line");
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{640, 3}}, .line = 64}, "do not divide");
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{640, 2}}, .line = 60}, "power of two");
@@ -139,9 +139,9 @@ static void sizes_that_make_no_cache(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(a_ring_larger_than_the_cache),     T(lines_that_share_a_set), T(what_is_written_comes_back),
-      T(lines_are_counted_once_an_access), T(a_second_level),         T(by_definition),
-      T(sizes_that_make_no_cache),
+      T(a_ring_larger_than_the_cache),       T(lines_that_share_a_set), T(evicted_dirty_lines_are_written_back),
+      T(a_line_counts_once_for_each_access), T(a_second_level),         T(by_definition),
+      T(invalid_cache_sizes_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

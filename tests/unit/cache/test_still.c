@@ -5,7 +5,7 @@
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Many references, by rows of one or two arrays, to elements along a loop; some references do not move.
+// Makes a statement with many references to rows of two arrays. A reference moves with some of the loops or with none.
 static nw_affine_node *draw_rows(drawn *d, const int64_t *rounds, int64_t inner) {
   static const int64_t pitch[] = {64, 128, 320, 328, 272, 400, 16};
   nw_affine_node *s = stmt_of(d, 40);
@@ -38,9 +38,9 @@ static void rows_by_chance(void **state) {
   }
 }
 
-// X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, one line too
-// many is in use. The first iteration finds X[0], which was written; the second evicts it; only from the third on are
-// iterations alike.
+// X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, the
+// loop uses four lines. In the first iteration from there on, X[0] hits in a line that was written. The second
+// iteration evicts this line. From the third iteration on, all iterations are alike.
 static void a_line_written_before(void **state) {
   drawn d = draw_open();
   int slot[] = {0};
@@ -56,7 +56,8 @@ static void a_line_written_before(void **state) {
   draw_close(&d);
 }
 
-// A body that accesses more lines than the cache holds: 40 rows and 40 columns, and 64 bytes of each in turn.
+// A body with 80 references, which access more lines than the cache holds. In the inner loop, 40 of them move along a
+// row, and 40 stay where they are.
 static void a_body_that_does_not_fit(void **state) {
   drawn d = draw_open();
   nw_affine_node *s = stmt_of(&d, 80);

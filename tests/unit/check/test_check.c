@@ -72,7 +72,7 @@ static void large_sizes_are_checked_at_points(void **state) {
   nw_sched_release(s);
 }
 
-static void what_has_no_room_is_said_to_be_unchecked(void **state) {
+static void a_program_too_large_for_memory_is_reported_as_unchecked(void **state) {
   bench *b = *state;
   nw_sched *s = gemm(b->c, (int64_t)1 << 30);
   assert_false(nw_check(b->c, s, NULL));
@@ -105,7 +105,7 @@ static void spoil(nw_sched *s) {
 
 static void a_wrong_program_is_caught(void **state) {
   bench *b = *state;
-  static const int sizes[] = {5, 100}; // interpreted completely, and compared at points only
+  static const int sizes[] = {5, 100}; // 5 is interpreted completely; 100 is compared only at some elements
   for (int i = 0; i < 2; i++) {
     nw_sched *s = gemm(b->c, sizes[i]);
     char *report;
@@ -142,7 +142,7 @@ int main(void) {
       TEST(shapes_satisfy_the_facts),
       TEST(constant_sizes_run_as_they_are),
       TEST(large_sizes_are_checked_at_points),
-      TEST(what_has_no_room_is_said_to_be_unchecked),
+      TEST(a_program_too_large_for_memory_is_reported_as_unchecked),
       TEST(a_check_can_be_interrupted),
       TEST(a_wrong_program_is_caught),
       TEST(values_are_compared_as_closely_as_they_should),

@@ -1,7 +1,7 @@
 // Random tilings of small reductions, written as text: every loop order, guards if a factor does not divide, one vector
-// loop anywhere, unrolled loops, and bodies whose selects read outside their tensors. The lowered and the compiled
-// program must compute the same as the scheduled one. A failure prints the program, so it can be repeated without the
-// seed.
+// loop anywhere, unrolled loops, and selects whose untaken branches would read outside a tensor. The lowered and the
+// compiled program must compute the same as the scheduled one. A failure prints the program, so that it can be repeated
+// without the seed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static void replace_word(nw_str *out, const char *body, const char *type, int n)
   }
 }
 
-// A, B and C are square, with the largest size, so that every body may read any row.
+// A, B and C are square. Their extent is the largest of the three sizes, so that every body may read any row.
 static char *random_program(uint64_t seed) {
   static const char *const types[] = {"f32", "i32", "f16", "f64", "u8"};
   static const char *const combiners[] = {"+=", "max=", "min="}, *const inits[] = {"0", "-7", "7"};

@@ -69,7 +69,7 @@ static void names_are_one_to_one(void **state) {
   assert_string_equal(nwt_name(g, "a_b_1"), "a_b_1_1");
 }
 
-// Keywords, the declarations of <math.h> and of the runtime, and the definitions of the file itself.
+// No generated name may be a keyword, a declaration of <math.h> or of the runtime, or a definition of the file itself.
 static void names_of_c_are_left_alone(void **state) {
   nwt *g = &((writing *)*state)->g;
   const char *const taken[] = {"for",  "double",   "restrict",           "exp",      "expf",   "y0",
@@ -127,7 +127,8 @@ static void operands_keep_their_order(void **state) {
   writes(w, two(w, NW_OP_MUL, chosen, x[0]), "(x[0] < y[0] ? y[0] : z[0]) * x[0]");
 }
 
-// Signed integers of data wrap, which is undefined in C. Index arithmetic does not wrap, so it is written plainly.
+// Signed integers of data wrap. In C, a signed overflow is undefined, so these operations are written with unsigned
+// types. Index arithmetic does not overflow, so it is written without casts.
 static void integers_wrap(void **state) {
   writing *w = *state;
   const nw_expr *zero = nw_index(w->pool, 0), *i = nw_load(w->pool, (nw_type){NW_I32, 1}, "x", 1, &zero);
@@ -137,8 +138,8 @@ static void integers_wrap(void **state) {
   writes(w, two(w, NW_OP_ADD, n, nw_index(w->pool, -3)), "n - 3");
 }
 
-// Division rounds down. If nothing is negative, C's own division is used, otherwise a helper function, which the file
-// then contains.
+// Division rounds down. If neither operand can be negative, the code uses the division of C. Otherwise it calls a
+// helper function, which is written into the file.
 static void quotients_round_down(void **state) {
   writing *w = *state;
   const nw_expr *size = nw_var(w->pool, "M"), *any = nw_var(w->pool, "n"), *four = nw_index(w->pool, 4);
@@ -159,7 +160,7 @@ static void quotients_round_down(void **state) {
 
 static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
 
-static void a_file_checks_what_it_was_made_for(void **state) {
+static void a_file_checks_sizes_and_facts(void **state) {
   writing *w = *state;
   char *text = nw_program_c(w->c, w->p);
   assert_non_null(text);
@@ -171,7 +172,7 @@ static void a_file_checks_what_it_was_made_for(void **state) {
   free(text);
 }
 
-static void what_has_no_form_in_c_is_an_error(void **state) {
+static void an_expression_without_a_form_in_c_is_an_error(void **state) {
   writing *w = *state;
   const nw_expr *zero = nw_index(w->pool, 0);
   const nw_expr *masked =
@@ -191,7 +192,7 @@ int main(void) {
                                      T(operands_keep_their_order),
                                      T(integers_wrap),
                                      T(quotients_round_down),
-                                     T(a_file_checks_what_it_was_made_for),
-                                     T(what_has_no_form_in_c_is_an_error)};
+                                     T(a_file_checks_sizes_and_facts),
+                                     T(an_expression_without_a_form_in_c_is_an_error)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

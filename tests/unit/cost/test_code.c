@@ -22,7 +22,7 @@ static nw_code_time timed(lowering *l, const char *body) {
   return t;
 }
 
-// A loop with this many iterations.
+// Simulates a loop with this many iterations and this body.
 static nw_code_time looped(lowering *l, int rounds, const char *body) {
   char text[2048];
   snprintf(text, sizeof text, "\txorl\t%%eax, %%eax\n.LBB0_1:\n%s\tincq\t%%rax\n\tcmpq\t$%d, %%rax\n\tjl\t.LBB0_1\n",
@@ -38,16 +38,16 @@ static void instructions_are_counted_as_they_run(void **state) {
   assert_true(looped(*state, 30000, "").instructions == 1 + 3 * 30000 + 1);
 }
 
-static void code_of_another_processor_takes_nothing(void **state) {
+static void code_of_another_processor_takes_no_time(void **state) {
   nw_code_time t = timed(*state, "\tfmla\tv0.4s, v1.4s, v2.4s\n");
   assert_true(t.instructions == 0 && t.cycles == 0);
 }
 
-static void results_that_wait_for_one_another_take_their_latency(void **state) {
+static void a_chain_of_results_takes_their_latency(void **state) {
   double chain = a_round(*state, "\tvfmadd231ps\t%zmm1, %zmm2, %zmm0\n");
   assert_true(chain > 3.9 && chain < 4.2);
   double two = a_round(*state, "\tvfmadd231ps\t%zmm1, %zmm2, %zmm0\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm3\n");
-  assert_true(two < 4.2); // side by side
+  assert_true(two < 4.2); // the two chains run in parallel
 }
 
 static void ports_are_shared(void **state) {
@@ -56,20 +56,20 @@ static void ports_are_shared(void **state) {
   const char *shuffle = "\tvpermps\t%zmm1, %zmm2, %zmm3\n\tvpermps\t%zmm1, %zmm2, %zmm4\n"
                         "\tvpermps\t%zmm1, %zmm2, %zmm5\n";
   double muls = a_round(*state, mul), shuffles = a_round(*state, shuffle);
-  assert_true(muls > 1.9 && muls < 2.1); // two in each cycle
-  assert_true(shuffles > 2.9 && shuffles < 3.1); // one in each cycle
+  assert_true(muls > 1.9 && muls < 2.1); // two multiplications per cycle
+  assert_true(shuffles > 2.9 && shuffles < 3.1); // one shuffle per cycle
 }
 
 // A result that is not read does not delay the next iteration.
-static void what_is_overwritten_is_not_waited_for(void **state) {
+static void unread_results_delay_nothing(void **state) {
   const char *mulx = "\tmovl\t$3, %edx\n\tmulxq\t%rdx, %rcx, %rcx\n\timulq\t$480, %rcx, %rcx\n";
   const char *cleared = "\tvxorps\t%xmm0, %xmm0, %xmm0\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm0\n";
-  assert_true(a_round(*state, mulx) < 2.2); // the multiplier starts one in each cycle
+  assert_true(a_round(*state, mulx) < 2.2); // the multiplier starts one multiplication per cycle
   assert_true(a_round(*state, cleared) < 1.2);
 }
 
-// If a load reads exactly what a store wrote, the data is forwarded. If it reads more, it waits until the data is in
-// the cache.
+// If a load reads exactly what one store wrote, the data is forwarded. If it reads the data of several stores, it waits
+// until the data is in the cache.
 static void loads_of_several_stores_wait(void **state) {
   const char *whole = "\tvmovups\t%ymm0, -64(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
   const char *parts = "\tvmovups\t%xmm0, -64(%rsp)\n\tvmovups\t%xmm0, -48(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
@@ -87,7 +87,8 @@ static void under_a_mask_it_matters_which_lanes_are_on(void **state) {
   assert_true(looped(*state, 20000, some).waits > 19000);
 }
 
-// The loop runs repeatedly. The end of a short loop is predicted; that of a loop longer than the branch history is not.
+// Simulates an inner loop of `rounds` iterations, which runs 400 times. The end of a short loop is predicted. The end
+// of a loop that is longer than the branch history is not.
 static nw_code_time nested(lowering *l, int rounds) {
   char body[256];
   snprintf(body, sizeof body, "\txorl\t%%ecx, %%ecx\n.LBB0_2:\n\tincq\t%%rcx\n\tcmpq\t$%d, %%rcx\n\tjl\t.LBB0_2\n",
@@ -95,7 +96,7 @@ static nw_code_time nested(lowering *l, int rounds) {
   return looped(l, 400, body);
 }
 
-static void ends_of_short_loops_are_foretold(void **state) {
+static void ends_of_short_loops_are_predicted(void **state) {
   assert_true(nested(*state, 10).mispredicted < 40);
   assert_true(nested(*state, 500).mispredicted > 300);
 }
@@ -117,7 +118,7 @@ static uint64_t computed(const char *body) {
   return v;
 }
 
-static void integers_are_as_the_processor_has_them(void **state) {
+static void integers_agree_with_the_processor(void **state) {
   (void)state;
   assert_int_equal(computed("\tmovl\t$5, %ecx\n\tleaq\t3(%rcx,%rcx,8), %rax\n"), 48);
   assert_int_equal(computed("\tmovq\t$-7, %rax\n\tmovl\t$9, %ecx\n\tcmpq\t%rcx, %rax\n\tcmovgq\t%rcx, %rax\n"),
@@ -144,8 +145,8 @@ static void vectors_and_masks_are_followed(void **state) {
   assert_int_equal(computed(bits), 8);
 }
 
-// Assembly that is not ours must do no harm.
-static void what_is_no_code_is_refused(void **state) {
+// Text that is not the assembly of a kernel must be refused, or simulated without a crash.
+static void text_that_is_not_code_is_refused(void **state) {
   (void)state;
   assert_null(nw_code_read(""));
   assert_null(nw_code_read("kernel_entry:\n"));
@@ -180,7 +181,7 @@ static void follow(const char *text) {
   nw_code_free(k);
 }
 
-// Changes characters anywhere: in names, registers, numbers, addresses.
+// Changes random characters of the assembly: in names, registers, numbers and addresses.
 static void damaged_code_does_no_harm(void **state) {
   static const char whole[] =
       "\t.section\t.rodata,\"a\"\n.L0:\n\t.quad\t7\n\t.zero\t24\n\t.text\n" ENTRY
@@ -208,16 +209,16 @@ static void damaged_code_does_no_harm(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       T(instructions_are_counted_as_they_run),
-      T(code_of_another_processor_takes_nothing),
-      T(results_that_wait_for_one_another_take_their_latency),
+      T(code_of_another_processor_takes_no_time),
+      T(a_chain_of_results_takes_their_latency),
       T(ports_are_shared),
-      T(what_is_overwritten_is_not_waited_for),
+      T(unread_results_delay_nothing),
       T(loads_of_several_stores_wait),
       T(under_a_mask_it_matters_which_lanes_are_on),
-      T(ends_of_short_loops_are_foretold),
-      T(integers_are_as_the_processor_has_them),
+      T(ends_of_short_loops_are_predicted),
+      T(integers_agree_with_the_processor),
       T(vectors_and_masks_are_followed),
-      T(what_is_no_code_is_refused),
+      T(text_that_is_not_code_is_refused),
       T(damaged_code_does_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

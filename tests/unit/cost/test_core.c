@@ -70,7 +70,7 @@ static void a_sum_stays_in_a_register(void **state) {
   assert_true(count(k, "k", NW_CLASS_FMA, 0) == 1);
   assert_true(count(k, "k", NW_CLASS_LOAD, 0) == 2);
   assert_true(count(k, "k", NW_CLASS_STORE, 0) == 0);
-  assert_true(count(k, "j", NW_CLASS_STORE, 0) == 2); // before and behind the loop
+  assert_true(count(k, "j", NW_CLASS_STORE, 0) == 2); // one before loop k and one after it
   nw_core_time(k);
   assert_int_equal(loop_named(k->root, "k")->bound, NW_BOUND_LATENCY);
   nw_core_free(k);
@@ -78,7 +78,7 @@ static void a_sum_stays_in_a_register(void **state) {
 
 // A[i, k] does not change along j, so it is loaded outside. C[i, j] moves, so it is loaded and stored in each
 // iteration.
-static void what_does_not_change_moves_out(void **state) {
+static void invariant_loads_move_out(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, GEMM("for k in 0..12:\n  for i in 0..20:\n    for j in 0..24:\n"), &m);
   assert_true(count(k, "j", NW_CLASS_LOAD, 0) == 2);
@@ -157,7 +157,8 @@ static void columns_of_whole_ways_crowd_into_one_set(void **state) {
   assert_true(w.crowding == 0); // they fit into the set
 }
 
-// An unrolled body that touches four adjacent vectors is one run of adjacent lines, like a loop over one vector.
+// A run is a sequence of accesses to adjacent lines. An unrolled body that touches four adjacent vectors makes one run,
+// like a loop over single vectors.
 static void copies_of_a_body_make_one_run(void **state) {
   nw_line_walk w = walk_of_store(
       *state, "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor x in 0..15:\n  for y in 0..100:\n"
@@ -178,7 +179,7 @@ static void few_runs_side_by_side_are_followed(void **state) {
   assert_true(walk_of_store(*state, BLOCKS("100")).stores_jump);
 }
 
-// Data is stored in vectors of this many lanes and loaded in vectors of eight lanes, which are 32 bytes.
+// Data is stored in vectors of `lanes` lanes, and loaded in vectors of eight lanes (32 bytes).
 #define READ_BACK(lanes, rounds, at, elements)                                                                         \
   "program p\ninput A: f32[1024]\noutput B: f32[1000]\ntemp T: f32[1024] global\nfor i in 0..125:\n  alloc "           \
   "T[8*i..8*i + " elements "]:\n    for u in 0.." rounds ":\n      vectorize for l in 0.." lanes ":\n"                 \
@@ -199,7 +200,7 @@ static void a_load_over_two_stores_waits(void **state) {
   assert_int_equal(blocked(*state, READ_BACK("8", "2", "x + 1", "16")), 1);
 }
 
-static void waiting_loads_take_their_time_each(void **state) {
+static void each_waiting_load_takes_its_time(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, READ_BACK("4", "2", "x", "8"), &m);
   double quick = (nw_core_time(k), k->root->cycles);
@@ -219,11 +220,11 @@ static void an_address_is_computed_once(void **state) {
                       "program p\ninput A: f32[16, 9]\noutput B: f32[112]\nfor i in 0..112:\n"
                       "  block B of B (i = i in 0..112):\n    B[i] = A[i//7, i % 7] + A[i//7, i % 7 + 1]\n",
                       &m);
-  assert_true(count(k, "i", NW_CLASS_INTMUL, 0) == 3); // and nine times the quotient
+  assert_true(count(k, "i", NW_CLASS_INTMUL, 0) == 3); // for the quotient, the remainder, and 9 times the quotient
   nw_core_free(k);
 }
 
-// Numbers that are inserted into a register one by one.
+// Eight numbers are inserted into a vector register, each by one shuffle.
 static void parts_of_a_register_are_put_in_place(void **state) {
   nw_machine m = plain_machine();
   nw_core *k =
@@ -267,8 +268,8 @@ static void short_chains_run_side_by_side(void **state) {
   }
 }
 
-// With a larger scheduler, a machine is not slower either.
-static void more_may_wait(void **state) {
+// With a larger scheduler, the loop is faster.
+static void a_larger_scheduler_is_faster(void **state) {
   nw_machine m = plain_machine();
   double last = 1e18;
   for (int scheduler = 4; scheduler <= 400; scheduler *= 10) {
@@ -285,7 +286,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
   const struct CMUnitTest tests[] = {
       TEST(a_sum_stays_in_a_register),
-      TEST(what_does_not_change_moves_out),
+      TEST(invariant_loads_move_out),
       TEST(triangles_and_guards_are_counted),
       TEST(vectors_are_cut_to_those_of_the_machine),
       TEST(strided_lanes_are_gathered),
@@ -296,10 +297,10 @@ int main(void) {
       TEST(copies_of_a_body_make_one_run),
       TEST(few_runs_side_by_side_are_followed),
       TEST(a_load_over_two_stores_waits),
-      TEST(waiting_loads_take_their_time_each),
+      TEST(each_waiting_load_takes_its_time),
       TEST(an_address_is_computed_once),
       TEST(parts_of_a_register_are_put_in_place),
-      TEST(more_may_wait),
+      TEST(a_larger_scheduler_is_faster),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

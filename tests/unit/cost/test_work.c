@@ -17,7 +17,7 @@ static double times_of(const nw_nest_work *w, const char *name, int bits) {
 
 #define ARRAYS "array A: f64[100]\narray B: f32[100]\narray K: i16[100]\narray X: bytes(12)[100]\n"
 
-// Signs within numbers, signs of a single operand, and operators in indices are not counted as operations.
+// Not counted as operations: signs within numbers, signs of a single operand, and operators in indices.
 static void operations_as_written(void **state) {
   nw_nest_work w = work_of(*state, ARRAYS "for i in 0..10:\n  A[2*i + 1] += 1e-3*B[i] - -A[i]/x\n");
   assert_int_equal(w.n, 3);
@@ -30,17 +30,17 @@ static void sizes_of_numbers(void **state) {
   nw_nest_work w =
       work_of(*state, ARRAYS "for i in 0..10:\n  B[i] = A[i]*A[i]\n  s = B[i] + A[i]\n  t = 1 + 2\n  K[i] *= 3\n"
                              "  X[i] -= 1\n  A[i : 4] = max(sqrt(A[i : 4]), f(s))\n");
-  assert_true(times_of(&w, "mul", 32) == 10); // of the target
-  assert_true(times_of(&w, "add", 64) == 20); // the widest that is read; of scalars alone
+  assert_true(times_of(&w, "mul", 32) == 10); // an operation has the size of its target B
+  assert_true(times_of(&w, "add", 64) == 20); // for a scalar target: the widest operand, or 64 bits if all are scalars
   assert_true(times_of(&w, "intmul", 16) == 10);
-  assert_true(times_of(&w, "add", 0) == 10); // of what is only bytes
+  assert_true(times_of(&w, "add", 0) == 10); // X has bytes without a number type
   assert_true(times_of(&w, "sqrt64", 64) == 10 && times_of(&w, "minmax", 64) == 10);
   assert_true(w.calls == 10);
   assert_true(w.written == 10 * (4 + 2 + 12 + 32));
 }
 
-// Triangles, steps, ifs, and statements that never run.
-static void as_often_as_they_run(void **state) {
+// Statements in triangles, in loops with steps, under ifs, and in empty loops.
+static void statements_count_as_often_as_they_run(void **state) {
   nw_nest_work w =
       work_of(*state, ARRAYS "for i in 0..10:\n  for j in 0..i step 2:\n    if i % 3 == 0 or j > 6:\n      s += A[j]\n"
                              "    else:\n      s *= A[j]\n  for j in i..i:\n    s /= A[j]\n");
@@ -61,7 +61,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(operations_as_written),
       T(sizes_of_numbers),
-      T(as_often_as_they_run),
+      T(statements_count_as_often_as_they_run),
       T(more_than_can_be_counted_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void level(fixture *x, int i, double bytes, double ways) {
   }
 }
 
-// The fields that a cpu needs at least.
+// Sets only the fields that a cpu must have.
 static void small(fixture *x) {
   static const struct {
     const char *path;
@@ -81,7 +81,7 @@ static void refused(fixture *x, const char *part) {
   assert_has(nw_error(x->c)->message, part);
 }
 
-static void what_is_not_said_has_the_default_of_its_row(void **state) {
+static void missing_fields_get_the_default_of_their_row(void **state) {
   fixture *x = *state;
   finish(x);
   const nw_machine *m = &x->m;
@@ -97,7 +97,7 @@ static void what_is_not_said_has_the_default_of_its_row(void **state) {
   assert_int_equal(m->accelerator.rows, 0);
 }
 
-static void a_class_is_like_another_where_nothing_is_said(void **state) {
+static void a_class_without_figures_is_like_another(void **state) {
   fixture *x = *state;
   number(x, "ops.div.per_cycle", 0.25);
   number(x, "ops.div.latency", 11);
@@ -118,7 +118,7 @@ static void some_widths_of_several(void **state) {
   assert_true(rate[0] == 3 && rate[1] == 0 && rate[2] == 1 && rate[3] == 0);
 }
 
-static void every_required_field_is_missed_by_name_and_unit(void **state) {
+static void a_missing_required_field_is_named_with_its_unit(void **state) {
   fixture *x = *state;
   static const char *const paths[] = {"cores",
                                       "clock",
@@ -148,7 +148,7 @@ static void every_required_field_is_missed_by_name_and_unit(void **state) {
   }
 }
 
-static void fields_that_there_are_not(void **state) {
+static void unknown_fields_are_refused(void **state) {
   fixture *x = *state;
   static const char *const wrong[][2] = {{"clok", "'clock'"},           {"caches[1].wayz", "'ways'"},
                                          {"ops.fmaa.latency", "'fma'"}, {"ops.fma.latencies", "'latency'"},
@@ -186,7 +186,7 @@ static void values_that_do_not_fit(void **state) {
   }
 }
 
-static void sizes_that_make_no_cache(void **state) {
+static void invalid_cache_sizes_are_refused(void **state) {
   fixture *x = *state;
   number(x, "caches[1].ways", 7);
   refused(x, "not a whole number of sets");
@@ -204,7 +204,7 @@ static void sizes_that_make_no_cache(void **state) {
   refused(x, "gpu.sms: a cpu has no such field");
 }
 
-// 12 ways of 96 sets.
+// A cache with 96 sets of 12 ways.
 static void sets_need_not_be_a_power_of_two(void **state) {
   fixture *x = *state;
   level(x, 2, 12 * 96 * 64, 12);
@@ -212,7 +212,7 @@ static void sets_need_not_be_a_power_of_two(void **state) {
   assert_int_equal(x->m.nlevels, 2);
 }
 
-static void ways_that_others_leave(void **state) {
+static void effective_ways_follow_from_effective_bytes(void **state) {
   fixture *x = *state;
   level(x, 2, 20 * 1000 * 64, 20);
   number(x, "caches[2].effective_bytes", 7.5 * 1000 * 64);
@@ -273,7 +273,7 @@ static void teams_between_and_beyond(void **state) {
   assert_true(nw_machine_team_us(&x->m, 64, NULL, NULL) == 22);
 }
 
-static void sources_by_the_longest_beginning(void **state) {
+static void sources_are_found_by_the_longest_prefix(void **state) {
   fixture *x = *state;
   assert_null(nw_machine_cited(&x->m, "clock"));
   assert_true(nw_machine_cite(x->c, &x->m, "", "somewhere"));
@@ -295,18 +295,18 @@ static void widths(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(what_is_not_said_has_the_default_of_its_row),
-      TEST(a_class_is_like_another_where_nothing_is_said),
+      TEST(missing_fields_get_the_default_of_their_row),
+      TEST(a_class_without_figures_is_like_another),
       TEST(some_widths_of_several),
-      TEST(every_required_field_is_missed_by_name_and_unit),
-      TEST(fields_that_there_are_not),
+      TEST(a_missing_required_field_is_named_with_its_unit),
+      TEST(unknown_fields_are_refused),
       TEST(values_that_do_not_fit),
-      TEST(sizes_that_make_no_cache),
+      TEST(invalid_cache_sizes_are_refused),
       TEST(sets_need_not_be_a_power_of_two),
-      TEST(ways_that_others_leave),
+      TEST(effective_ways_follow_from_effective_bytes),
       TEST(a_record_reads_back_field_by_field),
       TEST(teams_between_and_beyond),
-      TEST(sources_by_the_longest_beginning),
+      TEST(sources_are_found_by_the_longest_prefix),
       TEST(widths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-// Shared by the tests that compare the judge with the interpreter: random numbers, random choice of statements, running
-// programs.
+// Shared by the tests that compare the judge (the legality check) with the interpreter: random numbers, random choice
+// of statements, running programs.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// Data for computations of lang.h, which are run in three ways.
+// Data for computations of lang.h. Each computation is run in three ways.
 #pragma once
 #include "../te/lang.h"
 #include "interp/interp.h"
@@ -71,7 +71,7 @@ static inline bool run_naive(job *j) {
   return nw_naive_eval(nw, j->n, j->out, name, j->size, j->nsizes, j->ninputs, j->view, j->again);
 }
 
-// Both results must have the same bits, apart from those of a NaN.
+// True if both elements have the same bits. All NaNs are equal.
 static inline bool same_cell(nw_dtype t, const char *a, const char *b) {
   int n = nw_dtype_bytes(t);
   if (!memcmp(a, b, (size_t)n)) return true;

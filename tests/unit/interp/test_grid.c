@@ -1,6 +1,7 @@
-// Compares the judge with the interpreter on grids. The loops of small programs are bound at random. A program that the
-// judge accepts must run without a race and compute the same, with blocks and threads in either order. If the judge
-// refuses a conflict of blocks or threads, the interpreter, which shares no code with the judge, must see a conflict.
+// Compares the judge (the legality check) with the interpreter on grids. The loops of small programs are bound at
+// random. A program that the judge accepts must run without a race and compute the same, with blocks and threads in
+// either order. If the judge refuses a conflict of blocks or threads, the interpreter, which shares no code with the
+// judge, must see a conflict.
 #include "random_judged.h"
 
 static const char *const bases[] = {
@@ -148,23 +149,23 @@ static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tal
   t->tried++;
   if (nw_judge(p, q)) {
     t->accepted++;
-    if (run_lowered(c, q, expected) != FINE) complain(c, p, q, "accepted, and a race or other values");
+    if (run_lowered(c, q, expected) != FINE) complain(c, p, q, "accepted, but there is a race or the values differ");
     bool raced;
     for (int n = 0; run_without(c, q, n, &raced); n++) t->barriers++, t->idle += !raced;
     nw_program *turned = nw_program_clone(q);
     nw_walk(turned, turn_round, turned);
     nw_program_freeze(turned);
     if (nw_judge(p, turned) && run_lowered(c, turned, expected) != FINE)
-      complain(c, p, turned, "accepted turned round");
+      complain(c, p, turned, "accepted with reversed loops, but there is a race or the values differ");
     nw_program_release(turned);
   } else if (is_conflict(nw_error(c)->refusal)) {
     char *why = nw_xstrdup(nw_error(c)->refusal->why);
-    bool turns = strstr(why, "virtual thread"); // in turns they may do no harm
+    bool turns = strstr(why, "virtual thread"); // virtual threads run in turns, so the conflict may have no effect
     t->conflicts++;
     fate f = run_lowered(c, q, expected);
     if (f == FINE && !turns) {
       print_error("%s\n", why);
-      complain(c, p, q, "refused as a conflict, and none is seen");
+      complain(c, p, q, "refused as a conflict, but the interpreter sees none");
     }
     free(why);
   }
@@ -191,8 +192,9 @@ static void judged_and_run(void **state) {
     nw_pool_release(pool);
     nw_close(c);
   }
-  print_message("%d bindings tried, %d accepted, %d conflicts, all of them seen; %d barriers, %d of no use\n", t.tried,
-                t.accepted, t.conflicts, t.barriers, t.idle);
+  print_message(
+      "%d bindings tried, %d accepted, %d conflicts, all of them seen; %d barriers, %d of them without effect\n",
+      t.tried, t.accepted, t.conflicts, t.barriers, t.idle);
   assert_true(t.idle * 20 <= t.barriers);
   assert_true(only || (t.accepted * 5 > t.tried && t.conflicts * 10 > t.tried && t.barriers * 10 > t.tried));
 }

@@ -1,4 +1,4 @@
-// Programs of every form, run by the interpreter and by their definition.
+// Compares interpreted programs of every form with their definitions.
 #include "running.h"
 
 static void a_product(void **state) {
@@ -321,8 +321,8 @@ static bool watched(nw_program *p, watch *w, nw_view *v, bool lenient) {
                                              .lenient = lenient});
 }
 
-// Two iterations of a trillion are found by bisection. Iterations are left out, dropped or reversed exactly as
-// requested.
+// The three requested iterations among 10^12 are found by bisection. Iterations are left out or reversed, and stores
+// are dropped, exactly as requested.
 static void a_part_of_a_program_runs(void **state) {
   (void)state;
   nw_program *p = parsed(HEAD "for z in 0..1000000000000:\n  block C of C (i = z in 0..1000000000000) where z < 8:\n"
@@ -337,11 +337,11 @@ static void a_part_of_a_program_runs(void **state) {
   c[5] = 0;
   assert_true(watched(p, &w, v, false));
   assert_true(w.n == 3 && w.order[0] == 6 && w.order[2] == 4);
-  assert_true(c[4] == 5 && c[5] == 0); // its store had no effect
+  assert_true(c[4] == 5 && c[5] == 0); // the store to C[5] was dropped
   nw_program_release(p);
 }
 
-static void a_lenient_run_goes_on(void **state) {
+static void a_lenient_run_continues_after_bad_accesses(void **state) {
   (void)state;
   nw_program *p = parsed(HEAD "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i + 4] = A[i + 1] + C[i]\n");
   float a[8] = {1, 1, 1, 1, 1, 1, 1, 1}, c[8] = {0};
@@ -374,7 +374,7 @@ int main(void) {
       T(steps_and_interrupts_end_a_run),
       T(accesses_are_traced),
       T(a_part_of_a_program_runs),
-      T(a_lenient_run_goes_on),
+      T(a_lenient_run_continues_after_bad_accesses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-// Compares the judge with the interpreter. Programs are changed at random, and most changes make them wrong. A program
-// that the judge accepts must compute the same, and a loop that it accepts as parallel or as lanes must compute the
-// same if it runs backwards.
+// Compares the judge (the legality check) with the interpreter. Programs are changed at random, and most changes make
+// them wrong. A program that the judge accepts must compute the same, and a loop that it accepts as parallel or as
+// lanes must compute the same if it runs backwards.
 #include "random_judged.h"
 #include "ir/program/valid.h"
 
@@ -266,7 +266,7 @@ static bool (*const changes[])(nw_program *) = {
 
 // ---- running
 
-// The new program must compute the same as the old one, as it is and lowered.
+// The new program must compute the same as the old one, both as it is and after lowering.
 static void agree(nw_ctx *c, const nw_program *before, const nw_program *after, const char *what) {
   run a, b, low;
   nw_clear(c);
@@ -307,8 +307,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
   return true;
 }
 
-// A marked loop that binds a reduce variable runs at most once. If it ran backwards, its first value would not be its
-// begin, at which a reduction over nothing executes its init.
+// Reverses a marked loop, unless it binds a reduce variable. Such a loop has at most one iteration. Reversed, it would
+// not begin at its first value, where a reduction over no elements executes its init.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);
@@ -331,9 +331,9 @@ static bool try_change(nw_ctx *c, nw_program **p) {
     nw_program_release(q);
     return false;
   }
-  agree(c, *p, q, "accepted, and not the same");
+  agree(c, *p, q, "accepted, but the values differ");
   nw_program *r = backwards(q);
-  agree(c, q, r, "accepted marks, and not the same backwards");
+  agree(c, q, r, "marks accepted, but the values differ if the marked loops run backwards");
   nw_program_release(r);
   nw_program_release(*p);
   *p = q;

@@ -1,5 +1,5 @@
-// The meaning of an expression, written from docs/language.md and ops.def alone. Of core/ir, only the names of the
-// nodes are used.
+// Evaluates an expression. This evaluator was written from docs/language.md and ops.def alone, and uses only the names
+// of nodes from core/ir.
 //
 // Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded only by a store or a cast. A
 // division by 0 and a read outside a buffer have no value. `and` and `or` evaluate both sides; a select evaluates only
@@ -168,9 +168,9 @@ static inline bool has_leaf(const nw_expr *e) {
   return false;
 }
 
-// Index arithmetic does not overflow, so values as large as this do not occur in a program. A value that is computed
-// from data, or from a variable that was cast to another dtype, wraps instead. These functions decide this without the
-// core.
+// Index arithmetic must not overflow, so a program has no index values beyond 2^62. A value that is computed from data,
+// or from a variable that was cast to another dtype, wraps instead. from_data finds such values, and beyond finds
+// results that are too large. Neither uses the core.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
   if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;

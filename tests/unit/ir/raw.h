@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-// Unfolded trees are in one pool, folded trees in another. To import a tree, it is built again by the constructors.
+// Unfolded trees are in one pool, folded trees in another. To import a tree is to build it again with the constructors,
+// which fold.
 typedef struct workshop {
   nw_ctx *c;
   nw_pool *raw, *folded;
@@ -39,7 +40,7 @@ static inline const nw_expr *element(nw_pool *p, nw_dtype t, const nw_expr *at) 
   return nw_load(p, (nw_type){(uint8_t)t, at->type.lanes}, name, 1, &at);
 }
 
-// The findings over all checks of an executable.
+// Totals over all checks of a test program.
 typedef struct figures {
   long rules, unchecked, wrong;
   long long draws;

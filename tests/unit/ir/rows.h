@@ -46,7 +46,7 @@ static inline void draw_row(drawing *d, uint64_t seed, long trees, long a_pool, 
   found.unchecked++;
 }
 
-// The same for n rows, and for every dtype to which each applies. If applies(row, t) is NULL, it is always true.
+// Calls draw_row for n rows, and for every dtype of each row. If the function `applies` is NULL, every row applies.
 static inline void every_row_holds(int n, const drawn_row *rows, uint64_t seed, long trees, long a_pool,
                                    bool (*applies)(const drawn_row *row, nw_dtype t),
                                    long (*draw)(workshop *w, void *drawing)) {

@@ -1,5 +1,5 @@
-// Every combiner, for every dtype: the effect of one more contribution, and that its identity has no effect, by
-// component.
+// Tests every component of every combiner, for every dtype: the effect of one more contribution, and that the identity
+// has no effect.
 #include "raw.h"
 #include "ir/program/program.h"
 
@@ -127,7 +127,7 @@ static void every_combiner_of_every_dtype(void **state) {
     }
 }
 
-// If values are i64, only the position distinguishes the value from the index.
+// If the values are i64, value and index have the same dtype, and only the number of the component tells them apart.
 static void arg_reductions_of_i64(void **state) {
   (void)state;
   uint64_t seed = 7;
@@ -155,7 +155,7 @@ static void arg_reductions_of_i64(void **state) {
   }
 }
 
-// Two sums in one compute both start from 0, and so on.
+// In a compute with two sums, both start from 0. The same holds for the other combiners.
 static void later_components_start_like_the_first(void **state) {
   (void)state;
   workshop w;

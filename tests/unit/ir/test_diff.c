@@ -28,14 +28,14 @@ static void a_changed_line_is_removed_and_added(void **state) {
               "      C[i] = 1.0\n");
 }
 
-static void everything_can_go_or_come(void **state) {
+static void everything_can_be_removed_or_added(void **state) {
   assert_diff(*state, HEAD NEST, HEAD, "- for i in 0..8:\n-   for j in 0..8:\n-     C[i] = 1.0\n");
   assert_diff(*state, HEAD, HEAD NEST, "+ for i in 0..8:\n+   for j in 0..8:\n+     C[i] = 1.0\n");
 }
 
 #define STORES "    C[0] = 0.0\n    C[1] = 1.0\n    C[2] = 2.0\n    C[3] = 3.0\n    C[4] = 4.0\n"
 
-static void far_lines_fold_but_not_the_loops_around(void **state) {
+static void distant_lines_are_left_out_but_not_their_loops(void **state) {
   assert_diff(*state,
               HEAD "C[0] = 9.0\nC[1] = 9.0\nfor i in 0..8:\n  for j in 0..8:\n" STORES
                    "    C[5] = 5.0\n  C[6] = 6.0\n  C[7] = 6.0\n",
@@ -53,7 +53,7 @@ static void far_lines_fold_but_not_the_loops_around(void **state) {
               "    C[7] = 6.0\n");
 }
 
-static void a_nest_that_is_over_is_no_context(void **state) {
+static void earlier_nests_are_left_out(void **state) {
   assert_diff(*state, HEAD "for i in 0..8:\n  for j in 0..8:\n" STORES "for k in 0..8:\n  pass\n",
               HEAD "for i in 0..8:\n  for j in 0..8:\n" STORES "parallel for k in 0..8:\n  pass\n",
               "  ...\n"
@@ -78,9 +78,9 @@ static void painted_lines_keep_one_colour(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      TEST(equal_programs_have_no_diff),       TEST(a_changed_line_is_removed_and_added),
-      TEST(everything_can_go_or_come),         TEST(far_lines_fold_but_not_the_loops_around),
-      TEST(a_nest_that_is_over_is_no_context), TEST(painted_lines_keep_one_colour),
+      TEST(equal_programs_have_no_diff),        TEST(a_changed_line_is_removed_and_added),
+      TEST(everything_can_be_removed_or_added), TEST(distant_lines_are_left_out_but_not_their_loops),
+      TEST(earlier_nests_are_left_out),         TEST(painted_lines_keep_one_colour),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

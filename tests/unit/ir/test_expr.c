@@ -45,7 +45,7 @@ static const char *text(const nw_expr *e) {
 
 #define PARSES(src, want) assert_string_equal(text(nw_expr_parse(p, src)), want)
 
-// Cases for the pool, as a table: an expression, and the result of the constructors.
+// Each row is an expression as text, and the text of what the constructors make of it.
 static void sums_are_canonical(void **state) {
   nw_pool *p = ((env *)*state)->p;
   PARSES("i + 0", "i");
@@ -359,7 +359,7 @@ static void shared_subexpressions_are_visited_once(void **state) {
   assert_true(nw_uses_var(nw_subst(p, e, "i", nw_var(p, "j")), "j"));
 }
 
-static void monsters_are_refused(void **state) {
+static void huge_expressions_are_refused(void **state) {
   env *e = *state;
   const nw_expr *x = load(e->p, NW_F32), *deep = x, *wide = x, *index = nw_var(e->p, "i");
   for (int k = 0; k < 3000 && deep; k++) deep = apply2(e->p, NW_OP_ADD, deep, x);
@@ -370,7 +370,7 @@ static void monsters_are_refused(void **state) {
   expect_fail(e, index, NW_ELIMIT);
 }
 
-// Index arithmetic that would overflow has no meaning, but to make, bound and print it must do no harm.
+// Index arithmetic that would overflow has no value. But making, bounding and printing it must not fail.
 static void huge_constants_are_harmless(void **state) {
   env *e = *state;
   static const int64_t big[] = {
@@ -652,7 +652,7 @@ int main(void) {
       T(substitution_folds),
       T(shared_subexpressions_are_visited_once),
       T(affine_parts),
-      T(monsters_are_refused),
+      T(huge_expressions_are_refused),
       T(huge_constants_are_harmless),
       T(vectors_fold),
       T(float_constants_fold_exactly),

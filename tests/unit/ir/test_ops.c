@@ -1,5 +1,5 @@
-// The columns of ops.def: the printed form of every row reads back, and its integers have the meaning that meaning.h
-// gives them.
+// Tests the columns of ops.def. The printed form of every row parses back, and on integers every row agrees with
+// meaning.h.
 #include "fixture.h"
 #include <setjmp.h>
 #include <cmocka.h>

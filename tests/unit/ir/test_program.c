@@ -58,7 +58,7 @@ static void a_clone_changes_without_its_original(void **state) {
   nw_program_release(p);
 }
 
-static void what_substitution_changes_belongs_to_the_step(void **state) {
+static void substitution_marks_the_changed_statements(void **state) {
   env *e = *state;
   nw_program *p = parsed(e, gemm), *q = nw_program_clone(p);
   nw_stmt_subst(q, q->root, "j", nw_index(e->pool, 0));
@@ -88,7 +88,7 @@ static void a_path_leads_from_the_root(void **state) {
   nw_program_release(p);
 }
 
-// Storage that outlives every loop. Storage on the stack has a place in the tree instead.
+// Storage outside of loops stays until the end, so it is a flat list. Storage on the stack has a place in the tree.
 static void storage_outside_of_loops_is_a_flat_list(void **state) {
   nw_program *p = parsed(*state, "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8]\ntemp U: f32[8] local\n"
                                  "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i] = A[i]\n"
@@ -125,7 +125,7 @@ static bool count_to_three(void *n, const nw_path *path) {
   return ++*(int *)n < 3;
 }
 
-static void a_walk_stops_when_told(void **state) {
+static void a_walk_stops_on_request(void **state) {
   nw_program *p = parsed(*state, gemm);
   int n = 0;
   assert_false(nw_walk(p, count_to_three, &n));
@@ -133,7 +133,7 @@ static void a_walk_stops_when_told(void **state) {
   nw_program_release(p);
 }
 
-static void kids_are_set_inserted_removed_replaced(void **state) {
+static void children_can_be_set_inserted_removed_replaced(void **state) {
   env *e = *state;
   nw_program *p = nw_program_new(e->c, e->pool, "p");
   const nw_expr *zero = nw_index(e->pool, 0), *two = nw_index(e->pool, 2);
@@ -197,7 +197,7 @@ static void copies_have_ids_and_names_of_their_own(void **state) {
   nw_program_release(p);
 }
 
-static void an_unsound_program_is_a_fault_that_is_told(void **state) {
+static void an_invalid_program_is_an_internal_error(void **state) {
   env *e = *state;
   nw_program *p = parsed(e, "program p\noutput C: f32[5]\nfor i in 0..5:\n  C[i] = 1.0\n");
   nw_program *q = nw_program_clone(p);
@@ -208,7 +208,7 @@ static void an_unsound_program_is_a_fault_that_is_told(void **state) {
   nw_program_release(p);
 }
 
-static void a_place_knows_its_ranges(void **state) {
+static void ranges_follow_from_loops_and_guards(void **state) {
   env *e = *state;
   nw_program *p = parsed(e, "program p\nsize M >= 3\noutput C: f32[M]\nfor i in 2..M:\n  if i < 5:\n    C[i] = 1.0\n");
   nw_path path;
@@ -262,7 +262,7 @@ static void not_a_product(nw_program *p) {
   s->loop.fused[s->loop.nfused++] = nw_index(p->pool, 31);
 }
 
-static void broken_invariants_are_seen(void **state) {
+static void broken_invariants_are_detected(void **state) {
   static const breakage all[] = {
       {"a binding uses zz, which is not an enclosing loop or a size", unknown_loop},
       {"the extent of a loop uses j, which is not an enclosing loop or a size", inner_loop},
@@ -313,18 +313,18 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
       TEST(a_clone_is_the_same_program_of_the_next_step),
       TEST(a_clone_changes_without_its_original),
-      TEST(what_substitution_changes_belongs_to_the_step),
+      TEST(substitution_marks_the_changed_statements),
       TEST(a_path_leads_from_the_root),
       TEST(storage_outside_of_loops_is_a_flat_list),
-      TEST(a_walk_stops_when_told),
-      TEST(kids_are_set_inserted_removed_replaced),
+      TEST(a_walk_stops_on_request),
+      TEST(children_can_be_set_inserted_removed_replaced),
       TEST(names_are_fresh),
       TEST(the_same_steps_give_the_same_names),
       TEST(copies_have_ids_and_names_of_their_own),
-      TEST(an_unsound_program_is_a_fault_that_is_told),
-      TEST(a_place_knows_its_ranges),
+      TEST(an_invalid_program_is_an_internal_error),
+      TEST(ranges_follow_from_loops_and_guards),
       TEST(bindings_go_in_for_block_variables),
-      TEST(broken_invariants_are_seen),
+      TEST(broken_invariants_are_detected),
       TEST(names_are_words_and_paths),
       TEST(identities_start_a_reduction),
   };

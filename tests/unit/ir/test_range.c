@@ -401,7 +401,7 @@ static void proofs_are_fast(void **state) {
 
 // `and` and `or` evaluate both sides. So a clamp of a divisor must stay, even if the other side says that it is not
 // needed.
-static void what_stands_beside_a_divisor_does_not_guard_it(void **state) {
+static void a_condition_beside_a_divisor_does_not_guard_it(void **state) {
   env *e = *state;
   push(e, "i", "0", "7");
   SIMPLIFIES("0 < i and 30 < 100 // max(i, 1)", "0 < i and 30 < 100 // max(i, 1)");
@@ -436,7 +436,7 @@ static void a_bound_does_not_evaluate_what_a_condition_guards(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
-      T(what_stands_beside_a_divisor_does_not_guard_it),
+      T(a_condition_beside_a_divisor_does_not_guard_it),
       T(a_bound_does_not_evaluate_what_a_condition_guards),
       T(constant_extents),
       T(symbolic_extents),

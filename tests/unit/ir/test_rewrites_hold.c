@@ -210,7 +210,7 @@ static int compare_forms(grower *g, const char *what, const nw_expr *raw, const 
       value v = meaning(&m, raw, lane);
       if (v.none || m.overflow) continue;
       value by = meaning(&m, made, lane);
-      if (m.overflow) continue; // the data cancelled out, and index arithmetic is left
+      if (m.overflow) continue; // the data cancelled out, and the index arithmetic that remains overflows
       done++;
       if (same_value(t, v, by) || leaves_range(g, &m, raw, lane)) continue;
       report_wrong(what, raw, made, v, by);
@@ -225,7 +225,7 @@ static int check_tree(grower *g, const char *what) {
   const nw_expr *raw = tree_of(g), *made = nw_import(g->w->folded, raw);
   assert_non_null(made);
   if (made->type.dtype != raw->type.dtype || made->type.lanes != raw->type.lanes) {
-    report_wrong("another type", raw, made, (value){.none = true}, (value){.none = true});
+    report_wrong("the type differs", raw, made, (value){.none = true}, (value){.none = true});
     return 0;
   }
   int done = compare_forms(g, what, raw, made, NULL);
@@ -298,7 +298,7 @@ static long check_limits(grower *g, long *bounds) {
     if (!draw_point(g, &k, &m)) break;
     value v = meaning(&m, raw, 0);
     if (!v.none && !m.overflow) meaning(&m, made, 0);
-    if (v.none || m.overflow) continue; // or the data cancelled out, and index arithmetic is left
+    if (v.none || m.overflow) continue; // or the data cancelled out, and the rest overflows
     done++;
     if (within_limits(&l, &m, v.i)) continue;
     report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);

@@ -1,4 +1,5 @@
-// For every row of rules.def, the pattern with values for its letters must become the replacement.
+// Tests every row of rules.def: with values for the letters, the constructors must turn the pattern into the
+// replacement.
 #include "ir/program/program.h"
 #include <ctype.h>
 #include <setjmp.h>

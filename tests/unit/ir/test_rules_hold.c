@@ -236,7 +236,7 @@ static bool condition_is_true(check *c, int64_t cv, int64_t dv) {
   return !v.none && v.i;
 }
 
-// Divisors and multiples, small and large.
+// Draws two constants: divisors and multiples, small and large.
 static void draw_constants(check *c, int64_t *cv, int64_t *dv) {
   uint64_t *seed = &c->w->seed;
   nw_dtype t = c->r.t;
@@ -280,7 +280,7 @@ static void check_constants(check *c) {
   if (yes < TRUE_DRAWS / step) c->done = 0;
 }
 
-// Reads the row with operands of this dtype, if it can be read so.
+// True if both sides of the row are well-typed with operands of this dtype.
 static bool well_typed(const check *c) {
   reader r = c->r;
   for (int side = 0; side < 2 && !r.wrong; side++) read_side(&r, side ? rows[c->row].to : rows[c->row].from);
@@ -306,7 +306,7 @@ static void check_dtype(workshop *w, int row, nw_dtype t, bool x_is_bool, bool i
   if (enough) return;
   char what[128];
   name_check(&c, what, sizeof what);
-  fprintf(stderr, "%s: %ld draws only\n", what, c.done);
+  fprintf(stderr, "%s: only %ld draws\n", what, c.done);
   found.unchecked++;
 }
 
@@ -321,7 +321,7 @@ static void check_row(int row, long wanted) {
   }
   close_pools(&w);
   if (found.rules > before) return;
-  fprintf(stderr, "rule %s: no dtype that it is for\n", rows[row].from);
+  fprintf(stderr, "rule %s applies to no dtype\n", rows[row].from);
   found.unchecked++;
 }
 

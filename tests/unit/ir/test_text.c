@@ -105,7 +105,7 @@ static const char *const texts[] = {
     "alloc x[0..4]\n",
 };
 
-static void what_is_printed_parses_back(void **state) {
+static void printed_programs_parse_back(void **state) {
   env *e = *state;
   for (int i = 0; i < NW_COUNT(texts); i++) {
     nw_program *p = parsed(e, texts[i]);
@@ -296,7 +296,7 @@ static const char tiled[] =
     "      block C.w of C (i = 32*i_o + w in 0..1000) where i_o < 32:\n"
     "        C[i, 0] = L[i, 0]\n";
 
-static void the_short_form_speaks_of_loops(void **state) {
+static void the_short_form_has_loop_variables_as_indices(void **state) {
   nw_program *p = parsed(*state, tiled);
   assert_shown(p, NULL,
                "for i_o in 0..32:\n"
@@ -311,7 +311,7 @@ static void the_short_form_speaks_of_loops(void **state) {
   nw_program_release(p);
 }
 
-static void remarks_stand_in_a_column(void **state) {
+static void remarks_are_aligned_in_a_column(void **state) {
   nw_program *p = parsed(*state, tiled);
   int mark[] = {nw_find_loop(p, "i_o")->id, nw_find_loop(p, "k_o")->id};
   const char *remark[] = {"here", "carries the dependence, distance 1"};
@@ -338,7 +338,7 @@ static void changes_are_marked(void **state) {
   nw_program_release(p);
 }
 
-static void styles_say_the_same(void **state) {
+static void styles_mark_the_same_text(void **state) {
   nw_program *p = parsed(*state, tiled);
   char *ansi = nw_program_show(p, &(nw_show_opts){.style = NW_TEXT_ANSI});
   char *html = nw_program_show(p, &(nw_show_opts){.style = NW_TEXT_HTML});
@@ -350,7 +350,7 @@ static void styles_say_the_same(void **state) {
   nw_program_release(p);
 }
 
-static void long_indices_fold(void **state) {
+static void long_indices_are_abbreviated(void **state) {
   nw_program *p = parsed(
       *state, "program p\ninput A: f32[9, 9]\noutput C: f32[9, 9]\n"
               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
@@ -363,7 +363,7 @@ static void long_indices_fold(void **state) {
   nw_program_release(p);
 }
 
-static void neighbours_fold_apart(void **state) {
+static void abbreviated_indices_stay_distinct(void **state) {
   nw_program *p =
       parsed(*state, "program p\ninput A: f32[99]\noutput C: f32[99]\n"
                      "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
@@ -379,11 +379,20 @@ static void neighbours_fold_apart(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      TEST(what_is_printed_parses_back), TEST(the_full_form_is_canonical),   TEST(blanks_and_comments_do_not_matter),
-      TEST(errors_say_where_and_what),   TEST(depth_and_length_have_limits), TEST(nesting_has_a_limit),
-      TEST(an_expression_parses_alone),  TEST(sums_parse_as_they_are_made),  TEST(the_short_form_speaks_of_loops),
-      TEST(remarks_stand_in_a_column),   TEST(changes_are_marked),           TEST(styles_say_the_same),
-      TEST(long_indices_fold),           TEST(neighbours_fold_apart),
+      TEST(printed_programs_parse_back),
+      TEST(the_full_form_is_canonical),
+      TEST(blanks_and_comments_do_not_matter),
+      TEST(errors_say_where_and_what),
+      TEST(depth_and_length_have_limits),
+      TEST(nesting_has_a_limit),
+      TEST(an_expression_parses_alone),
+      TEST(sums_parse_as_they_are_made),
+      TEST(the_short_form_has_loop_variables_as_indices),
+      TEST(remarks_are_aligned_in_a_column),
+      TEST(changes_are_marked),
+      TEST(styles_mark_the_same_text),
+      TEST(long_indices_are_abbreviated),
+      TEST(abbreviated_indices_stay_distinct),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 typedef struct profile {
   const char *root; // operations of the root; "": any of ops
   const char *ops; // operations of the other nodes
-  const char *dtypes; // dtypes of the operands: i integers  f floats  h halves  x index  a all
+  const char *dtypes; // dtypes of the operands, one letter each: i integers, f floats, h halves, x index, a all
   int depth, lanes; // lanes 0: scalars
   bool ranges; // true: variables have small ranges, and there are facts
 } profile;

@@ -22,7 +22,7 @@ static void counts_once(void **state) {
   nwj_seen_free(s);
 }
 
-static void remembers_the_last_ones(void **state) {
+static void remembers_the_latest_marks(void **state) {
   (void)state;
   nwj_seen *s = nwj_seen_new();
   for (uint64_t i = 0; i < 5 * NWJ_REMEMBERED + 77; i++) {
@@ -47,7 +47,7 @@ static void takes_any_mark(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts_once),
-      cmocka_unit_test(remembers_the_last_ones),
+      cmocka_unit_test(remembers_the_latest_marks),
       cmocka_unit_test(takes_any_mark),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

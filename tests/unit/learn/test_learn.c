@@ -54,7 +54,7 @@ static double share_in_order(const float *score) {
   return (double)right / all;
 }
 
-static void learns_what_decides(void **state) {
+static void learns_to_rank(void **state) {
   nw_learner *m = learned(*state);
   nw_learn_rows r = rows();
   float score[ROWS];
@@ -64,7 +64,7 @@ static void learns_what_decides(void **state) {
   nw_learner_free(m);
 }
 
-static void gives_the_same_each_time_and_when_read(void **state) {
+static void learning_again_and_reading_give_the_same_scores(void **state) {
   nw_learner *a = learned(*state), *b = learned(*state);
   char *text = nw_learner_text(a);
   nw_learner *read = nw_learner_read(*state, text);
@@ -95,7 +95,7 @@ static void begins_with_the_margin(void **state) {
 
 // With this objective, the model predicts the labels themselves and not only their order, more exactly for rows of
 // greater weight.
-static void meets_labels(void **state) {
+static void predicts_the_labels(void **state) {
   nw_learner_free(learned(*state));
   nw_learn_rows r = rows();
   nw_learn_opts o = usual;
@@ -131,8 +131,8 @@ static void refused(nw_ctx *c, nw_learn_rows r, nw_learn_opts o, const char *say
   assert_non_null(strstr(nw_error(c)->message, says));
 }
 
-// Input that XGBoost would accept without an error, or that would make it end the process.
-static void refuses_what_is_no_table(void **state) {
+// XGBoost itself would accept such input without an error, or end the process.
+static void refuses_invalid_tables(void **state) {
   nw_ctx *c = *state;
   nw_learn_rows r = rows();
   static const int few[] = {GROUP, GROUP}, none[] = {ROWS, 0}, negative[] = {ROWS + 1, -1};
@@ -170,7 +170,7 @@ static void refuses_numbers_without_an_end(void **state) {
   refused(c, r, usual, "margins: row 6");
 }
 
-static void refuses_options_that_mean_nothing(void **state) {
+static void refuses_invalid_options(void **state) {
   nw_learn_opts o = usual;
   o.rounds = 0;
   refused(*state, rows(), o, "rounds: 0");
@@ -195,7 +195,7 @@ static void refuses_options_that_mean_nothing(void **state) {
   refused(*state, r, usual, "weights: 0, weight number 3");
 }
 
-static void refuses_texts_that_are_no_model(void **state) {
+static void refuses_texts_that_are_not_a_model(void **state) {
   nw_learner_free(learned(*state));
   static const char *const texts[] = {"", "{", "[]", "{}", "{\"learner\": 1}", "nothing"};
   for (int i = 0; i < NW_COUNT(texts); i++) assert_null(nw_learner_read(*state, texts[i]));
@@ -222,14 +222,14 @@ static void stops_when_asked(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(learns_what_decides, setup, teardown),
-      cmocka_unit_test_setup_teardown(gives_the_same_each_time_and_when_read, setup, teardown),
+      cmocka_unit_test_setup_teardown(learns_to_rank, setup, teardown),
+      cmocka_unit_test_setup_teardown(learning_again_and_reading_give_the_same_scores, setup, teardown),
       cmocka_unit_test_setup_teardown(begins_with_the_margin, setup, teardown),
-      cmocka_unit_test_setup_teardown(meets_labels, setup, teardown),
-      cmocka_unit_test_setup_teardown(refuses_what_is_no_table, setup, teardown),
+      cmocka_unit_test_setup_teardown(predicts_the_labels, setup, teardown),
+      cmocka_unit_test_setup_teardown(refuses_invalid_tables, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_numbers_without_an_end, setup, teardown),
-      cmocka_unit_test_setup_teardown(refuses_options_that_mean_nothing, setup, teardown),
-      cmocka_unit_test_setup_teardown(refuses_texts_that_are_no_model, setup, teardown),
+      cmocka_unit_test_setup_teardown(refuses_invalid_options, setup, teardown),
+      cmocka_unit_test_setup_teardown(refuses_texts_that_are_not_a_model, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_rows_of_another_width, setup, teardown),
       cmocka_unit_test_setup_teardown(stops_when_asked, setup, teardown),
   };

@@ -82,10 +82,10 @@ static inline char *read_text(const char *path) {
   return nw_str_take(&s);
 }
 
-// Compares with tests/golden/lower/NAME; UPDATE_GOLDEN=1 writes it.
+// Compares the text with tests/golden/lower/NAME. With UPDATE_GOLDEN=1 in the environment, writes this file instead.
 static inline void assert_golden(const char *text, const char *name, const char *source_file) {
   char path[1024];
-  while (!strncmp(source_file, "../", 3)) source_file += 3; // a compiler cache may make it relative: run from the top
+  while (!strncmp(source_file, "../", 3)) source_file += 3; // relative if a compiler cache made it so
   snprintf(path, sizeof path, "%.*s/../../golden/lower/%s", (int)(strrchr(source_file, '/') - source_file), source_file,
            name);
   if (getenv("UPDATE_GOLDEN")) {

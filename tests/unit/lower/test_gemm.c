@@ -34,7 +34,7 @@ static void check_stage(lowering *l, const char *pass, const char *file) {
   free(text);
 }
 
-static void every_stage_is_as_it_was(void **state) {
+static void every_pass_gives_the_golden_text(void **state) {
   char file[64];
   for (int i = 0; i < nw_pass_count(); i++) {
     snprintf(file, sizeof file, "gemm.%s.txt", nw_pass_at(i)->name);
@@ -75,7 +75,7 @@ static void storage_table(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(every_stage_is_as_it_was, open_lowering, close_lowering),
+      cmocka_unit_test_setup_teardown(every_pass_gives_the_golden_text, open_lowering, close_lowering),
       cmocka_unit_test_setup_teardown(register_tile_has_constant_offsets, open_lowering, close_lowering),
       cmocka_unit_test_setup_teardown(storage_table, open_lowering, close_lowering),
   };

@@ -37,7 +37,7 @@ static void full_vectors_need_no_mask(void **state) {
   free(t);
 }
 
-static void full_rounds_of_an_unrolled_loop_too(void **state) {
+static void an_unrolled_loop_is_cut_too(void **state) {
   char *t = rows_with(*state, "for", "unroll for");
   assert_has(t, "for i_o in 0..6:");
   assert_int_equal(count_of(t, "if "), 1);
@@ -59,7 +59,7 @@ static void the_cut_may_depend_on_loops_outside(void **state) {
   free(t);
 }
 
-static void first_rounds_are_cut_as_well(void **state) {
+static void a_head_is_cut_off_too(void **state) {
   char *t = partitioned(
       *state, "program p\n"
               "input A: f32[64]\n"
@@ -92,7 +92,7 @@ static void symbolic_extents_are_cut(void **state) {
   free(t);
 }
 
-static void what_depends_on_data_stays(void **state) {
+static void conditions_that_are_not_affine_stay(void **state) {
   char *t = partitioned(*state, "program p\n"
                                 "input A: i64[16]\n"
                                 "output B: i64[16]\n"
@@ -107,12 +107,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_scalar_guard_becomes_a_bound),
       TEST(full_vectors_need_no_mask),
-      TEST(full_rounds_of_an_unrolled_loop_too),
+      TEST(an_unrolled_loop_is_cut_too),
       TEST(a_parallel_loop_stays_whole),
       TEST(the_cut_may_depend_on_loops_outside),
-      TEST(first_rounds_are_cut_as_well),
+      TEST(a_head_is_cut_off_too),
       TEST(symbolic_extents_are_cut),
-      TEST(what_depends_on_data_stays),
+      TEST(conditions_that_are_not_affine_stay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void a_proved_condition_is_dropped(void **state) {
   free(t);
 }
 
-// If a branch would read outside for some lanes, it is read under a mask.
+// If a branch of a select would read outside a tensor in some lanes, the load gets a mask.
 static void a_lazy_select_masks_its_loads(void **state) {
   char *t = lowered(*state,
                     "program p\n"
@@ -172,7 +172,7 @@ static void a_shared_product_is_not_fused(void **state) {
   free(t);
 }
 
-static void a_private_buffer_has_a_copy_a_lane(void **state) {
+static void a_private_buffer_has_one_copy_for_each_lane(void **state) {
   char *t = lowered(*state,
                     "program p\n"
                     "input A: f32[16, 4]\n"
@@ -287,7 +287,7 @@ static void an_unknown_pass_is_named(void **state) {
   nw_program_release(p);
 }
 
-// Vectors and unrolled copies are made unless loops are kept. A target without vectors gets none.
+// Vectors and unrolled copies are made unless the loops are to be kept. A target without vectors gets no vectors.
 static void a_target_chooses_its_passes(void **state) {
   lowering *l = *state;
   nw_target narrow = *nw_target_host(l->c);
@@ -318,7 +318,7 @@ int main(void) {
       TEST(strided_and_same_loads),
       TEST(halves_compute_in_f32),
       TEST(a_shared_product_is_not_fused),
-      TEST(a_private_buffer_has_a_copy_a_lane),
+      TEST(a_private_buffer_has_one_copy_for_each_lane),
       TEST(guards_of_unrolled_rows_are_shared),
       TEST(a_masked_tile_lives_in_registers),
       TEST(limits_are_refused_with_the_number),

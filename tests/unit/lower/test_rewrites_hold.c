@@ -43,7 +43,7 @@ static const nw_expr *after_pass(workshop *w, int row, const nw_expr *e) {
   return made;
 }
 
-// There must be no arithmetic on halves; they are only read, stored or cast.
+// True if the node is not arithmetic on halves. Halves are only read, stored or cast.
 static bool no_half_arithmetic(void *env, const nw_expr *e) {
   (void)env;
   nw_dtype t = (nw_dtype)e->type.dtype;
@@ -61,7 +61,8 @@ static void fill_exactly(uint64_t *seed, memory *m) {
       m->of[t][i] = is_float((nw_dtype)t) ? real(few[random_to(seed, NW_COUNT(few))]) : number(random_to(seed, 2));
 }
 
-// Only constants that are so small that all results of these shallow trees have at most 24 bits, and are exact.
+// True if the node is not a large constant. With small constants, all results of these shallow trees have at most 24
+// bits, and are exact.
 static bool small_constants(void *env, const nw_expr *e) {
   (void)env;
   return e->op != NW_OP_FLOAT || e->f != e->f || isinf(e->f) || (fabs(e->f) <= 8 && e->f * 2 == rint(e->f * 2));

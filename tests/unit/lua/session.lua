@@ -1,5 +1,5 @@
---- The work of one session that runs in a thread beside others: steps, refusals, counts, code, runs. Returns a digest of all
---- results, which must not depend on the other sessions.
+--- The work of one session: steps, refusals, counts, code, runs. Other sessions run in other threads at the same time. Returns a
+--- digest of all results, which must not depend on the other sessions.
 local seed = ...
 local nw = require "nestwright"
 local core = require "nestwright.core"

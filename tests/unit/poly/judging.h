@@ -1,4 +1,5 @@
-// Shared by the tests of poly: programs as text, and the verdict of the judge on a step from one program to another.
+// Shared by the tests of poly: programs as text, and the verdict of the judge (the legality check) on a step
+// from one program to another.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +55,8 @@ static inline void print_refusal(nw_ctx *c) {
                 r && r->distance ? r->distance : "", r && r->loops[0] ? r->loops[0] : "", "");
 }
 
-// The step must be accepted, and judged by this question ('o', 'v', 'm'; 0: any).
+// The step must be accepted. `question` is the kind of check that must decide it: 'o' by order, 'v' by value, 'm' about
+// marks only, 0 any.
 static inline void accepts(env *e, const char *before, const char *after, char question) {
   nw_program *a = parsed(e, before), *b = parsed(e, after);
   if (!nw_judge(a, b)) {
@@ -78,7 +80,7 @@ static inline const nw_refusal *refuses(env *e, const char *before, const char *
   if (!d->refusal) fail_msg("%s", d->message);
   if (d->refusal->kind != kind || !d->refusal->why || !strstr(d->refusal->why, why)) {
     print_refusal(e->c);
-    fail_msg("kind %d, expected %d; why must hold '%s'", d->refusal->kind, kind, why);
+    fail_msg("kind %d, expected %d; the reason must contain '%s'", d->refusal->kind, kind, why);
   }
   nw_program_release(a);
   nw_program_release(b);

@@ -24,7 +24,8 @@ static void reduction_outside(void **state) {
   assert_string_equal(r->element, "R[6]");
 }
 
-// With one contribution, the init runs between the two loops, but it may also run before the loop over k.
+// With one contribution, the loop over k has one iteration. It may be outside the loop over rows p, but not outside the
+// loop over tiles o.
 static void lifted_init(void **state) {
 #define ONE "program rows\ninput A: f32[10, 1]\noutput R: f32[10]\n"
 #define UPDATE(i)                                                                                                      \
@@ -48,7 +49,7 @@ static void init_apart(void **state) {
 }
 
 // The last tile resets rows 6 and 7, and adds nothing to them.
-static void set_back_for_nothing(void **state) {
+static void reset_without_contributions(void **state) {
   refuses(*state, naive, HEAD "for o in 0..3:\n" TILE_INIT TILE_SUM(" where o < 2 or 2 <= p"), NW_REFUSE_REDUCTION,
           "but gets a contribution before that");
 }
@@ -90,8 +91,8 @@ static void computed_beyond_the_end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(overlapping_tiles), T(reduction_outside),       T(lifted_init),
-      T(init_apart),        T(set_back_for_nothing),    T(marks),
+      T(overlapping_tiles), T(reduction_outside),           T(lifted_init),
+      T(init_apart),        T(reset_without_contributions), T(marks),
       T(symbolic),          T(computed_beyond_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

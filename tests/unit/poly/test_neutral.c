@@ -10,24 +10,24 @@
 #define SUM(cond, rest) "+= select(" cond ", A[i, k], " rest ")"
 #define APART(k, body) HEAD INIT LOOPS(k, body)
 
-static void what_adds_nothing_may_go(void **state) {
+static void iterations_that_add_nothing_may_be_left_out(void **state) {
   accepts(*state, APART("0..6", SUM("k < i", "0.0")), APART("0..min(i, 6)", SUM("k < i", "0.0")), 'v');
   accepts(*state, APART("0..6", SUM("2 <= k and k < 5", "0.0")), APART("2..5", SUM("2 <= k and k < 5", "0.0")), 'v');
 }
 
-static void steps_behind_are_judged_by_value(void **state) {
+static void later_steps_are_judged_by_value(void **state) {
   accepts(*state, APART("2..5", SUM("2 <= k and k < 5", "0.0")),
           HEAD INIT "for k in 2..5:\n  for i in 0..10:\n    " BLOCK(SUM("2 <= k and k < 5", "0.0")), 'v');
 }
 
-static void what_adds_something_must_stay(void **state) {
+static void iterations_that_add_something_must_stay(void **state) {
   refuses(*state, APART("0..6", SUM("k < i", "0.0")), APART("0..min(i, 5)", SUM("k < i", "0.0")), NW_REFUSE_VALUE,
           "does not get all its contributions");
   refuses(*state, APART("0..6", SUM("k < i", "0.0")), APART("1..min(i, 6)", SUM("k < i", "0.0")), NW_REFUSE_VALUE,
           "does not get all its contributions");
 }
 
-static void only_the_neutral_adds_nothing(void **state) {
+static void only_a_neutral_element_adds_nothing(void **state) {
   refuses(*state, APART("0..6", SUM("2 <= k", "1.0")), APART("2..6", SUM("2 <= k", "1.0")), NW_REFUSE_VALUE,
           "does not get all its contributions");
   refuses(*state, APART("0..6", "+= select(2 <= k, A[i, k], 0.0)*A[i, 0]"),
@@ -49,10 +49,10 @@ static void another_condition_is_another_fact(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {T(what_adds_nothing_may_go),
-                                     T(steps_behind_are_judged_by_value),
-                                     T(what_adds_something_must_stay),
-                                     T(only_the_neutral_adds_nothing),
+  const struct CMUnitTest tests[] = {T(iterations_that_add_nothing_may_be_left_out),
+                                     T(later_steps_are_judged_by_value),
+                                     T(iterations_that_add_something_must_stay),
+                                     T(only_a_neutral_element_adds_nothing),
                                      T(conditions_of_data),
                                      T(another_condition_is_another_fact)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,9 +159,9 @@ static void fused(void **state) {
 #define TILES(e, where, body)                                                                                          \
   MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (" e ") // M in 0..N, j = (" e         \
       ") % M in 0..M) where " where ":\n      " body
-  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // put together, it is the one before
+  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // the pieces make up f of `one`
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
-  // The last number is missing, a number occurs twice, and the digits are those of another box.
+  // In the following programs, the last number is missing, numbers occur twice, or the digits are those of another box.
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("3*f_o + f_i", "3*f_o + f_i < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("4*f_o + f_i + 1", "4*f_o + f_i + 1 < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
@@ -193,7 +193,7 @@ static void fused_in_pieces(void **state) {
           "run in another order");
 }
 
-// A digit with one value: f is j itself.
+// The first dimension has one value, so f is j itself.
 static void fused_with_one(void **state) {
 #define ROW "program r\nsize M >= 1\ninput A: f32[1, M]\noutput B: f32[1, M]\n"
   accepts(*state,
@@ -283,8 +283,8 @@ static void a_contribution_lost(void **state) {
           NW_REFUSE_VALUE, "all its contributions");
 }
 
-// A sum over an empty axis is its init, whatever its own guard says about the loops that do not run. But a guard
-// outside the block would prevent the init too.
+// A sum over an empty axis is its init. The guard of the block does not matter, because the loops do not run. But a
+// guard around the block would prevent the init too.
 static void reduction_over_nothing(void **state) {
 #define EMPTY "program e\nsize K >= 0\ninput A: f32[8, K]\noutput R: f32[8]\n"
 #define EMPTY_BODY "  init R[i] = 0.0\n        R[i] += A[i, k]\n"

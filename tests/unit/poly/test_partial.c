@@ -59,7 +59,7 @@ static void combined_another_way(void **state) {
   not_from(state, 16, &(parts){"0.0", "max", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "not part of the computation");
 }
 
-static void not_from_nothing(void **state) {
+static void wrong_neutral_elements(void **state) {
   not_from(state, 16, &(parts){"1.0", "+", "A[i, 4*s + r]", 4}, NW_REFUSE_VALUE, "not part of the computation");
   not_from(state, 13, &(parts){"0.0", "+", "select(4*s + r < 13, A[i, 4*s + r], 1.0)", 4}, NW_REFUSE_VALUE,
            "not part of the computation");
@@ -85,7 +85,7 @@ static void another_term(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(made_of_parts),          T(some_left_out),         T(combined_another_way),      T(not_from_nothing),
+      T(made_of_parts),          T(some_left_out),         T(combined_another_way),      T(wrong_neutral_elements),
       T(one_contribution_twice), T(one_contribution_lost), T(one_contribution_too_many), T(another_term),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

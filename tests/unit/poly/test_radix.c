@@ -15,7 +15,7 @@ static void count(int n, const nw_digit *d, int64_t sum, int *times) {
   for (int64_t v = 0; v < d->extent; v++) count(n - 1, d + 1, sum + v * d->weight, times);
 }
 
-static void what_is_said_holds(void **state) {
+static void every_proof_holds(void **state) {
   (void)state;
   uint64_t random = 1;
   int once = 0, dense = 0;
@@ -88,7 +88,7 @@ static void contributions_made_twice(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {T(what_is_said_holds), T(splits_are_evident),    T(programs_of_digits),
-                                     T(rows_left_out),      T(a_loop_that_is_shared), T(contributions_made_twice)};
+  const struct CMUnitTest tests[] = {T(every_proof_holds), T(splits_are_evident),    T(programs_of_digits),
+                                     T(rows_left_out),     T(a_loop_that_is_shared), T(contributions_made_twice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Streaming stores must be those that the processor has, and change nothing else.
+// Stores can become streaming stores only if the processor has such stores. The step may change nothing else.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -49,8 +49,8 @@ static void input_name(char *out, nw_dtype t) {
   strcpy(out + 1, nw_dtype_name(t));
 }
 
-// An access that is contiguous, backwards or strided, that reads one element for all lanes, or that uses an index read
-// from data and clamped.
+// Makes an index for an access. The access is contiguous, backwards or strided, reads one element for all lanes, or
+// uses an index from data that is brought into range.
 static const nw_expr *random_index(maker *m, int lanes) {
   int64_t strides[] = {1, 1, 1, -1, 2, 3, 7}, s = strides[draw(m, 7)], span = lanes * (s < 0 ? -s : s);
   int64_t from = (int64_t)draw(m, (uint64_t)(SIZE - OUTER - span)) + (s < 0 ? span : 0);
@@ -193,7 +193,7 @@ static nw_stmt *guarded(maker *m, nw_stmt *s) {
   return g;
 }
 
-// A small local array that is written completely and read back, at constant or varying positions.
+// Makes a small local array that is written completely and read back, at constant or varying positions.
 static nw_stmt *through_local(maker *m, nw_dtype t) {
   char name[16], out[8];
   snprintf(name, sizeof name, "L%d", m->temps++);

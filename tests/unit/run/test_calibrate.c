@@ -1,5 +1,5 @@
-// The calibration: on any processor, figures are numbers of existing fields, and the calibration can be stopped. Speed
-// is not tested.
+// Tests the calibration. On any processor, every figure belongs to an existing field and is a number, and the
+// calibration can be stopped. Its speed is not tested.
 #include "hw/machine.h"
 #include "run/run.h"
 #include <math.h>

@@ -259,8 +259,8 @@ static void *tell_later(void *arg) {
   return NULL;
 }
 
-// Another thread stops a long kernel, which is serial or has one long chunk for each thread. Then the kernel is used
-// again.
+// Another thread stops a long kernel. The kernel is serial, or each of its threads has one long chunk. Afterwards, the
+// kernel is called again.
 static void test_interrupting_generated_code(void **state) {
   fixture *f = *state;
   static const char text[] = "program long\nsize M >= 1\ninput A: f32[M]\noutput C: f32[4]\n"
@@ -320,7 +320,8 @@ static void test_peak_is_what_the_ports_give(void **state) {
   free(m);
 }
 
-// The sizes are not multiples of a vector. Whether the figures are right is tested with the pictures.
+// The sizes are not multiples of a vector. This test does not check whether the figures are right; the tests of the
+// pictures do.
 static void test_bandwidths(void **state) {
   fixture *f = *state;
   for (int loop = NW_STREAM_READ; loop <= NW_STREAM_WRITE; loop++)

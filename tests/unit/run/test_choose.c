@@ -1,4 +1,4 @@
-// Compares the tree that finds a version with the chain of conditions that defines which version is meant.
+// Compares the tree that finds a version with the chain of conditions that defines which version a call uses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static int by_chain(const env *e, const int64_t *sizes) {
   return e->n - 1;
 }
 
-static void a_tree_finds_what_the_chain_says(void **state) {
+static void the_tree_finds_the_version_of_the_chain(void **state) {
   env *e = *state;
   for (e->seed = 1; e->seed < 200; e->seed++) {
     uint64_t seed = e->seed;
@@ -132,7 +132,7 @@ static void facts_of_several_sizes_make_a_chain(void **state) {
   nw_choices_free(&t);
 }
 
-static void a_tree_is_shown(void **state) {
+static void the_tree_is_printed(void **state) {
   env *e = *state;
   nw_pool *p = e->pool;
   const nw_expr *m = nw_var(p, "M");
@@ -148,10 +148,10 @@ static void a_tree_is_shown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(a_tree_finds_what_the_chain_says, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_tree_finds_the_version_of_the_chain, setup, teardown),
       cmocka_unit_test_setup_teardown(intervals_are_found_by_halves, setup, teardown),
       cmocka_unit_test_setup_teardown(facts_of_several_sizes_make_a_chain, setup, teardown),
-      cmocka_unit_test_setup_teardown(a_tree_is_shown, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_tree_is_printed, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

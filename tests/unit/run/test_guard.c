@@ -69,7 +69,7 @@ static void touches(nw_frame *f) {
   }
 }
 
-// Touches this many bytes at this offset from the beginning of a tensor of 1001 f32.
+// Touches r.bytes bytes at offset r.by from the beginning of a tensor of 1001 f32. Returns false if this is detected.
 static bool reaches(nw_ctx *c, nw_fence fence, size_t align, reach r) {
   int64_t shape[] = {1001};
   nw_fences(c, fence, align);
@@ -93,7 +93,7 @@ static void one_element_beside_a_tensor_is_a_crash(void **state) {
     assert_true(reaches(c, NW_FENCE_BEFORE, 0, (reach){0, 4004, write}));
     assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){-4, 4, write}));
   }
-  // A write between the end of the tensor and the page does not trap, but is found after the call.
+  // A write beside the tensor that does not reach the inaccessible page does not trap. It is detected after the call.
   assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){-4, 4, true}));
   assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){4004, 4, true}));
   assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4004, 4, true}));

@@ -50,7 +50,7 @@ static void lacks(const char *code, const char *part) {
   "program p\ninput A: " type "[64]\ninput B: " type "[64]\noutput C: " type "[64]\n" mark                             \
   "for i in 0..64:\n  block C of C (i = i in 0..64):\n    C[i] = " rest "\n"
 
-// Integers of data wrap, so LLVM must not be promised that they do not.
+// Integers of data wrap, so their operations must not have the flag nsw, which says that they never overflow.
 static void integers_of_data_wrap(void **state) {
   char *code = code_of(*state, LOOP("", "i32", "A[i]*B[i] + A[i]"));
   has(code, "mul i32");
@@ -69,7 +69,7 @@ static void floats_are_as_written(void **state) {
 }
 
 // Each call checks that its tensors do not overlap, and LLVM is told so.
-static void tensors_lie_apart(void **state) {
+static void tensors_do_not_alias(void **state) {
   char *code = code_of(*state, LOOP("", "f32", "A[i] + B[i]"));
   has(code, "ptr noalias");
   free(code);
@@ -92,7 +92,7 @@ static void parallel_loops_are_calls(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {T(integers_of_data_wrap), T(floats_are_as_written), T(tensors_lie_apart),
+  const struct CMUnitTest tests[] = {T(integers_of_data_wrap), T(floats_are_as_written), T(tensors_do_not_alias),
                                      T(lanes_are_one_operation), T(parallel_loops_are_calls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// The time to start threads, as stated in a note.
+// The time to start threads, which notes of steps state.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +16,9 @@ static void *keep_busy(void *arg) {
   return arg;
 }
 
-// If other processes keep the cores busy, an iteration takes as long as the scheduler decides. Such a time must not be
-// taken as the cost.
-static void test_a_busy_machine_is_no_cost(void **state) {
+// If other threads keep the cores busy, the time of a measurement depends on the scheduler of the system. Such a time
+// must not be taken as the cost.
+static void test_load_of_the_machine_is_not_a_cost(void **state) {
   (void)state;
   enum { HOGS = 4 };
   pthread_t hog[HOGS];
@@ -35,6 +35,6 @@ static void test_a_busy_machine_is_no_cost(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_busy_machine_is_no_cost)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_load_of_the_machine_is_not_a_cost)};
   return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
 }

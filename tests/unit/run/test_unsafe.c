@@ -1,4 +1,4 @@
-// A program that was not judged is compiled only if it stays inside its buffers.
+// A program whose legality was not checked is compiled only if it stays inside its buffers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

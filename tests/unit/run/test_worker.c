@@ -92,7 +92,7 @@ static void crashes_are_errors(void **state) {
   end(f);
 }
 
-static void what_is_not_there(void **state) {
+static void missing_functions_and_libraries_are_reported(void **state) {
   (void)state;
   fixture *f = begin();
   fails(f, NW_EINVAL, "has no function nothing", "nothing", 5, 0, NULL);
@@ -154,7 +154,7 @@ static void *kill_it(void *pid) {
   return NULL;
 }
 
-static void one_that_is_killed_at_work_is_reported(void **state) {
+static void a_worker_killed_during_a_job_is_reported(void **state) {
   (void)state;
   fixture *f = begin();
   pthread_t t;
@@ -173,7 +173,7 @@ static void one_that_is_killed_at_work_is_reported(void **state) {
 }
 
 // Scripts in place of a worker: one is killed, one exits, and one is another program, which answers something else.
-static void one_that_does_not_start_is_reported(void **state) {
+static void a_worker_that_does_not_start_is_reported(void **state) {
   (void)state;
   const char *const body[] = {"kill -9 $$", "exit 3", "echo nonsense >&3; sleep 60"};
   const char *const says[] = {"did not start: it was ended by signal 9", "did not start: it ended with status 3",
@@ -229,12 +229,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_jobs),
       cmocka_unit_test(crashes_are_errors),
-      cmocka_unit_test(what_is_not_there),
+      cmocka_unit_test(missing_functions_and_libraries_are_reported),
       cmocka_unit_test(hangs_are_killed),
       cmocka_unit_test(interrupt_ends_a_job),
       cmocka_unit_test(a_dead_worker_is_replaced),
-      cmocka_unit_test(one_that_is_killed_at_work_is_reported),
-      cmocka_unit_test(one_that_does_not_start_is_reported),
+      cmocka_unit_test(a_worker_killed_during_a_job_is_reported),
+      cmocka_unit_test(a_worker_that_does_not_start_is_reported),
       cmocka_unit_test(nothing_is_left_behind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void undo_gives_the_same_program(void **state) {
 }
 
 // If a step breaks an invariant in a test, the program before the step is printed.
-static void the_program_in_work_is_printed(void **state) {
+static void the_program_before_a_failing_step_is_printed(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   nw_step st;
@@ -253,7 +253,7 @@ int main(void) {
       T(tails_vanish),
       T(log_and_text),
       T(loops_of_a_stage),
-      T(the_program_in_work_is_printed),
+      T(the_program_before_a_failing_step_is_printed),
       cmocka_unit_test(rows),
       cmocka_unit_test(json_values),
   };

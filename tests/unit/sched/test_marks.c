@@ -15,7 +15,7 @@ static void marks_show(void **state) {
   nw_sched_release(s);
 }
 
-static void one_mark_a_loop(void **state) {
+static void a_loop_has_one_mark(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "vectorize", LP("j"));
@@ -95,7 +95,7 @@ static void little_work(void **state) {
 
 static double unknown(void) { return 0; }
 
-static void a_cost_nobody_could_measure(void **state) {
+static void a_note_says_that_a_cost_is_assumed(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   c->spawn_seconds = unknown;
   nw_sched *s = gemm(c, 8);
@@ -121,8 +121,14 @@ static void keys(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(marks_show),         T(one_mark_a_loop), T(marks_inside_marks),          T(vectors_have_constant_lanes),
-      T(unroll_has_a_limit), T(little_work),     T(a_cost_nobody_could_measure), cmocka_unit_test(keys),
+      T(marks_show),
+      T(a_loop_has_one_mark),
+      T(marks_inside_marks),
+      T(vectors_have_constant_lanes),
+      T(unroll_has_a_limit),
+      T(little_work),
+      T(a_note_says_that_a_cost_is_assumed),
+      cmocka_unit_test(keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 static void assert_ways_on(const nw_diag *d, int least) {
   int n = 0;
   while (n < NW_MAX_NOTES && d->refusal->alternatives[n]) n++;
-  if (n < least) fail_msg("%d ways on after: %s", n, d->message);
+  if (n < least) fail_msg("only %d alternatives after: %s", n, d->message);
 }
 
 static void parallel_over_a_reduction(void **state) {
@@ -43,8 +43,8 @@ static void vectorize_over_a_reduction(void **state) {
   nw_sched_release(s);
 }
 
-// A fused loop runs over the first iterations of the reductions of several elements, so its inner part cannot come
-// first.
+// The fused loop j_k runs through the reductions of several elements, one after the other. If its inner part became the
+// outer loop, some contributions would come before the init.
 static void the_init_comes_first(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 4);
@@ -81,7 +81,7 @@ static void a_local_buffer_has_to_fit(void **state) {
 }
 
 // However few operations a proof may use, the step is either undecided or makes the same program as without a limit.
-static void little_work_decides_nothing_else(void **state) {
+static void a_small_budget_gives_no_other_program(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
     const char *primitive;
@@ -123,9 +123,8 @@ static void little_work_decides_nothing_else(void **state) {
   nw_sched_release(s);
 }
 
-// Takes the step on a schedule of its own in a context of its own, where nothing was judged before. Returns the error
-// code.
-static nw_code asked_afresh(const char *primitive, const nw_arg *arg, long budget) {
+// Takes the step on a new schedule in a new context, where no step was checked before. Returns the error code.
+static nw_code verdict_in_a_new_context(const char *primitive, const nw_arg *arg, long budget) {
   nw_ctx *c = nw_open();
   nw_sched *s = gemm(c, 100);
   step(s, "split", LP("i"), IN(32));
@@ -138,7 +137,7 @@ static nw_code asked_afresh(const char *primitive, const nw_arg *arg, long budge
   return code;
 }
 
-static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
+static void a_verdict_does_not_depend_on_earlier_checks(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
     const char *primitive;
@@ -155,7 +154,7 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
   int undecided = 0, decided = 0;
   for (long budget = 400000; budget > 20; budget -= budget / 3)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-      nw_code fresh = asked_afresh(row[i].primitive, row[i].arg, budget);
+      nw_code fresh = verdict_in_a_new_context(row[i].primitive, row[i].arg, budget);
       nw_judge_budget(c, budget);
       for (int again = 0; again < 3; again++) {
         bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive),
@@ -163,7 +162,7 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
         nw_code code = ok ? NW_OK : nw_error(c)->code;
         if (ok) nw_sched_undo(s);
         if (code != fresh)
-          fail_msg("%s with %ld operations: %s, and %s when nothing was asked before", row[i].primitive, budget,
+          fail_msg("%s with %ld operations: %s, but %s in a new context", row[i].primitive, budget,
                    ok ? "accepted" : "refused", fresh == NW_OK ? "accepted" : "refused");
         *(ok ? &decided : &undecided) += 1;
         nw_clear(c);
@@ -176,7 +175,7 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
 
 // The budget is exact. With the least budget with which a step is decided in a new context, it is also decided after
 // many other steps. With one operation less, it is decided in neither.
-static void many_questions_leave_nothing_behind(void **state) {
+static void earlier_checks_do_not_change_the_budget(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
     const char *primitive;
@@ -191,13 +190,14 @@ static void many_questions_leave_nothing_behind(void **state) {
     long lo = 1, hi = 1000000;
     while (hi - lo > 1) {
       long middle = lo + (hi - lo) / 2;
-      *(asked_afresh(row[i].primitive, row[i].arg, middle) == NW_EUNDECIDED ? &lo : &hi) = middle;
+      *(verdict_in_a_new_context(row[i].primitive, row[i].arg, middle) == NW_EUNDECIDED ? &lo : &hi) = middle;
     }
     for (int again = 0; again < 4; again++) {
       const nw_arg *a = row[i].arg;
       nw_judge_budget(c, again % 2 ? hi : lo);
       bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(a[0], a[1], a[2]), NULL);
-      if (ok != again % 2) fail_msg("%s with %ld operations, asked anew", row[i].primitive, again % 2 ? hi : lo);
+      if (ok != again % 2)
+        fail_msg("%s with %ld operations: not as in a new context", row[i].primitive, again % 2 ? hi : lo);
       if (ok) nw_sched_undo(s);
       nw_clear(c);
     }
@@ -226,10 +226,10 @@ int main(void) {
       T(the_init_comes_first),
       T(the_tail_has_no_init),
       T(a_local_buffer_has_to_fit),
-      T(a_verdict_does_not_depend_on_what_was_asked_before),
-      T(many_questions_leave_nothing_behind),
+      T(a_verdict_does_not_depend_on_earlier_checks),
+      T(earlier_checks_do_not_change_the_budget),
       T(a_refused_replay_names_its_step),
-      T(little_work_decides_nothing_else),
+      T(a_small_budget_gives_no_other_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

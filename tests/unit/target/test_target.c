@@ -50,7 +50,7 @@ static void limits_come_from_the_record(void **state) {
   nw_target *t = made(*state, &m);
   assert_int_equal(t->limit.lanes, 24);
   assert_int_equal(nw_target_scope(t, "local")->bytes, 4096);
-  assert_int_equal(nw_target_scope(t, "shared")->bytes, 48 * 1024); // as a GPU whose record says nothing
+  assert_int_equal(nw_target_scope(t, "shared")->bytes, 48 * 1024); // the default of a GPU
   assert_int_equal(t->limit.launch.threads, 1024);
   assert_int_equal(t->limit.launch.extent[5], 64);
   assert_null(nw_target_scope(t, "register"));
@@ -80,7 +80,7 @@ static void an_accelerator_has_the_scopes_of_its_buffers(void **state) {
   nw_target_release(t);
 }
 
-static void the_host_is_here_and_counted(void **state) {
+static void the_host_target_describes_this_machine(void **state) {
   nw_target *t = nw_target_host(*state);
   assert_ptr_equal(t, nw_target_host(*state));
   assert_true(nw_target_here(t));
@@ -92,7 +92,7 @@ static void the_host_is_here_and_counted(void **state) {
   assert_ptr_equal(t, nw_target_host(*state));
 }
 
-static void providing_reaches_the_host_that_is_there(void **state) {
+static void a_provided_backend_reaches_the_existing_host(void **state) {
   static const nw_backend backend = {.name = "none"};
   static const nw_cost_model model = {.name = "guess"};
   nw_target *t = nw_target_host(*state);
@@ -119,9 +119,12 @@ static int teardown(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      T(features_are_those_of_the_machine), T(limits_come_from_the_record),
-      T(a_gpu_has_its_own_limits),          T(an_accelerator_has_the_scopes_of_its_buffers),
-      T(the_host_is_here_and_counted),      T(providing_reaches_the_host_that_is_there),
+      T(features_are_those_of_the_machine),
+      T(limits_come_from_the_record),
+      T(a_gpu_has_its_own_limits),
+      T(an_accelerator_has_the_scopes_of_its_buffers),
+      T(the_host_target_describes_this_machine),
+      T(a_provided_backend_reaches_the_existing_host),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void a_reduction_is_a_whole_body(void **state) {
   refused(!over("mean", flit(NW_F32, 1), k), "there is no reduction named 'mean'");
 }
 
-static void axes_of_others_are_strangers(void **state) {
+static void axes_of_other_computes_are_refused(void **state) {
   (void)state;
   nw_tensor *A = input("A", NW_F32, DIMS(lit(4)));
   nw_build *b = begin("B", "i", DIMS(lit(4)));
@@ -184,7 +184,7 @@ static void a_plain_placeholder_can_be_a_state(void **state) {
           "in bad, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0");
 }
 
-static void a_dropped_build_gives_the_pen_back(void **state) {
+static void a_dropped_build_restores_the_pool(void **state) {
   (void)state;
   nw_pool *before = nw_lang_pool(nw);
   nw_build *outer = begin("B", "i", DIMS(lit(4))), *inner = begin("D", "i", DIMS(lit(4)));
@@ -194,7 +194,7 @@ static void a_dropped_build_gives_the_pen_back(void **state) {
   assert_ptr_equal(nw_lang_pool(nw), before);
 }
 
-static void nothing_grows(void **state) {
+static void memory_does_not_grow(void **state) {
   (void)state;
   size_t first = 0;
   for (int n = 0; n < 200; n++) {
@@ -219,11 +219,11 @@ int main(void) {
       T(data_must_be_clamped),
       T(integers_are_not_divided_by_zero),
       T(a_reduction_is_a_whole_body),
-      T(axes_of_others_are_strangers),
+      T(axes_of_other_computes_are_refused),
       T(shapes_are_checked),
       T(a_plain_placeholder_can_be_a_state),
-      T(a_dropped_build_gives_the_pen_back),
-      T(nothing_grows),
+      T(a_dropped_build_restores_the_pool),
+      T(memory_does_not_grow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
