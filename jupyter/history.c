@@ -1,4 +1,4 @@
-// The history of this and earlier sessions: a file of JSON lines, [session, line, source].
+// The history of this and earlier sessions: a file with one JSON array [session, line, source] on each line.
 #include "kernel.h"
 #include "base/file.h"
 #include <errno.h>
@@ -155,7 +155,7 @@ static bool is_wanted(const json_t *v, const json_t *request, const char *access
 }
 
 // Returns an entry in the form of a reply. With `output`, the protocol pairs each input with the text of its result.
-// Results are not saved, so that text is null.
+// Results are not saved, so this text is null.
 static json_t *shaped(const json_t *v, bool output) {
   return output ? json_pack("[I, I, [s, n]]", number_of(v, 0), number_of(v, 1), source_of(v))
                 : json_pack("[I, I, s]", number_of(v, 0), number_of(v, 1), source_of(v));

@@ -74,8 +74,8 @@ static bool directory(int argc, char **argv, char *out, size_t n) {
   return home && snprintf(out, n, "%s/.local/share/jupyter/kernels/nestwright", home) < (int)n;
 }
 
-// Returns the path of the kernel for the kernelspec. The last option `--program PATH` gives it if the kernel will be
-// moved (packages, `cmake --install`); this option is then removed from the arguments.
+// Returns the path of the kernel for the kernelspec. If the kernel will be moved later (packages, `cmake --install`),
+// the last option is `--program PATH`. This function then returns PATH, and removes the option from the arguments.
 static const char *program_of(const char *exe, int *argc, char **argv) {
   if (*argc < 2 || strcmp(argv[*argc - 2], "--program") != 0) return exe;
   *argc -= 2;

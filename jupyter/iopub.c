@@ -6,7 +6,7 @@
 // text, so that it sends few messages.
 //
 // A front end drops output of a kernel that sends too many messages, or more than a megabyte a second (notebook:
-// iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its rate over the same window.
+// iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its own rate over the same time window of 3 s.
 #include "kernel.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +33,8 @@ enum {
 
 typedef struct stream {
   const char *name;
-  int fd; // the read end
-  char *text; // not yet sent
+  int fd; // read end of the pipe
+  char *text; // text that was not yet sent
   size_t n, cap;
   int64_t since; // time when the first byte of `text` arrived
   size_t cell; // bytes that this cell has written

@@ -34,7 +34,7 @@ struct nwj {
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
   atomic_bool leaving, restart;
-  atomic_bool busy; // a cell runs
+  atomic_bool busy; // true: a cell runs
   atomic_bool hurry; // true: output is not delayed, because no cell runs or the cell was stopped
   pthread_t main;
   // used only by the thread main
@@ -119,7 +119,7 @@ void nwj_watch(bool on); // true: the main thread begins to answer a request; fa
 // ---- input of a cell (input.c)
 #define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
 #define NWJ_NO_CELL "a control's function cannot ask for input; ask in a cell, or add a control"
-char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: see problem
+char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: *problem is the reason
 
 // ---- history (history.c)
 void nwj_history_open(void);

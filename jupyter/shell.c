@@ -26,7 +26,7 @@ static void leave_out(json_t *data, const char *kind, size_t size) {
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// Replaces each format of a value that is too large by a note.
+// If a format of a value is too large, replaces it by a note.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;

@@ -146,7 +146,7 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// True if the text is an expression. `end` is not one, though it could follow a `return`.
+// True if the text is an expression. The text `end` is not an expression, although it can follow `return`.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);

@@ -74,7 +74,7 @@ static void made_text(nw_ctx *c, nw_arena *a, const nw_affine_nest *n, const cha
   nw_affine_nest *same = nest_of(c, a, again);
   must(same || nw_error(c), "no nest and no error", written);
   nw_clear(c);
-  must(!same || walked(c, same, written) == walked(c, n, text), "other accesses", written);
+  must(!same || walked(c, same, written) == walked(c, n, text), "the accesses differ", written);
   nw_text_free(again);
   nw_text_free(made);
   free(written);
@@ -85,7 +85,7 @@ static void round_trip(nw_ctx *c, const nw_text *t) {
   nw_text *again = nw_text_parse(c, text);
   must(again, nw_error(c) ? nw_error(c)->message : "no text", text);
   char *second = printed(again);
-  must(!strcmp(text, second), "another text after printing", text);
+  must(!strcmp(text, second), "printing again gives another text", text);
   nw_arena *a = nw_arena_new();
   nw_affine_nest *n = nest_of(c, a, t);
   must(n || nw_error(c), "no nest and no error", text);

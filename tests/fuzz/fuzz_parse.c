@@ -16,9 +16,9 @@ static void round_trip(nw_ctx *c, nw_pool *pool, const nw_program *p) {
   char *text = nw_program_print(p), *shown = nw_program_show(p, NULL);
   nw_program *again = nw_program_parse(c, pool, text);
   must(again, nw_error(c) ? nw_error(c)->message : "no program", text);
-  must(nw_same_program(p, again), "another program after parsing", text);
+  must(nw_same_program(p, again), "parsing the printed text gives another program", text);
   char *text_again = nw_program_print(again), *diff = nw_program_diff(p, again, NW_TEXT_PLAIN);
-  must(!strcmp(text, text_again), "another text after printing", text);
+  must(!strcmp(text, text_again), "printing again gives another text", text);
   must(!*diff, "a difference between a program and itself", text);
   nw_program_release(again);
   free(text);

@@ -88,7 +88,7 @@ static void a_dropped_write_leaves_the_file_unchanged(void **state) {
 
 static int entries(void) {
   DIR *d = opendir(dir);
-  int n = -2; // . and ..
+  int n = -2; // does not count . and ..
   while (readdir(d)) n++;
   closedir(d);
   return n;
@@ -100,7 +100,7 @@ static char *name_left(const char *digits) {
   return name;
 }
 
-// Makes a temporary file as a process leaves it that was killed this many seconds ago.
+// Makes a temporary file like one left by a process that was killed this many seconds ago.
 static void leave(const char *digits, int seconds) {
   int fd = open(name_left(digits), O_WRONLY | O_CREAT, 0600);
   struct timespec then[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};

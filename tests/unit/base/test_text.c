@@ -1,4 +1,4 @@
-// Texts that are shown: some are refused where they enter, and the others are made printable.
+// Tests texts that are shown. Some are refused as input, and the others are made printable.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void refuses_what_acts(void **state) {
   assert_false(OK("\x7f", true));
   assert_false(OK("\xc2\x9b"
                   "31m",
-                  true)); // the control sequence introducer of C1
+                  true)); // CSI, a C1 control character
   assert_false(OK("\xe2\x80\xa8", true)); // line separator
   assert_false(OK("\xe2\x80\xae", true)); // right-to-left override
   assert_false(OK("\xe2\x81\xa6", true)); // left-to-right isolate

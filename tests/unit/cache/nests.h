@@ -80,7 +80,7 @@ static inline void add_ref(drawn *d, nw_affine_node *stmt, int array, nw_form at
   stmt->ref[stmt->nrefs++] = (nw_affine_ref){array, at, bytes, write, d->nest.nsites++};
 }
 
-// C[i][j] += A[i][k] * B[k][j]
+// Makes the nest C[i][j] += A[i][k] * B[k][j].
 static inline void draw_gemm(drawn *d, int64_t m, int64_t n, int64_t k, int elem) {
   int slot[] = {0, 1, 2};
   int a = add_array(d, elem, m * k * elem, 4096), b = add_array(d, elem, k * n * elem, 4096),
@@ -94,7 +94,7 @@ static inline void draw_gemm(drawn *d, int64_t m, int64_t n, int64_t k, int elem
   d->nest.root = upto(d, 0, m, upto(d, 1, n, upto(d, 2, k, s)));
 }
 
-// PolyBench's gemm: C *= beta, then for each k and j C[i][j] += A[i][k] * B[k][j].
+// Makes PolyBench's gemm: C *= beta, then for each k and j C[i][j] += A[i][k] * B[k][j].
 static inline void draw_polybench_gemm(drawn *d, int64_t ni, int64_t nj, int64_t nk) {
   int scaled[] = {0, 1}, inner[] = {0, 2, 3};
   int a = add_array(d, 8, 8 * ni * nk, 4096), b = add_array(d, 8, 8 * nk * nj, 4096),
@@ -112,7 +112,7 @@ static inline void draw_polybench_gemm(drawn *d, int64_t ni, int64_t nj, int64_t
   d->nest.root = upto(d, 0, ni, node_of(d, NW_AFFINE_SEQ, 2, both));
 }
 
-// PolyBench's jacobi-2d: a five-point stencil from A to B, then from B to A, repeatedly.
+// Makes PolyBench's jacobi-2d: a five-point stencil from A to B, then from B to A, repeatedly.
 static inline void draw_jacobi(drawn *d, int64_t times, int64_t n) {
   int array[] = {add_array(d, 8, 8 * n * n, 4096), add_array(d, 8, 8 * n * n, 4096)};
   int64_t to[] = {0, -8, 8, 8 * n, -8 * n}, middle = 8 * n + 8;
@@ -128,7 +128,7 @@ static inline void draw_jacobi(drawn *d, int64_t times, int64_t n) {
   d->nest.root = upto(d, 0, times, node_of(d, NW_AFFINE_SEQ, 2, half));
 }
 
-// for i, j < i, k < j: A[i][j] -= A[i][k] * A[k][j]
+// Makes the nest A[i][j] -= A[i][k] * A[k][j] for k < j < i.
 static inline void draw_triangle(drawn *d, int64_t n) {
   int a = add_array(d, 8, 8 * n * n, 4096), slot[] = {0, 1, 2};
   nw_form at = form_of(d, 0, 3, slot, (int64_t[]){8 * n, 8, 0});
@@ -315,8 +315,8 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
-// Some arrays are accessed at the same place in every iteration; others move on, each with its own stride. Some
-// references also reach elements of earlier iterations.
+// Makes a nest in which some arrays are accessed at the same place in every iteration, and others with their own
+// strides. Some references also reach elements of earlier iterations.
 static inline void draw_stream(drawn *d) {
   int arrays = (int)between(d, 1, 4), elem = 4;
   int64_t rounds = between(d, 300, 1800), inner = between(d, 1, 8);
@@ -379,7 +379,8 @@ static inline void assert_modelled(nw_ctx *c, const char *name, const nw_affine_
   nw_sim_free(k);
 }
 
-// Compares the model with the simulator, and frees the nest. Returns the share of the accesses that the model looks up.
+// Compares the model with the simulator, and frees the nest. Returns the share of the accesses that
+// the model processes one by one.
 static inline double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
   assert_modelled(c, name, &d->nest, o);
   nw_cached *m = nw_cached_of(c, &d->nest, o);

@@ -2,7 +2,7 @@
 #include "../lower/lowering.h"
 #include "simulating.h"
 
-// ---- nests by hand
+// ---- nests written by hand
 
 typedef struct made {
   nw_arena *a;

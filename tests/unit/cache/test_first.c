@@ -7,7 +7,7 @@ enum { LINE = 64, SITES = 256 };
 
 typedef struct walked {
   int64_t accesses, asked[SITES];
-  int *label; // by line; -1: never accessed
+  int *label; // the first access to each line: 2*site + write; -1: none
   int64_t from, n;
   bool astray; // an access was outside all arrays
 } walked;

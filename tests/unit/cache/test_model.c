@@ -71,7 +71,7 @@ static void published_counts(void **state) {
   draw_close(&e);
 }
 
-// 10^18 iterations over one line, and over a row that does not fit into the cache.
+// The nest has 10^15 sweeps over a row that does not fit into the cache, and 10^18 accesses to one line.
 static void a_huge_number_of_iterations(void **state) {
   lowering *l = *state;
   drawn d = draw_open();

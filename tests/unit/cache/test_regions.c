@@ -1,4 +1,4 @@
-// References to one array that move apart. The cache model is compared with the reference simulator.
+// Tests references to one array that move apart. The cache model is compared with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 

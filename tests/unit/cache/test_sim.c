@@ -26,7 +26,7 @@ static nw_sim_opts one(int64_t lines, int ways) {
   return (nw_sim_opts){.nlevels = 1, .level = {{lines * LINE, ways}}, .line = LINE, .conflicts = true};
 }
 
-// Four lines in turn in a cache of three lines: under LRU, every access misses.
+// Four lines are accessed in turn, and the cache holds three lines. Under LRU, every access misses.
 static void a_ring_larger_than_the_cache(void **state) {
   stream s = {0};
   for (int i = 0; i < 12; i++) add(&s, (uint64_t)i % 4, false);
@@ -86,7 +86,9 @@ static void a_second_level(void **state) {
   assert_int_equal(fed(*state, &o, &s, NULL, 1).outcome[NW_HIT], 1);
 }
 
-// ---- by definition: a line hits if fewer than `ways` other lines of its set were requested since its last request
+// ---- simulation by definition
+//
+// A line hits if fewer than `ways` other lines of its set were requested since its last request.
 
 static int others_since(const stream *s, int i, uint64_t sets) {
   uint64_t line = s->ref[i].address / LINE;

@@ -1,5 +1,5 @@
-// Iterations that request the same lines again, and loops whose state never recurs. The cache model is compared with
-// the reference simulator.
+// Tests iterations that request the same lines again, and loops in which no cache state occurs twice. The cache model
+// is compared with the reference simulator.
 #include "../lower/lowering.h"
 #include "nests.h"
 
@@ -92,8 +92,8 @@ static void columns_that_drift(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.1);
 }
 
-// A[i][j][k] += A[1][j][k + 1] by columns. Planes consist of rows that are not whole lines, and each column visits all
-// sets twice.
+// A[i][j][k] += A[1][j][k + 1] by columns. A row of a plane is not a whole number of lines, and each column
+// visits all sets twice.
 static void columns_of_odd_rows(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1, 2};

@@ -1,4 +1,4 @@
-// The text of generated C: names, constants, parentheses, conversions, checks of sizes, and whole files.
+// Tests the text of generated C: names, constants, parentheses, conversions, checks of sizes, and whole files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

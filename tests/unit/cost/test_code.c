@@ -1,4 +1,4 @@
-// Simulation of compiled code: the values that it computes, and the cycles that a core needs.
+// Tests the simulation of compiled code: the values that it computes, and the cycles that a core needs.
 #include "../lower/lowering.h"
 #include "cost/asm/code_core.h"
 
@@ -123,7 +123,7 @@ static void integers_agree_with_the_processor(void **state) {
   assert_int_equal(computed("\tmovl\t$5, %ecx\n\tleaq\t3(%rcx,%rcx,8), %rax\n"), 48);
   assert_int_equal(computed("\tmovq\t$-7, %rax\n\tmovl\t$9, %ecx\n\tcmpq\t%rcx, %rax\n\tcmovgq\t%rcx, %rax\n"),
                    (uint64_t)-7);
-  assert_int_equal(computed("\tmovq\t$-1, %rax\n\tmovl\t$3, %eax\n"), 3); // four bytes clear the rest
+  assert_int_equal(computed("\tmovq\t$-1, %rax\n\tmovl\t$3, %eax\n"), 3); // a write of four bytes clears the other four
   assert_int_equal(computed("\tmovl\t$300, %eax\n\tmovb\t$1, %al\n"), 257);
   assert_int_equal(computed("\tmovl\t$7, %edx\n\tmovq\t$-1, %rcx\n\tmulxq\t%rcx, %rcx, %rax\n"), 6);
   assert_int_equal(computed("\tmovl\t$2, %eax\n\tcmpq\t$3, %rax\n\tsbbl\t%eax, %eax\n"), UINT32_MAX);

@@ -1,10 +1,10 @@
-// The model of a core on loops written by hand: the instructions of each body, the number of its executions, and what
-// it waits for.
+// Tests the model of a core on loops written by hand: the instructions of each body, how many times the body is
+// executed, and what it waits for.
 #include "../lower/lowering.h"
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/line_walk.h"
 
-// A machine that executes one instruction of each kind per cycle, with vectors of 32 bytes.
+// Returns a machine that executes one instruction of each kind per cycle, and has vectors of 32 bytes.
 static nw_machine plain_machine(void) {
   nw_machine m = {.kind = NW_MACHINE_CPU,
                   .cores = 1,

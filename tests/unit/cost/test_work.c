@@ -1,4 +1,4 @@
-// The work of the statements of a nest: operations by class and size, the number of executions, and bytes.
+// Tests the work of the statements of a nest: operations by class and size, the number of executions, and bytes.
 #include "../lower/lowering.h"
 
 static nw_nest_work work_of(lowering *l, const char *text) {

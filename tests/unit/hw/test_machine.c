@@ -1,4 +1,4 @@
-// Machine records: how they are read, completed, refused and listed.
+// Tests how machine records are read, completed, refused and listed.
 #include "hw/machine.h"
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Data for computations of lang.h. Each computation is run in three ways.
+// Data for computations of lang.h. A computation is run by the interpreter and by its naive definition.
 #pragma once
 #include "../te/lang.h"
 #include "interp/interp.h"

@@ -29,7 +29,7 @@ static const char *const bases[] = {
     "    for p in 0..9:\n      block P of P (i = p in 0..9):\n        P[i] = X[i]\n"
     "    for j in 0..7:\n      block Y of Y (j = j in 0..7):\n        Y[j] = P[j] + X[j + 2]\n",
 
-    // both stages in one loop: a barrier inside the threads
+    // both stages are in one loop, so a barrier is needed inside the loop over threads
     "program beside\ninput A: i32[4, 6]\noutput Y: i32[4, 6]\ntemp X: i32[4, 6]\n"
     "alloc X[0..4, 0..6]:\n  for t in 0..4:\n    for i in 0..6:\n"
     "      block X of X (t = t in 0..4, i = i in 0..6):\n        X[t, i] = A[t, i]*3\n"

@@ -174,7 +174,7 @@ static bool drop_kid(nw_program *p) {
   return true;
 }
 
-// for l: a; b  ->  for l: a, for l': b
+// Splits the body of a loop: `for l: a; b` becomes `for l: a` and `for l': b`.
 static bool fission(nw_program *p) {
   nw_path path;
   nw_stmt *l = any(p, NW_LOOP, &path);
@@ -187,7 +187,7 @@ static bool fission(nw_program *p) {
   return true;
 }
 
-// Moves an alloc outside the loop around it, or inside the loop in it.
+// Moves an alloc out of the loop around it, or into the loop inside it.
 static bool move_alloc(nw_program *p) {
   nw_path path;
   nw_stmt *a = any(p, NW_ALLOC, &path);

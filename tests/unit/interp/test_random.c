@@ -1,4 +1,4 @@
-// Random computations: the interpreted program must give the same bits as the definition.
+// Tests random computations. The interpreted program must give the same bits as the definition.
 #include "running.h"
 
 static uint64_t seed, trial; // trial: the seed at which this case started; NW_SEED=trial runs it alone

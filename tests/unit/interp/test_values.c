@@ -1,4 +1,4 @@
-// The results of operations on values of every dtype, and the rows of math functions.
+// Tests the results of operations on values of every dtype, and of the math functions.
 #include "base/half.h"
 #include "running.h"
 #include <float.h>

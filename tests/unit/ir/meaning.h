@@ -249,7 +249,7 @@ static inline uint64_t next_random(uint64_t *seed) {
 
 static inline int64_t random_to(uint64_t *seed, int64_t n) { return (int64_t)(next_random(seed) % (uint64_t)n); }
 
-// Computes the double with the bits of a half of this format, without a table.
+// Returns the value of a half of this format with these bits. Uses no table.
 static inline double half_of_bits(nw_dtype t, unsigned bits) {
   int mantissa = t == NW_F16 ? 10 : 7, bias = t == NW_F16 ? 15 : 127, top = t == NW_F16 ? 31 : 255;
   int e = (int)(bits >> mantissa) & top, m = (int)(bits & ((1u << mantissa) - 1));

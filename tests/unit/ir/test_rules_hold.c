@@ -4,7 +4,8 @@
 // pattern and replacement must have the same bits. For every dtype, the pattern and the result of the constructors must
 // have the same bits; otherwise a rule was applied to a dtype to which it does not apply. All values of i8, u8 and bool
 // are tried, and all values of f16 and bf16 if there is one operand; for other dtypes, corner values and random values
-// are tried. Conditions are drawn so that they are true.
+// are tried. Most constants are drawn so that
+// the condition of the row is true.
 #include "raw.h"
 #include <ctype.h>
 
@@ -179,8 +180,8 @@ static void draw_letters(const letters *l, long n, uint64_t *seed, memory *m) {
 typedef struct check {
   workshop *w;
   int row;
-  reader r; // how its text is read
-  bool covered; // the row's kind is for this dtype
+  reader r; // how the text of the row is read
+  bool covered; // the row applies to this dtype
   long wanted, done;
   long wrong_before;
 } check;

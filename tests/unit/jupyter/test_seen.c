@@ -1,4 +1,4 @@
-// The table of seen messages: each message counts once, as long as it is remembered.
+// Tests the set of seen messages. Each message counts once, as long as it is remembered.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void remembers_the_latest_marks(void **state) {
   nwj_seen_free(s);
 }
 
-// Marks that all hash to the same slots, and a mark that looks like a free slot.
+// Tries marks that all hash to the same slots, and a mark that looks like a free slot.
 static void takes_any_mark(void **state) {
   (void)state;
   nwj_seen *s = nwj_seen_new();

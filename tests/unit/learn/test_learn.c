@@ -1,4 +1,5 @@
-// Models that rank: what they learn, and what is refused. Without XGBoost, the tests only check that the error says so.
+// Tests models that rank: what they learn, and which input is refused. Without XGBoost, the tests only check that the
+// error names it.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stddef.h>
@@ -88,7 +89,7 @@ static void begins_with_the_margin(void **state) {
   assert_true(nw_learner_predict(m, &r, without));
   r.margin = margin;
   assert_true(nw_learner_predict(m, &r, with));
-  float constant = with[0] - without[0]; // XGBoost adds a constant of its own if there are no margins
+  float constant = with[0] - without[0]; // without margins, XGBoost adds a constant
   for (int i = 0; i < ROWS; i++) assert_true(fabsf(with[i] - without[i] - margin[i] - constant) < 1e-3);
   nw_learner_free(m);
 }

@@ -1,4 +1,4 @@
-// Shared by the tests of lower: parses a program, lowers it, and prints it; golden files.
+// Shared by the tests of lower. Parses, lowers and prints programs, and compares texts with golden files.
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// A packed GEMM with a register tile, as text after each pass.
+// Tests the text of a packed GEMM with a register tile after each pass.
 #include "lowering.h"
 
 static const char gemm[] =

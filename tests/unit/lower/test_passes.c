@@ -1,4 +1,4 @@
-// One property of each pass, on the smallest program that shows it.
+// Tests one property of each pass, on the smallest program that shows it.
 #include "lowering.h"
 
 static void init_goes_before_the_outermost_reduce_loop(void **state) {

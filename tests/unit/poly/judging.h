@@ -68,7 +68,7 @@ static inline void accepts(env *e, const char *before, const char *after, char q
   nw_program_release(b);
 }
 
-// The step must be refused with this kind, and its sentence must contain `why`. Returns the refusal, which is valid
+// The step must be refused with this kind, and the reason must contain `why`. Returns the refusal, which is valid
 // until nw_clear.
 static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind,
                                         const char *why) {

@@ -1,4 +1,4 @@
-// Atomic updates: which updates threads may share, and which they may not.
+// Tests atomic updates: which reductions several threads may update, and which they may not.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,4 +1,4 @@
-// Reductions that are executed more than once: overlapping tiles, each of which starts from the init.
+// Tests reductions that are executed more than once, in overlapping tiles. Each tile starts from the init.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

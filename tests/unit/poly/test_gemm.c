@@ -1,7 +1,8 @@
-// The GEMM tutorial, from naive to packed, tiled and parallel: every step must be legal, and judged quickly.
+// Tests the GEMM tutorial, from naive to packed, tiled and parallel. Every step must be legal, and must be checked
+// quickly.
 #include "judging.h"
 
-// The programs of the tutorial as text, with the given sizes.
+// Returns a program of the tutorial as text, with the given sizes.
 static char *text(const char *sizes, const char *m, const char *n, const char *k, const char *body) {
   nw_str s = {0};
   nw_str_fmt(&s, "program gemm\n%sinput A: f32[%s, %s]\ninput B: f32[%s, %s]\noutput C: f32[%s, %s]\n", sizes, m, k, k,

@@ -1,4 +1,4 @@
-// Dependences that parallel and vectorized loops carry, and conditions on storage and layouts.
+// Tests dependences that parallel and vectorized loops carry, and conditions on storage and layouts.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

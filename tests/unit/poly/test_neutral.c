@@ -1,4 +1,4 @@
-// Reductions without the iterations that add nothing.
+// Tests steps that leave out the iterations of a reduction that add nothing.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -41,7 +41,7 @@ static void conditions_of_data(void **state) {
           NW_REFUSE_VALUE, "does not get all its contributions");
 }
 
-// Facts are kept by content. A fact about one sum must not be used for another sum with the same loops.
+// Facts are cached by their content. A fact about one sum must not be used for another sum with the same loops.
 static void another_condition_is_another_fact(void **state) {
   accepts(*state, APART("0..6", SUM("2 <= k", "0.0")), APART("2..6", SUM("2 <= k", "0.0")), 'v');
   refuses(*state, APART("0..6", SUM("1 <= k", "0.0")), APART("2..6", SUM("1 <= k", "0.0")), NW_REFUSE_VALUE,

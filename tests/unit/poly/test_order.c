@@ -1,4 +1,4 @@
-// Steps judged by order: reorders, skews, splits, fused loops, in-place updates.
+// Tests steps that are judged by the order of executions: reorders, skews, splits, fused loops, in-place updates.
 #include "judging.h"
 
 // A heat equation over time; S holds the values of all time steps.
@@ -179,7 +179,7 @@ static void fused(void **state) {
           NW_REFUSE_COVER, "B[0, 1] is never written when N = 1, M = 2");
 }
 
-// The order of these sums may not change, so the pieces of the fused loop must run in the order of its numbers.
+// The order of these sums may not change, so the pieces of the fused loop must run in the order of the values of f.
 static void fused_in_pieces(void **state) {
 #define PLACE "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
 #define NEXT "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"

@@ -1,4 +1,4 @@
-// Reductions in parts: the combined partial results must be the complete result.
+// Tests reductions in parts. The combined partial results must be the complete result.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,4 +1,4 @@
-// The conditions that the judge checks before it uses isl.
+// Tests the conditions that the judge (the legality check) checks before it uses isl.
 #include "judging.h"
 
 #define HEAD "program p\ninput A: f32[8]\noutput C: f32[8]\n"

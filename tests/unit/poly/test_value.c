@@ -1,4 +1,4 @@
-// Steps judged by value: copies, recomputation, placing, inlining.
+// Tests steps that are judged by the values of elements: copies, recomputation, placing, inlining.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -96,7 +96,7 @@ static void inlined_wrongly(void **state) {
           NW_REFUSE_VALUE, "does not compute the same expression");
 }
 
-// P reads X before Q overwrites it; inlined, the read comes after.
+// P reads X before Q overwrites X. If P is inlined, the read comes after Q.
 static void inlined_across_an_overwrite(void **state) {
 #define OVER "program over\ninput A: f32[8]\noutput X: f32[8]\noutput Y: f32[8]\n"
 #define OVER_X "for i in 0..8:\n  block X of X (i = i in 0..8):\n    X[i] = A[i]\n"

@@ -1,4 +1,4 @@
-// Arrays and .npy files, including damaged files.
+// Tests arrays and .npy files, including damaged files.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// Kernels as a user calls them: checks of arguments, sizes, workspaces, threads, views, times, freed code.
+// Tests kernels as a user calls them: checks of arguments, sizes, workspaces, threads, views, times, freed code.
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -336,7 +336,7 @@ static void test_bandwidths(void **state) {
   nw_clear(f->c);
 }
 
-// One run is timed, or stopped if it takes too long.
+// Measures the time of one run. A run that takes too long is stopped.
 static void test_one_run(void **state) {
   fixture *f = *state;
   nw_kernel *k = compiled(f, 1);

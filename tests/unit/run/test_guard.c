@@ -1,4 +1,4 @@
-// Crashes and interrupts in native code: the call ends, and the session continues.
+// Tests crashes and interrupts in native code. The call ends, and the session continues.
 #include <signal.h>
 #include <math.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// The LLVM code before LLVM optimises it: wrapping, fused operations, aliasing, masks, parallel loops.
+// Tests the LLVM code before LLVM optimises it: wrapping, fused operations, aliasing, masks, parallel loops.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static int end(void **state) {
   return 0;
 }
 
-// Returns the code of a program with as few changes as possible.
+// Returns the LLVM code of a program, compiled without optimisation.
 static char *code_of(session *s, const char *text) {
   nw_program *p = nw_program_parse(s->c, s->pool, text);
   nw_kernel *k = p ? nw_compile(s->c, p, &(nw_build_opts){.threads = 1, .opt = 0}) : NULL;

@@ -1,4 +1,4 @@
-// The time to start threads, which notes of steps state.
+// Tests the measured time to start threads, which notes of steps state.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

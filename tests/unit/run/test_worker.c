@@ -1,4 +1,4 @@
-// The worker process: jobs that succeed, and jobs that crash, exit, hang or are interrupted.
+// Tests the worker process: jobs that succeed, and jobs that crash, exit, hang or are interrupted.
 #include <signal.h>
 #include <dirent.h>
 #include <errno.h>
@@ -172,7 +172,7 @@ static void a_worker_killed_during_a_job_is_reported(void **state) {
   end(f);
 }
 
-// Scripts in place of a worker: one is killed, one exits, and one is another program, which answers something else.
+// Runs scripts in place of a worker: one is killed, one exits, and one is another program, whose answer is wrong.
 static void a_worker_that_does_not_start_is_reported(void **state) {
   (void)state;
   const char *const body[] = {"kill -9 $$", "exit 3", "echo nonsense >&3; sleep 60"};

@@ -1,5 +1,5 @@
-// The GEMM tutorial with every step judged: blocking, vectorize, loop order, packing, write cache and register tile,
-// parallel.
+// Tests the GEMM tutorial; every step is checked: blocking, vectorize, loop order, packing, write cache and register
+// tile, parallel.
 #include "scheduling.h"
 #include <time.h>
 

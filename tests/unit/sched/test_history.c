@@ -1,4 +1,4 @@
-// undo, redo, branches; the trace and its replay; the table of primitives; JSON.
+// Tests undo, redo, branches, the trace and its replay, the table of primitives, and JSON.
 #include "scheduling.h"
 #include "sched/args.h"
 #include "sched/json.h"

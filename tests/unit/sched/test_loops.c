@@ -1,4 +1,4 @@
-// split, tile, fuse, reorder.
+// Tests the primitives split, tile, fuse and reorder.
 #include "scheduling.h"
 
 static void split_divides(void **state) {
@@ -87,7 +87,7 @@ static void split_symbolic(void **state) {
   nw_sched_release(s);
 }
 
-// A loop of ceil(M/4) iterations of an unknown size: each step is decided or refused, never accepted without a proof.
+// A loop has ceil(M/4) iterations, with unknown M. Each step is accepted with a proof, or refused.
 static void split_symbolic_parts(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm_of(c, NW_F32, nw_size_var(c, "M", 1), I(c, 64), I(c, 64));

@@ -1,4 +1,4 @@
-// unroll, vectorize and parallel: the conditions of the marks themselves.
+// Tests the conditions that unroll, vectorize and parallel check before a step is judged.
 #include "ir/program/tags.h"
 #include "scheduling.h"
 

@@ -1,4 +1,4 @@
-// compute_at, compute_inline, compute_root, cache_read, cache_write, set_scope, decompose_reduction.
+// Tests compute_at, compute_inline, compute_root, cache_read, cache_write, set_scope and decompose_reduction.
 #include "scheduling.h"
 
 static nw_arg layout_of(const nw_expr **e, int n) { return (nw_arg){.kind = NW_ARG_EXPRS, .n = n, .expr = e}; }

@@ -1,4 +1,4 @@
-// Steps that the judge refuses, as the user sees them: message, witness, picture, and alternatives that work.
+// Tests what the user sees of a refused step: message, witness, picture, and alternatives that work.
 #include "scheduling.h"
 
 // Every alternative must be a step that is accepted.

@@ -1,4 +1,4 @@
-// Properties of a target that follow from its machine record.
+// Tests properties of a target that follow from its machine record.
 #include "target/target.h"
 #include <setjmp.h>
 #include <cmocka.h>
@@ -38,7 +38,7 @@ static void features_are_those_of_the_machine(void **state) {
     assert_true(nw_has(t->features, rows[i].has));
     assert_false(nw_has(t->features, rows[i].lacks));
     assert_int_equal(nw_features_vector_bytes(t->features), rows[i].isa == NW_ISA_AARCH64 ? 16 : rows[i].bytes);
-    assert_false(nw_target_here(t)); // whatever this host is: the record does not say that it is the host
+    assert_false(nw_target_here(t)); // the record does not say that it describes this host
     nw_target_release(t);
   }
 }

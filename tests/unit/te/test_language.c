@@ -1,4 +1,4 @@
-// Programs that the language accepts, and programs that it refuses where they are written.
+// Tests programs that the language accepts, and programs that it refuses as soon as they are written.
 #include "../te/lang.h"
 
 static nw_tensor *gemm(int64_t m, int64_t n, int64_t kk) {

@@ -1,4 +1,4 @@
-// The first program of a computation.
+// Tests the first program of a computation, before any step.
 #include "../te/lang.h"
 
 static void assert_program(int n, nw_tensor **out, const char *want) {
