@@ -1,6 +1,6 @@
---- Draws the bars of a lane as boxes. A run of bars that are too narrow to distinguish becomes columns a few pixels wide. Each
---- column is filled up to the busy share of its time, with one kind above the other, so the drawn busy time equals the recorded
---- busy time.
+--- Draws the bars of a lane as boxes. Adjacent bars that are too narrow to distinguish form a run, which is drawn as columns a few
+--- pixels wide. The height of a column is the busy share of its time. The kinds of bars in a column are stacked. So the drawn busy
+--- time equals the recorded busy time.
 local bars = {}
 
 local NARROW, NEAR = 3, 2 -- pixels: bars below this width are narrow; bars within this distance are near

@@ -1,4 +1,5 @@
---- Brackets of loops above a picture of accesses: one row per loop, one box per iteration.
+--- Brackets of loops above a picture of accesses: one row per loop, one box per iteration. A run is the execution of the program by
+--- one thread; a picture may show several.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -55,8 +56,8 @@ local function wordy_rows(s, run, rows)
 end
 
 --- Returns the loops of a run that get a row, outermost first: {name, depth, rounds (the iterations to draw), words (instead of
---- brackets)}. most: the largest number of brackets of a loop; time: the width of the picture in accesses; alone: there is no other
---- run beside this one.
+--- brackets)}. most: the largest number of brackets of a loop; time: the width of the picture in accesses; alone: true if the
+--- picture has no other run.
 function brackets.of(s, run, most, time, alone)
   local out = {}
   for _, row in ipairs(rounds_by_loop(run.iterations)) do if told_apart(row, most, time) then out[#out + 1] = row end end
@@ -71,7 +72,7 @@ function brackets.of(s, run, most, time, alone)
   return out
 end
 
--- Draws iterations, if there are few, as boxes, which are shaded alternately and numbered if there is room.
+-- Draws the iterations of a row that has few. They are boxes, shaded alternately, with numbers if there is room.
 local function box_commands(out, row, y, time)
   for k, r in ipairs(row.rounds) do
     out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
@@ -82,7 +83,7 @@ local function box_commands(out, row, y, time)
   end
 end
 
--- Draws iterations, if there are many, as outlines, which need a tenth of the space in a file.
+-- Returns the outlines of the iterations of a row that has many. Outlines need a tenth of the space of boxes in a file.
 local function outlines(row, y)
   local lines = {}
   for _, r in ipairs(row.rounds) do

@@ -15,7 +15,7 @@ local PRINT = 9 -- font size of small print
 local WIDEST, NARROWEST = 120, 40 -- the largest and the smallest number of columns
 
 local GLYPHS = {[0] = "·", "+", "×", "*", "□", "■", "○", "●", "△", "▲", "▽", "▼", "◇", "◆", "⬠", "⬟"}
-local FEW = 40 -- up to this many marks of one kind are drawn as glyphs, more as dots
+local FEW = 40 -- marks of one kind are drawn as glyphs if there are at most this many, else as dots
 
 -- ---- words and marks, from SVG
 
@@ -215,7 +215,7 @@ local function cut(dots, to)
   return dots
 end
 
--- Clears the specks of words. In the bitmap, words are too small to read, but they leave specks at their anchors and beside axes.
+-- Clears the specks that words leave at their anchors and beside axes. In the bitmap, the words themselves are too small to read.
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
     local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3

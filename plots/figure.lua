@@ -172,7 +172,8 @@ local function key_labels(f)
   return out, #out > 0 and row or 0
 end
 
--- Draws a filling in the key, over a square mark that represents the filling in pictures of characters.
+-- Returns the command that draws a filling in the key. It covers the square mark of the entry. Pictures made of characters have no
+-- fillings and show this mark instead.
 local function swatch(f, l, y, height)
   local e, half = l.entry, 7
   return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "

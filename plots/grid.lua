@@ -191,10 +191,18 @@ local function labels(f, o)
   if not alone then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
 end
 
---- Places a grid and returns its position. o: {left, top, cell (its size in pixels), rows, columns (grid.axis or grid.NONE), fills
---- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
---- row, text}), tiles (for each level, a list of tiles, which are lists of cells), borders (the tiles of one level), marks
---- ({column, row, point, colour}), dashed}. A stroke is {from, to, middle ({column, row}), bar (true for a vector)}.
+--- Places a grid and returns its position. The fields of o:
+---   left, top, cell: the position of the grid, and the size of a cell, in pixels
+---   rows, columns: the axes, from grid.axis or grid.NONE
+---   fills: a list of {column, row, colour as a number}
+---   hatches: a list of {pattern, colour, cells}
+---   lanes: a list of {strokes, colour, point}; a stroke is {from, to, middle, bar}, where the first three are {column, row}, and
+---     bar is true for a vector
+---   numbers: a list of lines "column row text"
+---   tiles: for each level, a list of tiles; a tile is a list of cells
+---   borders: a list of tiles of one level
+---   marks: a list of {column, row, point, colour}
+---   dashed: true if paths are dashed
 function grid.place(f, o)
   o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + path.room(o)))}
   local parts = {}

@@ -55,7 +55,7 @@ end
 
 local UNITS = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}
 
--- Returns the unit for all numbers, which suits the smallest number, and its name.
+-- Returns the unit in which all numbers are written, and its name. lo: the smallest number, which determines the unit.
 local function unit_of(d, lo)
   if not d.kind.time then return 1, d.unit end
   for _, unit in ipairs(UNITS) do if lo >= unit[1] then return unit[1], unit[2] end end

@@ -153,7 +153,7 @@ local function close_lane(lane, o)
   lane.parts = parts_of(lane, o)
 end
 
---- Returns {time, lanes, iterations, curve, rows} of a run, or nil if it has too many accesses.
+--- Returns {time, lanes, iterations, curve, rows} of a run (the execution by one thread), or nil if it has too many accesses.
 function marks.run(s, walk, o)
   local few, accesses = pcall(core.accesses_walked, s, walk, MOST, o.cache)
   if not few then

@@ -128,7 +128,8 @@ end
 local DIGIT, APART = 5, 10 -- pixels: the width of a digit in a cell; the space between the numbers of two cells
 
 --- Returns the times as text in the cells; the times of a vector are in its first cell. The text has all times or, if one cell has
---- no room for them, the first time and the number of visits; then the second result is true. cell: the size of a cell in pixels.
+--- no room for them, the first time and the number of visits. In the latter case, the second result is true. cell: the size of a
+--- cell in pixels.
 function order.numbers(visited, cell)
   local out, short = {}, false
   for _, v in ipairs(visited) do
@@ -257,8 +258,13 @@ function order.width(title, columns, cell)
   return math.min(1000, math.max(LEFT + columns.n * cell + 40, 8.2 * utf8.len(title) + 40, 460)) // 1
 end
 
---- Makes the picture. view: {stage, rows, columns (as in grid.axis, with the domain lo and hi), shown (a list of these one or two
---- axes), fixed ({name, value}), axes, list (a result of instances.list), title}.
+--- Makes the picture. The fields of view:
+---   stage, axes: the stage and its axes
+---   rows, columns: the shown axes, from grid.axis, with their domain lo and hi
+---   shown: the list of the shown axes, of which there are one or two
+---   fixed: the other axes, a list of {name, value}
+---   list: a result of instances.list
+---   title
 function order.make(view)
   local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
   local lanes, visited = order.lanes(view, view.list), order.visited(view, view.list)

@@ -180,7 +180,8 @@ local function anchor(p, side, list, cell)
   return edge[middle]
 end
 
--- Sorts the names beside the grid from top to bottom, in the order of their cells; nearer cells come first.
+-- Sorts the names beside the grid by the rows of their cells, from top to bottom. In one row, the cell nearest to the names comes
+-- first.
 local function sort_beside(list, side)
   table.sort(list, function(a, b)
     if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end

@@ -55,7 +55,7 @@ local function parts_of(t, time, o)
   end
 end
 
--- Adds the pixels of one run to the rows of data.
+-- Adds the pixels of one lane to the rows of data.
 local function add_rows(rows, t)
   for y, row in ipairs(t.rows) do
     for x = 1, #row do
@@ -64,7 +64,7 @@ local function add_rows(rows, t)
   end
 end
 
---- Returns {time, lanes, iterations, curve, rows} of a run.
+--- Returns {time, lanes, iterations, curve, rows} of a run, which is the execution by one thread.
 function raster.run(s, walk, o)
   local r = core.raster(s, walk, o.cache, o.all and 0 or o.level, o.y, WIDTH, HEIGHT)
   local lanes, rows, curve = {}, {}, {}

@@ -90,7 +90,7 @@ local function peaks_words(sets)
     has.none and " No peak is drawn for integers: the peak of floats does not apply to them." or ""
 end
 
--- True if more threads reached a lower peak. The sets are sorted by threads, those with the most threads first.
+-- True if a set reached a lower peak than a set with fewer threads. The sets are sorted by their number of threads, largest first.
 local function are_busy(sets)
   for n = 2, #sets do
     local more, r = sets[n - 1].peak, sets[n].peak

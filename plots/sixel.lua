@@ -22,7 +22,7 @@ local function colours_of(data)
   return colours
 end
 
--- Calls paint(x, times, bits, colour) for each run, and close(y) at the end of six rows.
+-- Calls paint(x, times, bits, colour) for each run of `times` equal columns of six pixels, and close(y) at the end of six rows.
 local function runs(data, colours, paint, close)
   local x, y, at, colour = 0, 0, 1, nil
   while at <= #data do

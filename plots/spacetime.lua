@@ -1,6 +1,7 @@
 --- The space-time diagram: which element of which tensor is accessed at which time, and the behaviour of the caches. There is one
 --- column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are
---- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes.
+--- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is the
+--- execution of one schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"

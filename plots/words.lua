@@ -19,8 +19,8 @@ end
 
 -- ---- sweeps
 
--- Selects the loops from..to that change the address or, if `still`, that do not. Returns the product of their iterations, or nil
--- if the number varies, and their names.
+-- Selects, among the loops from..to, those that change the address; if `still` is true, those that do not. Returns the product of
+-- their numbers of iterations (nil if one of them is not constant), and their names.
 local function turns(loops, from, to, still)
   local n, names = 1, {}
   for k = from, to do

@@ -4,7 +4,7 @@
 ---
 --- Balanced: X = A + 1, Y = B + 3 and Z = X*Y, each with M rows. Unbalanced: X = A[.., 0] + 1 with M rows of N elements, and
 --- Y = sigmoid(exp(B)) with M rows of N^2 elements. Both are measured for M = 1..8, in parallel over the rows. The default
---- schedule has one loop for X, followed by one for Y. The fused schedule has one loop over the rows of X and then those of
+--- schedule has one loop for X, followed by one for Y. The fused schedule has one loop over the rows of X, followed by those of
 --- Y. A thread gets a contiguous part of the rows of a loop. So three things matter: how the rows divide among the threads,
 --- how much work a row is, and which thread computes the rows that Z reads. Two more schedules each remove one of these
 --- effects from the fused loop. "In turn" deals the rows out in turn: row m of X and row m of Y go to the same thread if the
@@ -194,8 +194,8 @@ local function look_at(make, M, threads)
   return r
 end
 
--- Prints the measured times of each thread; of more than six threads, the three that worked most and the three that worked
--- least.
+-- Prints the measured times of each thread. If there are more than six threads, prints only the three that worked most and the
+-- three that worked least.
 local function print_threads(r)
   for n = DEFAULT, DYNAMIC do
     local list, words = r.threads_of[n] and r.threads_of[n].threads or {}, {}

@@ -28,7 +28,7 @@ end
 
 local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
 
--- Returns a row of the table of misses. told: conflict misses are distinguished from capacity misses.
+-- Returns a row of the table of misses. told: true if conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
   return ("%-18s %15d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
     row.written_back)

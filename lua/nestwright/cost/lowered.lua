@@ -4,8 +4,8 @@ local core = require "nestwright.core"
 
 local lowered = {}
 
--- Links bodies to their parents and children. Their execution counts and cycles are copied from the cost record, whose loops have
--- the same order.
+-- Links each body (a loop or a guard) to its parent and children. Copies its execution counts and cycles from the cost record,
+-- which lists the bodies in the same order.
 local function link(v, loops)
   for n, body in ipairs(v.bodies) do
     local row = loops and loops[n] or {}

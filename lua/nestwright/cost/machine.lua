@@ -90,7 +90,8 @@ function said(what, depth)
   return said_by_table(errors.expect("machine", what, "table"), depth)
 end
 
--- If a single number is given for several widths, it has one source for all of them.
+-- Returns the sources of fields by prefix of their paths. If a single number was given for several widths, such as per_cycle[1] to
+-- per_cycle[4], all of them have the source of this number.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do

@@ -89,9 +89,9 @@ return function(nw)
     .. "each cache that s:cost assumes to be available is used. feed: 'misses' (each level sees only the misses of the level "
     .. "before it) or 'full' (every level sees every access). threads: the number of threads; only the first thread is "
     .. "simulated, with its own caches. The answer prints a table by tensor and has by_tensor, by_loop, by_access and total: "
-    .. "records with level, asked, hits, cold, capacity, conflict, written_back, in lines. A miss that a fully associative cache "
-    .. "of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method plot{by = "
-    .. "'tensor' or 'loop'} draws the misses.",
+    .. "records with level, asked (requested), hits, cold, capacity, conflict, written_back, in lines. A miss that a fully "
+    .. "associative cache of the same size would not have is a conflict miss; conflicts = false skips this distinction. The method "
+    .. "plot{by = 'tensor' or 'loop'} draws the misses.",
     function(s, options)
       local o = errors.options("misses", options, caches.options {"conflicts"})
       local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
@@ -123,5 +123,6 @@ return function(nw)
   define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",
     "How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the "
     .. "time. Where this number exceeds the ways of the set, lines are evicted before they are used again. A stride of a large "
-    .. "power of two maps all accesses to a few sets. Rows: column (of the time), set, held, asked (lines).", cache_sets)
+    .. "power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held "
+    .. "(lines in the set), asked (different lines accessed).", cache_sets)
 end

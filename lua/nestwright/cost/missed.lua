@@ -28,7 +28,7 @@ end
 local HEADER = ("%-16s %15s %14s %12s %12s %12s %12s"):format("", "lines requested", "hits", "cold", "capacity", "conflict",
   "written back")
 
--- Returns a row of the table. told: conflict misses are distinguished from capacity misses.
+-- Returns a row of the table. told: true if conflict misses are distinguished from capacity misses.
 local function line_of(name, row, told)
   return ("%-16s %15d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
     told and row.conflict or "-", row.written_back)

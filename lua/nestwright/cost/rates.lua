@@ -7,7 +7,7 @@ local rates = {}
 --- Returns the fields of a record as plain tables, because a record creates new tables at every read.
 function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
-local WIDTHS = {16, 32, 64} -- bytes of vectors; in lists of rates, single numbers come first
+local WIDTHS = {16, 32, 64} -- the widths of vectors in bytes; in a list of rates, the rate without vectors comes first
 
 --- Returns the number of values with `bits` bits that are processed per cycle in the best vector width, or without vectors if bits
 --- is 0. r: a result of rates.fields.

@@ -33,7 +33,7 @@ local function flops_of(s, values)
     errors.fail("invalid", "compare the bytes per second of s:time() with nw.roofs(), or give your own numbers: nw.roofline{"
       .. "mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the program only moves data: it has no operations to count")
   end
-  errors.fail("invalid", "count them yourself, time the schedule on your inputs, local t = s:time(a, b), and give the numbers: "
+  errors.fail("invalid", "count them yourself, time the schedule on your inputs (local t = s:time(a, b)) and give the numbers: "
     .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the number of operations depends on the data")
 end
 
@@ -50,7 +50,8 @@ local function compulsory(s, values)
   return bytes
 end
 
--- Returns the bytes that are moved between each cache level and the next level or memory, for missed lines and lines written back.
+-- Returns, for each level after the first and for memory, the bytes that it exchanges with the level before it: missed lines and
+-- lines written back.
 local function simulated(nw, s, values, machine)
   local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
   for _, row in ipairs(m.total) do
@@ -152,7 +153,7 @@ local function history(nw, s, o)
   return out, measured.rounds
 end
 
--- Returns the same dots as predictions for a machine, which need not be this host.
+-- Returns the dots of `history` as predictions, without measuring. The machine need not be this host.
 local function foretold_history(s, o)
   local line, out = versions.line("roofline", s, o), {}
   versions.each(s, numbers_of(line), function()

@@ -10,8 +10,8 @@ local model = {}
 -- Returns the peak of multiply-adds of all threads; each multiply-add counts as two operations.
 local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
 
--- Returns the bandwidths of all levels. Each thread runs on its own core, with its bandwidth to each cache; the bandwidth of memory
--- is shared.
+-- Returns the bandwidths of all levels. Each thread runs on its own core and has this core's full bandwidth to each cache; all
+-- threads share the bandwidth of memory.
 local function levels_of(r, threads)
   local out = {}
   for n = 1, #r.caches do out[n] = {name = "L" .. n, best = rates.bytes(r, n) * r.clock * 1e9 * threads, spread = 0} end

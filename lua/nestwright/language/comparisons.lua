@@ -122,7 +122,7 @@ local function arithmetic(code, it)
 end
 
 -- Returns the text of the value that a register has at pc, or nil. There is a text if `leaf` returns one, or if the value is
--- computed from values with a text. both: both operands of such a computation must have a text; otherwise, one is enough.
+-- computed from values with a text. both: true if both operands of such a computation must have a text; otherwise, one is enough.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end

@@ -48,7 +48,8 @@ end
 
 local function literal_test(t) return plain_test(t, function(value) return value == t.text end) end
 
--- Returns a test that any of several types may pass. If none fits, the reason is the one with the longest path inside the value.
+-- Returns a test that any of several types may pass. If none fits, the reason comes from the type whose mismatch has the longest
+-- path inside the value.
 local function union_test(t)
   local tests = {}
   for n, one in ipairs(t.of) do tests[n] = test_of(one) end

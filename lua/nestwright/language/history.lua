@@ -1,4 +1,5 @@
---- The history of a schedule: the log, the versions, the steps that made a line, and steps that are not judged.
+--- The history of a schedule: the log, the versions, the steps that produced a line of the program text, and steps whose legality
+--- is not judged.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -1,5 +1,6 @@
---- Lists the executions of stages in program order, for pictures of iteration spaces. Each execution has a time, a thread, a piece
---- and tiles.
+--- Lists the executions of stages in program order, for pictures of iteration spaces. An instance is a stage at given values of its
+--- axes; the program may execute it more than once. An execution has a time, a thread, tiles, and a piece: one of the parts into
+--- which cuts divided the loops of the stage.
 local core = require "nestwright.core"
 
 local instances = {}
@@ -173,8 +174,16 @@ local function named(axes, values)
   return at
 end
 
---- Returns all executions of these stages, in order: {stage, block (its number), piece, at (value by axis), index (of the element),
---- time, thread (text, "" if there is only one), stroke (equal for all lanes of a vector), vector, tiles (by level), loops (text)}.
+--- Returns all executions of these stages, in order. The fields of an execution:
+---   stage, piece: their names
+---   block: the number of the block
+---   at: the value of each axis
+---   index: the index of the element that it writes
+---   time, thread: thread is a text, "" if there is only one thread
+---   stroke: a text that is equal for all lanes of one execution of a vector
+---   vector: true for a lane of a vector
+---   tiles: the tile at each level
+---   loops: the values of the loops, as text
 --- values: the requested values by stage and axis, or nil for all values. shown: the axes, by name, whose tiles are computed.
 function instances.list(holder, after, sizes, stages, values, shown)
   local _, blocks = instances.stages(holder, after, sizes)

@@ -2,7 +2,7 @@
 --- names, literals, unions, lists, tables with fields, and functions.
 local signature = {}
 
--- The state of the parser: {text, at}.
+-- Skips blanks. If the token follows, skips it too and returns true. r: the state of the parser, {text, at}.
 local function take(r, token)
   r.at = r.text:match("^%s*()", r.at)
   if r.text:sub(r.at, r.at + #token - 1) ~= token then return false end
@@ -23,7 +23,7 @@ end
 
 local union
 
--- Parses {name?: type, ...}. open: the table type contains [string]: any, so unknown keys are not checked.
+-- Parses {name?: type, ...}. The field `open` is true if the table type contains [string]: any; then unknown keys are allowed.
 local function fields_of(r)
   local found, open = {}, false
   while not take(r, "}") do

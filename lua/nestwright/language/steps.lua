@@ -104,7 +104,7 @@ local function is_list_param(p, at) return p.params[at].kind == "list" end
 
 local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
 
--- Checks that the loops are followed by the same number of integers.
+-- Raises an error unless the loops are followed by one integer for each loop.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "int" then return end

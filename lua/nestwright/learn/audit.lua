@@ -234,9 +234,9 @@ function audit.install(nw)
     .. require "nestwright.measure.workloads".names .. ". file: keeps the measurements as JSON, also after an interrupt; the "
     .. "next call continues from there, and a complete sample is not measured again. The answer prints a table: Kendall's tau-b, "
     .. "tau-b within the fastest quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - "
-    .. "measured| / measured, and the loss: how much slower the best of the 1 or 5 schedules that are predicted fastest is than "
-    .. "the best of all. "
-    .. "Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (the figures of "
+    .. "measured| / measured, and the loss t/best - 1, where t is the shortest measured time among the 1 or 5 schedules that "
+    .. "are predicted fastest, and best is the shortest of all. Fields: points (trace, measured and predicted in seconds, "
+    .. "schedule, cost), analytic (the figures of s:cost), measured (the figures of "
     .. "one half of the measuring rounds against the other half, the best that a prediction can reach), drawn, rejected, "
     .. "unpriced; with a learned model also learned (its figures; each point then has its score as learned). a:outliers(n) gives "
     .. "the n worst predictions; a:plot() draws predicted over measured times on logarithmic axes.",

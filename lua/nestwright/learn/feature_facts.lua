@@ -54,7 +54,7 @@ end
 local SUMS = {"stores", "statements", "elements", "vector_elements", "guarded", "copies", "fills", "masked", "operations", "loads",
   "scalar_loads", "strided", "scattered", "still", "updates", "streamed", "uneven", "selects", "joined", "parted"}
 
--- Sums over all statements, weighted by executions.
+-- Returns the sums over all statements, weighted by executions.
 local function totals_of(f)
   local t = {}
   for _, key in ipairs(SUMS) do t[key] = 0 end

@@ -65,7 +65,8 @@ spent("copying", "Cycles of bodies that only copy elements or set them to a cons
 spent("under masks", "Cycles of bodies that load or store under a mask.", "masked")
 spent("choosing", "Cycles of bodies that select between two values.", "selects")
 spent("odd vectors", "Cycles of bodies with vectors whose number of lanes is not a power of two.", "odd")
-spent("odd updates", "Cycles of bodies that update such vectors in place in every iteration.", "odd_updates")
+spent("odd updates", "Cycles of bodies that update, in place in every iteration, vectors whose number of lanes is not a "
+  .. "power of two.", "odd_updates")
 spent("short loops", "Cycles of loops with fewer than eight iterations.", "short")
 row("rounds", "log2 iterations", "Iterations of the innermost loop around a body, as an average weighted by the cycles of bodies.",
   function(f) return ratio(f.spent.trips, f.spent.all) end)
@@ -132,7 +133,8 @@ row("hot statements", "log2 statements", "Statements in the hottest body, includ
 row("hot cycles", "log2 cycles", "Cycles of one execution of the hottest body.",
   function(f) return log2(ratio(f.hot.own, f.hot.body.times)) end)
 for n = 1, 3 do
-  row("hot trips " .. n, "log2 iterations", ("Iterations of loop %d around the hottest body, counted outwards."):format(n),
+  row("hot trips " .. n, "log2 iterations",
+    ("Iterations of loop %d around the hottest body, where loop 1 is the innermost."):format(n),
     function(f) return f.inner[n] and log2(lowered.trips(f.inner[n])) or 0 end)
 end
 row("lanes", "log2 lanes", "Lanes of the hottest body's widest store.", function(f) return math.log(f.wide, 2) end)
@@ -140,7 +142,7 @@ row("registers a vector", "log2", "Size of the hottest body's widest store, rela
   function(f) return math.log(f.wide * (f.busy[1] and f.program.buffers[f.busy[1].name].bytes or 4) / f.vector_bytes, 2) end)
 row("accumulators", "log2 registers", "Vectors that the hottest body accumulates in place while the innermost loop around it runs.",
   function(f) return math.log(1 + f.accumulators, 2) end)
-row("registers", "share", "These accumulated vectors, as a share of the machine's vector registers.",
+row("registers", "share", "The vectors of `accumulators`, as a share of the machine's vector registers.",
   function(f) return f.accumulators / f.machine.vector_registers end)
 row("loads a statement", "loads", "Loads per statement of the hottest body.", function(f)
   local n = 0
@@ -158,7 +160,7 @@ row("uneven vectors", "share", "Share of the executed stores whose vectors do no
   function(f) return ratio(f.total.uneven, f.total.stores) end)
 row("kept", "share", "Share of the executed updates that update the same element in all iterations of the innermost loop.",
   function(f) return ratio(f.total.still, f.total.updates) end)
-row("work", "log2, of the naive program's", "Executed operations. The feature is above 0 if the schedule repeats work.",
+row("work", "log2, relative to the naive program", "Executed operations. The feature is above 0 if the schedule repeats work.",
   function(f) return log2(f.total.operations / f.work) end)
 local TOTALS = {
   {"statements", "stores", "Executed statements."}, {"loads", "loads", "Executed loads."},
@@ -217,9 +219,9 @@ end
 
 local function with_memory(f, cycles) return math.sqrt(cycles * cycles + f.in_memory * f.in_memory) end
 
-simulated("simulated core", "log2, of the predicted cycles", "Simulated cycles of the compiled code, with all data in the first "
-  .. "cache level.", function(f, t) return math.log(t.cycles / f.cycles, 2) end)
-simulated("simulated", "log2, of the predicted cycles", "sqrt(simulated^2 + memory^2), where memory is the cost model's "
+simulated("simulated core", "log2, relative to the predicted cycles", "Simulated cycles of the compiled code, with all data "
+  .. "in the first cache level.", function(f, t) return math.log(t.cycles / f.cycles, 2) end)
+simulated("simulated", "log2, relative to the predicted cycles", "sqrt(simulated^2 + memory^2), where memory is the cost model's "
   .. "longest memory term.", function(f, t) return math.log(with_memory(f, t.cycles) / f.cycles, 2) end)
 simulated("simulated balance", "log2", "The simulated cycles, relative to the cost model's longest memory term.",
   function(f, t) return math.log(t.cycles / (f.in_memory + 1), 2) end)

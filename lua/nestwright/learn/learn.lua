@@ -14,7 +14,7 @@ local learn = {}
 
 local SAME = 64 -- the number of schedules of a held-out computation that the model for the figure with_64 also learns from
 local OWN = 10 -- the weight of the audit of the computation that a model is for; other audits have weight 1
-local FAR = 1.5 -- errors (logarithms) are clipped to this distance from the mean error of their audit; larger ones are noise
+local FAR = 1.5 -- errors (logarithms) are clipped to this distance from the mean error of their audit; larger distances are noise
 
 local LEARNER = core.classes.learner
 
@@ -42,9 +42,9 @@ local function expected(p)
   return p.expected
 end
 
--- What the trees learn, by objective. squares: there is one weight per point, not one per group. xgboost: XGBoost's name for the
--- objective. trust: the factor of -log(expected time) in the start value of a score. label: the value that the trees learn for a
--- point, from the best time and the mean error of its audit.
+-- What the trees learn, by objective. squares: true if each point has a weight, false if each group has one. xgboost: XGBoost's
+-- name for the objective. trust: the factor of -log(expected time) in the start value of a score. label: the value that the trees
+-- learn for a point, computed from the best time and the mean error of its audit.
 local OBJECTIVES = {
   times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off

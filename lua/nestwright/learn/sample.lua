@@ -24,7 +24,7 @@ local function text_of(m)
   return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
 end
 
---- Writes a sample; the file is complete at any moment. quick: does not wait until the file is on the disk.
+--- Writes a sample; the file is complete at any moment. quick: true to return before the file is on the disk.
 function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
 
 local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
@@ -90,8 +90,8 @@ local function are_measured(m)
   return true
 end
 
--- True if there are enough entries. If o.counts is given, an entry counts only if o.counts is true for it. It is called only if the
--- sample has enough kept entries.
+-- True if there are enough entries. If o.counts is given, an entry counts only if o.counts(entry) is true. o.counts is called only
+-- if there are at least o.schedules kept entries.
 local function enough(m, o)
   local kept, n = sample.kept(m), 0
   if #kept < o.schedules or not o.counts then return #kept >= o.schedules end

@@ -1,5 +1,5 @@
---- Draws random legal schedules of a computation: the usual steps, in random order and with random numbers. The judge decides on
---- each step; steps that it refuses are skipped.
+--- Draws random legal schedules of a computation: the usual steps, in random order and with random numbers. The library checks the
+--- legality of each step; steps that it refuses are skipped.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rng = require "nestwright.measure.rng"
@@ -16,7 +16,7 @@ local LONGEST = 64 -- the most iterations of a loop that may be unrolled or beco
 local UNROLLED = 128 -- the most copies of one stage's body that unrolling makes
 local TRIES = 60 -- programs drawn before giving up on finding a new one
 
--- ---- one schedule in progress: {r, s}
+-- ---- one schedule in progress: {r (the random numbers), s (the schedule)}
 
 -- Applies a step if it is legal, and returns its results; otherwise returns nothing.
 local function offer(d, name, ...)

@@ -7,7 +7,7 @@ local trees = {}
 local MOST_BYTES = 256 << 20
 local NOWHERE, NOBODY = -1, 2147483647 -- NOWHERE: no child. NOBODY: no parent, or the split index of a removed node
 
--- ---- pieces
+-- ---- checks of single values
 
 local function wrong(...) error({why = (...):format(select(2, ...))}, 0) end
 local function check(holds, ...) if not holds then wrong(...) end end
@@ -39,7 +39,8 @@ local function counted(least, most)
 end
 local function exactly(n) return counted(n, n) end
 
--- Returns a check for a list of n numbers of this math.type, because XGBoost does not accept an integer for a float.
+-- Returns a check for a list of n numbers of this math.type. The type matters, because XGBoost does not accept an integer in place
+-- of a float.
 local function list(n, kind)
   return function(name, value)
     check(type(value) == "table" and #value == n, "%s does not have %d entries", name, n)

@@ -18,7 +18,8 @@ local function is_remark(line)
   return false
 end
 
--- Returns the loops by the label of their header, {name, parent}, and the label of the header of each block's loop.
+-- Returns two tables: each loop, {name, parent}, by the label of its header; and, by the number of a block's first line, the label
+-- of the header of the loop around the block.
 local function read_loops(lines)
   local loops, within = {}, {}
   local label, block, parent

@@ -58,8 +58,8 @@ end
 
 local EDGE = 3
 
--- Returns the positions of a dimension that are shown: all positions if there are few, else those at both ends with a gap (0)
--- between them.
+-- Returns the positions of a dimension that are shown: all positions if there are few, else those at both ends, with a 0 between
+-- them that stands for the gap.
 local function shown(n)
   local at = {}
   if n <= 2 * EDGE + 1 then
@@ -107,7 +107,7 @@ end
 
 local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
 
--- Returns the cells of an HTML table: the first matrix, with the numbers of rows and columns.
+-- Returns the cells of an HTML table: the first matrix, with a number at each row and column.
 local function cells(array)
   local shape = array:shape()
   local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1

@@ -117,7 +117,7 @@ local function cell(value, kind)
   return value == nil and "" or points.form_of(value)
 end
 
--- False for columns that only the files show: the machine of the times, and other data for plots.
+-- False for columns that are written to the files but not printed: the machine of the times, and other data for plots.
 local function is_shown(name, all)
   local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
   return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])

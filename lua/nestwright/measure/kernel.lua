@@ -49,8 +49,8 @@ local function complete(what, of, arrays)
     end
   end
   if #arrays ~= nin and #arrays ~= nin + nout then
-    errors.fail("invalid", nil, "%s: arguments: expected %d inputs, or %d tensors with the outputs; got %d", what, nin, nin + nout,
-      #arrays)
+    errors.fail("invalid", nil, "%s: arguments: expected %d inputs, or %d tensors (inputs and outputs); got %d", what, nin,
+      nin + nout, #arrays)
   end
   local args, outputs = {table.unpack(arrays)}, {}
   for n, output in ipairs(inside.signature(of, bind_sizes(signature.inputs, arrays)).outputs) do

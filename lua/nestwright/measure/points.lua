@@ -56,13 +56,13 @@ end
 --- Returns a key of a point; equal points have the same key.
 function points.key(point, names) return joined(point, names, points.key_of) end
 
---- Returns a key of a point from the texts of its values in a CSV file.
+--- Returns the CSV key of a point: a key made from the texts of its values in a CSV file.
 function points.form(point, names) return joined(point, names, points.form_of) end
 
---- Returns the same key for older files, whose numbers have 14 digits.
+--- Returns the CSV key of a point in older files, whose numbers have 14 digits.
 function points.old_form(point, names) return joined(point, names, old_form_of) end
 
---- Returns the same key from fields that were read from a file.
+--- Returns the CSV key of a point whose fields were read from a file.
 function points.form_of_fields(fields, names) return joined(fields, names, tostring) end
 
 --- Returns the text of a point for errors.
@@ -173,8 +173,8 @@ local function check_room(names, lists, n)
     written.bytes(bytes), written.bytes(left))
 end
 
---- Returns the names of the parameters in alphabetical order, their lists in this order, and the number of points. in_file: the
---- points are kept in a file, so their values must be distinguishable there.
+--- Returns the names of the parameters in alphabetical order, their lists in this order, and the number of points. in_file: true if
+--- the points are kept in a file, where their values must be distinguishable.
 function points.of(params, in_file)
   errors.expect("sweep: params", params, "table")
   local names, lists = {}, {}

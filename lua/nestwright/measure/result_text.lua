@@ -104,8 +104,8 @@ local function row_of(head, record)
   return row
 end
 
--- Returns the rows of a text, the last row if it is incomplete, and the columns; or nil and the reason why the text is invalid. A
--- line that ends within the parameters is omitted.
+-- Returns the rows of a text, the last row if it is incomplete, and the columns; or nil and the reason why the text is invalid. An
+-- incomplete last line that does not contain all parameters is omitted.
 local function read_csv(text, names)
   local records, whole = parse_csv(text)
   if not records then return nil, ("record %d is not CSV"):format(whole) end

@@ -48,8 +48,9 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- Sets the parameters of a row from CSV, whose fields have no types. If a point of this sweep is written with the same texts, its
--- values are used; otherwise, those of such a point of the JSON file; otherwise, the values that the texts look like.
+-- Sets the parameters of a row from CSV, whose fields have no types. The values are, in order of preference: those of a point of
+-- this sweep that has the same texts, those of a point of the JSON file that has the same texts, and those that the texts look
+-- like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end
@@ -187,8 +188,8 @@ local function to_write(self, kind)
   return rows
 end
 
---- Writes the files that are out of date; rows that other programs have added in the meantime are kept. last: waits until the files
---- are on the disk.
+--- Writes the files that are out of date; rows that other programs have added in the meantime are kept. last: true to wait until
+--- the files are on the disk.
 function files:write(last)
   look_at_all(self)
   for _, kind in ipairs {"csv", "json"} do

@@ -11,7 +11,7 @@ local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
 local PEAKS = 3 -- the number of measurements of the peak
-local MOST = 1 << 30 -- bytes that are enough to measure memory, if larger than twice the last cache
+local MOST = 1 << 30 -- the most bytes to measure memory with, unless twice the last cache is more
 
 -- ---- measuring
 
@@ -54,8 +54,8 @@ local function bandwidth_that_fits(size, threads, step)
   end
 end
 
--- Returns the bytes to measure each level with: for a cache level, half of the threads' combined caches; for memory, four times the
--- last level, but at most one gigabyte if this is more than twice the last level.
+-- Returns the bytes to measure each level with: for a cache level, half of the caches that the threads use together; for memory,
+-- max(min(4*last, MOST), 2*last, 64 MiB), where last is the size of those caches at the last level.
 local function sizes(threads)
   local out, last = {}, 0
   for n, cache in ipairs(core.machine_caches()) do
@@ -121,7 +121,8 @@ local function measured_now(threads)
   return report.new(r, text_of(r))
 end
 
---- Returns the roofs for this number of threads. They are measured once per process or, if nw.calibrate keeps a file, only once.
+--- Returns the roofs for this number of threads. They are measured once per process. If nw.calibrate keeps a file, they are kept
+--- there and not measured again.
 function roofs.of(threads, fresh)
   if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
   return known[threads]

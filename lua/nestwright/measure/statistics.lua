@@ -1,4 +1,5 @@
---- Functions of two lists of equal length that measure how well one list predicts the other. The lists may be in any order.
+--- Functions of two lists of equal length that measure how well one list predicts the other. The lists need not be sorted: entries
+--- with the same index belong together.
 local statistics = {}
 
 --- Returns the ranks of numbers, from 1; equal numbers get their mean rank.
@@ -16,8 +17,8 @@ function statistics.ranks(list)
   return ranks
 end
 
---- Returns the numbers of five kinds of pairs: pairs with the same order in both lists, with opposite orders, equal only in a,
---- equal only in b, and equal in both.
+--- Returns how many pairs of entries there are of each of five kinds: in the same order in both lists, in opposite orders, equal
+--- only in a, equal only in b, and equal in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do

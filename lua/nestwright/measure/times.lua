@@ -244,7 +244,8 @@ rows.define(comparison_methods, "comparison", "plot",
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)
 
---- Returns the labelled record of an entry or of its numbers. It is a copy, so that the comparison does not change the entry.
+--- Returns a record with the label and the times of an entry. The record is a copy, so that a comparison that changes the record
+--- does not change the entry.
 function times.labelled(what, entry)
   local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
   for key, value in pairs(given) do t[key] = value end

@@ -6,7 +6,8 @@ local written = require "nestwright.show.written"
 
 local nests = {}
 
--- The HTML for each CSS class of the core. It consists of old elements, which keep their colours if a viewer removes styles.
+-- The HTML for each CSS class of the core. It uses obsolete elements such as <font>, because they keep their colours in viewers
+-- that remove styles.
 local LOOKS = {
   keyword = '<font color="#0072B2">%s</font>',
   name = "<b>%s</b>",

@@ -1,6 +1,7 @@
 --- A small decision tree over sizes that selects the best of several alternatives. Each node of the tree compares a size with a
---- value. The cheapest tree is found by dynamic programming over the shapes inside a box of sizes. The cost of a tree is the sum of
---- the weighted figures and of a price per leaf, so each split must pay off.
+--- value. The cheapest tree is found by dynamic programming over the shapes inside a box of sizes. A leaf selects one alternative
+--- for the shapes in its box. Its cost is price + sum(weight*figure) over these shapes, where price and figure are those of the
+--- alternative. The cost of a tree is the sum over its leaves, so a split must save more than the price of a leaf.
 local decision = {}
 
 local MOST_VALUES = {64, 16, 6} -- the most values at which a size is split, in trees of one, two or three sizes; 3 for more sizes
@@ -62,9 +63,9 @@ local function best_of(x, members)
   return best
 end
 
---- Returns the tree over the named sizes, for shapes in the form of distribution.of. ways: the alternatives; each has figures, one
---- per shape, and price, which is added for each of its leaves. A node is {size, below, yes, no}, a leaf is {way}; both have a
---- cost.
+--- Returns the tree over the named sizes, for shapes in the form of distribution.of. ways: the alternatives; each has figures (one
+--- number per shape, the lower the better) and price (which is added for each of its leaves). A node is {size, below, yes, no}, a
+--- leaf is {way}; both have a cost.
 function decision.tree(names, shapes, ways)
   local x = {names = names, shapes = shapes, ways = ways, values = {}, known = {}}
   for _, name in ipairs(names) do x.values[name] = values_of(name, shapes, MOST_VALUES[#names] or 3) end

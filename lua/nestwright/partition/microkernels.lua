@@ -196,8 +196,8 @@ local function with_seconds(run, kernels, list)
 end
 
 --- Measures kernels on a loop whose extent is a symbolic size. Returns copies of them with the fields seconds = {first (of a single
---- tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)} and seconds_inside, the same inside
---- of the loops that o.around makes.
+--- tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)} and seconds_inside, the same times
+--- for tiles inside of the loops that o.around makes.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()

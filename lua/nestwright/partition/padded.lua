@@ -15,7 +15,8 @@ local function stage_in(s, loop)
   end
 end
 
--- Returns the loop of a stage that corresponds to a loop of another stage: it has the same name, or the same name with a number.
+-- Returns the loop of a stage that corresponds to the loop `name` of another stage: the loop with this name, or with this name and
+-- a number.
 local function like(s, stage, name)
   for _, loop in ipairs(s:loops(stage)) do
     if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end

@@ -1,5 +1,5 @@
---- Partitioning of loops whose extent is not a multiple of any tile: the rows of s:partition_auto, nw.microkernels and
---- nw.partition.
+--- Defines s:partition_auto, nw.microkernels and the functions of nw.partition. They partition loops whose extent is not a multiple
+--- of any tile.
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
 local errors = require "nestwright.language.errors"

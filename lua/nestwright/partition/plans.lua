@@ -35,7 +35,7 @@ local function alone_seconds(list)
 end
 
 -- Returns the seconds of tiles that share their inputs, or infinity if one of them cannot share. The one-time cost of the inputs is
--- the largest difference between the first tile of a kind and the next.
+-- the largest difference, over the kinds, between the time of a kind's first tile and that of its next tile.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do

@@ -1,5 +1,6 @@
---- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps of
---- the schedule, which are judged, shown and undone like others. Each piece is tiled by a suitable kernel.
+--- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps of the
+--- schedule, which are judged, shown and undone like others. Each piece, a part of the loop, is tiled by a suitable kernel: a
+--- number of iterations (its rows) and a function that schedules a tile.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -388,7 +389,7 @@ local function is_quicker(a, b)
   return strategies.name_of(a) < strategies.name_of(b)
 end
 
---- Sorts kernels by rows, largest first; kernels with the same rows by speed.
+--- Sorts kernels by their number of rows, largest first. Kernels with the same number of rows are sorted by speed.
 function strategies.sort(kernels)
   table.sort(kernels, function(a, b)
     if a.rows ~= b.rows then return a.rows > b.rows end

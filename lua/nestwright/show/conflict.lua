@@ -1,5 +1,6 @@
---- The two conflicting instances of a refusal among their neighbours: the instances to show, and the order in which the program
---- visits them before and after the step.
+--- Collects the data for the picture of a refused step. An instance is a stage at given values of its axes. A refusal has two
+--- conflicting instances, source and sink, of which source must come first. The picture shows them among neighbouring instances, in
+--- the order in which the program visits them before and after the step.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"
@@ -36,7 +37,7 @@ end
 local function instance_of(programs, w, which, does)
   if not w[which] then return nil end
   local x = instances.there(programs, true, w.sizes, w[which].block, w[which])
-  if not x then errors.fail("invalid", nil, "plot: the %s of the conflict is not known as numbers", which) end
+  if not x then errors.fail("invalid", nil, "plot: the values of the loops at the %s of the conflict are not known", which) end
   for _, axis in ipairs(x.axes) do
     local v = x.at[axis.name]
     x.outside = x.outside or v < axis.lo or v >= axis.lo + axis.extent
@@ -123,7 +124,8 @@ end
 
 -- ---- the visits
 
--- Returns the visit of an instance: after the step, the visit with these values of its loops; before the step, its first visit.
+-- Returns the visit of the instance x in a list of visits, or nil. After the step, this is the visit with the loop values of x.
+-- Before the step, the loops may differ, so this is the first visit with the axis values of x.
 local function visit_of(list, x, after)
   for _, visit in ipairs(list) do
     local is = after and visit.block == x.block and visit.loops == x.loops or not after and instances.same(x.at, visit.at)
@@ -131,7 +133,11 @@ local function visit_of(list, x, after)
   end
 end
 
--- Returns {list, source, sink (the visits of the two instances, if they exist)}. Stages that do not exist yet have no visits.
+-- Returns the program before or after the step. The fields of the result:
+--   after: true for the program after the step
+--   stages: the set of the names of its stages
+--   list: the visits; a stage that does not exist yet has none
+--   source, sink: the visits of the two instances, or nil
 local function program_of(programs, after, sizes, parts, found)
   local known = instances.stages(programs, after, sizes)
   local asked, values, shown = {}, {}, {}
@@ -148,9 +154,11 @@ local function program_of(programs, after, sizes, parts, found)
   return out
 end
 
---- Returns the data for the picture of a refusal: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source,
---- sink, now and refused (the program before and after the step: {list, stages (a set of names), source, sink})}. Raises an error
---- if there are no conflicting executions.
+--- Returns the data for the picture of a refusal. Raises an error if there are no conflicting instances. The fields of the result:
+---   source, sink: the two instances; source is nil if only one instance is at fault
+---   parts: the stages of the instances, each {stage, shown (the shown axes), fixed (the other axes), values (by axis), found (its
+---     conflicting instances)}
+---   now, refused: the program before and after the step, as program_of returns it
 function conflict.of(refusal)
   local w, programs = check(refusal)
   local does = DOES[refusal.kind] or {"writes", w.source and "reads" or "uses"}

@@ -27,8 +27,8 @@ local function near(name, value)
   return core.nearest(name, names)
 end
 
--- For a path such as "a.b.c", returns the first word without a value, the path before it, and the value of this path; nil if the
--- word is not the last one.
+-- For a path such as "a.b.c", returns the first word without a value, the path before it, and the value of this path; nil if this
+-- word is not the last word of the path.
 local function missing(path)
   local value, before = _G, ""
   for word, more in path:gmatch "([^.]+)(%.?)" do
