@@ -37,7 +37,7 @@ local function kinds_of(o)
   return out
 end
 
--- Returns the number of the kind of an access.
+-- Returns the kind of an access, as an index into kinds_of(o).
 local function kind_of(at, o)
   if o.all then
     local n = 1

@@ -112,7 +112,7 @@ local function dots(f, o, lane, parts)
   parts[#parts + 1] = points(f, lane.begins, "begin", lane, begin_size(o, lane))
 end
 
--- ---- merged lanes of the same look
+-- ---- merging of lanes that look the same
 
 local function add(list, of) table.move(of, 1, #of, #list + 1, list) end
 

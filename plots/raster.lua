@@ -36,7 +36,8 @@ function raster.key(o)
   return out
 end
 
--- Widens misses: the next pixel also shows the miss if it would be a hit or empty, because a single pixel would hardly be visible.
+-- Widens misses, because a single pixel would hardly be visible: the pixel after a miss shows the miss too, if it would otherwise
+-- show a hit or be empty.
 local function widened(lines, o)
   local pattern = o.all and "([2-9]) [01] " or "([3-9]) [0-2] "
   for n, line in ipairs(lines) do lines[n] = line:gsub(pattern, "%1 %1 ") end

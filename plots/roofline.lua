@@ -164,7 +164,7 @@ end
 
 -- ---- roofs
 
--- Returns the peak that applies to a dot: none for integers; for f64, the peak of f64 if it is known, else that of f32.
+-- Returns the peak that applies to a dot: nil for integers; the peak of f64 for f64, if it is known; the peak of f32 otherwise.
 local function peak_of(r, arithmetic)
   if arithmetic == "integer" then return nil end
   local own = arithmetic == "f64" and r.peak_f64
@@ -195,7 +195,8 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Sets the levels of each set that are drawn: all levels of the first set, and only the axis' level of other sets; each level once.
+-- Sets the levels of each set that are drawn. The first set shows all its levels; another set shows only the axis' level. The same
+-- levels are not drawn twice.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do

@@ -16,7 +16,7 @@ local spacetime = {}
 
 local colour = figure.colour
 
-spacetime.MOST = 3000 -- up to this many accesses are drawn as single marks, more as a raster
+spacetime.MOST = 3000 -- accesses are drawn as single marks if there are at most this many, else as a raster
 local QUICK = 20000000 -- the most accesses for which reuse distances are computed
 local BRACKETS = 300 -- the largest number of brackets of one loop; more are not distinguishable
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels

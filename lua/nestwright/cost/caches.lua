@@ -54,7 +54,7 @@ local function given_levels(what, list)
   return levels, 64
 end
 
--- Returns the caches of a machine record. Of each cache, only the part that s:cost assumes to be available is used.
+-- Returns the caches of a machine record. The size of a cache is the part of it that s:cost assumes to be available.
 local function recorded_levels(what, o)
   if o.levels or o.line then
     errors.fail("invalid", "give either machine, or levels and line", "%s: the option machine already determines levels and line",

@@ -83,7 +83,8 @@ local function element_table(list, section, title)
   return lines
 end
 
--- Transposes a table, so that it has one line per field and one column per element, because caches have many fields.
+-- Transposes a table. The result has one line per field and one column per element, which suits caches, because they have many
+-- fields.
 local function turned(lines)
   if not lines then return nil end
   local out = {}

@@ -1,4 +1,5 @@
---- The roofline: operations per second over operations per byte, for versions of a schedule, under the limits of this machine.
+--- The roofline: operations per second over operations per byte, under the limits (roofs) of this machine. Each version of a
+--- schedule is a dot.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -105,7 +106,7 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
--- Returns the number and kind of operations, which the model does not compute, and the options of the model.
+-- Returns {flops, arithmetic}, which the cost model does not compute, and the options of the model.
 local function asked_of(s, o)
   local values = sizes_of(s, o)
   return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}

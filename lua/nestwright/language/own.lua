@@ -32,7 +32,7 @@ local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
 local error = error
 
 -- Returns the chunk of a module of this library and its file, or nil for other modules. Plots are installed in the library's
--- folder; in the sources they are in a separate top folder.
+-- folder; in the source tree they are in the top-level folder plots.
 local function find(name)
   local inside = match(name, "^nestwright%.(.+)$")
   if not inside then return nil end

@@ -13,7 +13,7 @@ local primitives = core.primitives()
 
 -- ---- steps
 
--- Converts the results of a primitive: the core returns stages as names.
+-- Converts the results of a primitive: names of stages, which the core returns, become stages.
 local function dress(s, ...)
   local results = table.pack(...)
   for n = 1, results.n do
@@ -66,7 +66,7 @@ local function loop_in_stage(stage, name)
   return name
 end
 
--- s[P]:compute_at(s[C], loop), as in TVM, is the same step as s[P]:compute_at(loop).
+-- Returns the method of stages for a primitive. s[P]:compute_at(s[C], loop), as in TVM, is the same step as s[P]:compute_at(loop).
 local function forward(p)
   local takes_stage = p.params[1] and p.params[1].kind == "stage"
   return function(stage, ...)

@@ -1,6 +1,6 @@
 --- The features of a schedule for a learned model: each row describes one number, with its unit. Most features are rates per
---- predicted cycle. They show the parts of a prediction, and thus where it may be wrong. They have the same meaning for every
---- computation. Some features are taken from the compiled code, which the cost model does not see.
+--- predicted cycle. Such rates show the parts of a prediction, and thus where it may be wrong. All features have the same meaning
+--- for every computation. Some features are taken from the compiled code, which the cost model does not see.
 local facts = require "nestwright.learn.feature_facts"
 local lowered = require "nestwright.cost.lowered"
 
@@ -12,7 +12,7 @@ local function log2(v) return math.log(v + TINY, 2) end
 local function ratio(a, b) return b > 0 and a / b or 0 end
 
 local list = {}
-local needs -- what the rows that are defined next need: "caches" for cache counts, or "code" for compiled code
+local needs -- what the next rows need: "caches" for cache counts, or "code" for compiled code
 
 local function row(name, unit, doc, value)
   list[#list + 1] = {name = name, unit = unit, doc = doc, value = value, needs = needs}

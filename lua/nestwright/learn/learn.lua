@@ -1,5 +1,5 @@
---- Learned models: trees that rank the schedules of a computation, trained on audits. They start from the cost model's prediction
---- and learn its errors.
+--- Learned models: trees that rank the schedules of a computation, trained on audits (nw.cost.audit). They start from the cost
+--- model's prediction and learn its errors.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -135,7 +135,8 @@ local function clear_results(run)
   for n = #run.arguments - run.results + 1, #run.arguments do run.arguments[n]:fill(-1) end
 end
 
--- Returns the result of f. If f is refused, stores the reason in the entry and returns nothing.
+-- Returns the result of f. If f fails with an error of the library other than an interrupt, stores the reason in the entry
+-- and returns nothing.
 local function attempt(entry, f, ...)
   local ok, value = pcall(f, ...)
   if ok then return value end

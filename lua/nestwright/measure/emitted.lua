@@ -141,7 +141,7 @@ function emitted.count(text, loops, machine)
 end
 
 --- Returns the counts of emitted.count for a schedule that is compiled for this host. The field `simulated` is the simulated time
---- of this code with all data in the first cache (core/cost/asm/code_simulate.c), for a machine record with these fields.
+--- of this code with all data in the first cache (core/cost/asm/code_simulate.c). machine: a machine record; fields: its fields.
 function emitted.of(s, loops, machine, fields)
   local text = assembly.of_x86_64("emitted", s:build {threads = 1})
   local out = emitted.count(assembly.with_loops(text), loops, fields)

@@ -38,8 +38,8 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
--- Returns the arguments of a run of a schedule, or of the definition of outputs: the given inputs, and then the given or new
--- outputs.
+-- Returns the arguments of a run: the given inputs, followed by the outputs, which are given or new. of: a schedule, or the outputs
+-- of a definition.
 local function complete(what, of, arrays)
   local signature = inside.signature(of)
   local nin, nout = #signature.inputs, #signature.outputs

@@ -161,7 +161,7 @@ local function annotate(s, lines)
   end)
 end
 
--- ---- folds
+-- ---- loops that can be folded
 
 local function line_html(line)
   local text = looking(line.html)
@@ -186,7 +186,7 @@ local function folded(lines, at, outside, out)
   return at
 end
 
--- The markers of folds are in the margin, so that the text is aligned as in plain text.
+-- The marks that fold and unfold loops are in the margin, so that the text is aligned as in plain text.
 local STYLE = [[
 <style>
 .nw details { display: block; margin: 0 }

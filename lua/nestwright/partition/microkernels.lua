@@ -89,8 +89,8 @@ local function hashed(text)
   return ("%016x"):format(h)
 end
 
--- Tiles the loop by one kernel, starting from the version `base` of the schedule. shared: the tiles
--- are inside the loops that o.around makes.
+-- Tiles the loop by one kernel, starting from the version `base` of the schedule. shared: true if the tiles are inside the loops
+-- that o.around makes.
 local function tiled(run, k, tail, shared)
   local s = run.schedule
   s:checkout(run.base)

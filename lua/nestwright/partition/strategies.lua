@@ -179,7 +179,7 @@ end
 
 -- ---- versions
 
--- Starts the pieces. If they share inputs, they are inside the loops that `around` makes.
+-- Starts an empty list of pieces. If the pieces share inputs, makes the loops of `around`, inside which the pieces will be.
 local function begin(x, shared)
   x.pieces, x.shared = {}, shared and x.around ~= nil
   if x.shared then naming("around", x.around, x.schedule) end
