@@ -130,8 +130,8 @@ rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, 
     return {["text/plain"] = plot.undrawn(p, picture)}, {}
   end)
 
---- Returns the text form, with the error as the reason why the picture is not drawn. An error with another code than "io" is
---- raised again.
+--- Returns the text form, with the error as the reason why the picture is not drawn. An error whose code is not "io" is raised
+--- again.
 function plot.undrawn(p, err)
   if not (errors.is_error(err) and err.code == "io") then error(err, 0) end
   return p:text() .. "\n\nnot drawn: " .. tostring(err)

@@ -284,8 +284,11 @@ local function gather(columns, o, kind)
   return true
 end
 
---- Makes the picture. columns: {schedule, label, walks} for each of one or two schedules; o: {y, level, all (true if the picture
---- distinguishes all levels), cache, sets (of the level), title, threads, machine (for the numbers in the caption), sizes}.
+--- Makes the picture. columns: {schedule, label, walks (from caches.walks)} for each of one or two schedules. The fields of o:
+---   y, title, threads, sizes: the options of nw.spacetime
+---   cache, level, sets: the caches, the shown level, and its number of sets
+---   all: true if the picture distinguishes all levels
+---   machine: the machine for the numbers in the caption, or nil
 function spacetime.make(columns, o)
   local kind = require "nestwright.plots.marks"
   if not gather(columns, o, kind) then

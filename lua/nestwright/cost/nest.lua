@@ -184,16 +184,16 @@ return function(nw)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
-    "A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses "
-    .. "through each level, and the cycles of the operations in its text at the machine's peak rate. (With combine = 'ecm', "
-    .. "transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, "
-    .. "latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in "
-    .. "misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, "
-    .. "cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; "
-    .. "traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the "
-    .. "references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), "
-    .. "statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of "
-    .. "the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
+    "A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through "
+    .. "each level, and the cycles of the operations in its text at the machine's peak rate. (With combine = 'ecm', transfers "
+    .. "that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and "
+    .. "registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. "
+    .. "conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, "
+    .. "bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of "
+    .. "each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and "
+    .. "other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; "
+    .. "counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data "
+    .. "movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
 
   method("sweep", "(self: nw.loopnest, params: table, options?: table): nw.sweep",
     "Misses for several sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... "

@@ -1,4 +1,5 @@
---- Tables of microkernels: the time of each tile of a loop on this machine, measured once and kept in a file.
+--- Tables of microkernels, each of which computes a tile of a loop. Their times on this machine are measured once and kept in a
+--- file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
