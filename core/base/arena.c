@@ -1,4 +1,4 @@
-// Chunked bump allocation. Chunks grow from about 1 KB, so that many small programs stay small.
+// Chunked bump allocation. The sizes of chunks grow from about 1 KB, so that a small program needs little memory.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 typedef struct chunk chunk;
 struct chunk {
   chunk *next;
-  size_t size, used; // of data
+  size_t size, used; // bytes of data, and how many of them are in use
   _Alignas(16) char data[];
 };
 
@@ -55,7 +55,7 @@ nw_arena *nw_arena_new(void) {
   return a;
 }
 
-static void free_scratch(nw_scratch *s) { nw_arena_free((nw_arena *)s); } // its first member
+static void free_scratch(nw_scratch *s) { nw_arena_free((nw_arena *)s); } // s is the first member of its arena
 
 nw_arena *nw_arena_scratch(void) {
   nw_arena *a = nw_arena_new();
@@ -79,7 +79,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   size_t size = a->next_size - sizeof(chunk);
   if (size < need) size = need;
   if ((a->held + size) / NW_ASK_FROM != a->held / NW_ASK_FROM && (int64_t)size > nw_memory_left())
-    nw_out_of_memory(size); // many chunks together are checked like one large request
+    nw_out_of_memory(size); // checked whenever the total passes a multiple of NW_ASK_FROM
   chunk *c = nw_xcalloc(1, sizeof(chunk) + size);
   c->size = size;
   a->held += sizeof(chunk) + size;
@@ -87,8 +87,8 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
   return c;
 }
 
-// An object that is too big for the next chunk gets a chunk of its own after the head, so the free part of the head
-// stays in use.
+// An object that is too big for the next chunk gets a chunk of its own after the head, so that the free part of the
+// head can still be used.
 void *nw_arena_alloc(nw_arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) nw_out_of_memory(bytes);
   bytes = (bytes + 15) & ~(size_t)15;

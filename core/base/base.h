@@ -1,7 +1,8 @@
 // The base of the core: memory, strings, vectors, the session context and its diagnostics.
 //
-// Memory is freed in bulk, never node by node: an arena belongs to a program, a pool or a session and is freed with
-// it. If a small request fails, the current call is abandoned (see below), so callers do not check for it.
+// Memory is freed in bulk, never node by node: an arena belongs to a program, a pool of expressions or a session, and
+// is freed with it. If a small request fails, the current call is abandoned (see below), so callers do not check for
+// it.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <assert.h>
@@ -17,10 +18,10 @@
 typedef struct nw_arena nw_arena;
 nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
-void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16
+void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16 bytes
 size_t nw_arena_bytes(const nw_arena *a); // bytes obtained from the system
-// nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep removes this rule,
-// for an arena whose owner outlives the call.
+// nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep ends this: it is
+// called when the arena gets an owner that outlives the call.
 nw_arena *nw_arena_scratch(void);
 void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
@@ -37,9 +38,9 @@ NW_API char *nw_xstrdup(const char *s);
 
 // ---- memory.c: memory whose size a user chooses
 //
-// Allocates n zeroed elements of `each` bytes for `what` ("the trace"). If that fails, returns NULL and leaves
-// NW_EMEMORY with the size and the limit that was hit. nw_let_go frees the memory; it is also freed if the call that
-// requested it is abandoned.
+// Allocates n zeroed elements of `each` bytes. `what` describes them in messages ("the trace"). On failure returns NULL
+// and leaves an NW_EMEMORY diagnostic with the size and the exceeded limit. nw_let_go frees the memory. The memory is
+// also freed if the call that requested it is abandoned.
 void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Resizes a block; on failure the block is unchanged. New elements are undefined.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
@@ -47,9 +48,9 @@ void nw_let_go(void *p);
 // Like nw_ask and nw_ask_more, for code that cannot return a failure: they abandon the call if there is no memory.
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
-void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
-// True if this much memory can be mapped now; otherwise false, with NW_EMEMORY. For code whose own allocations end the
-// process if they fail.
+void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY; returns NULL
+// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before code that ends the process if
+// one of its own allocations fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Requests of at least this size are checked against the remaining memory. For a smaller request the check would take
 // longer than the allocation.
@@ -74,7 +75,7 @@ nw_work nw_work_on(nw_work now);
 // it when it is no longer needed.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
-  uint64_t number; // 0 if it is not in a list
+  uint64_t number; // 0 if this entry is not in a list
   void (*release)(struct nw_scratch *s);
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
@@ -88,7 +89,7 @@ void nw_scratch_remove(nw_scratch *s);
 #endif
 bool nw_refuses_memory(void); // true if a test wants this request to fail
 
-// ---- growing string (heap); always NUL-terminated once anything was added
+// ---- growing string (heap); NUL-terminated after the first addition
 typedef struct nw_str {
   char *s;
   size_t n, cap;
@@ -122,10 +123,10 @@ uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele
 // Makes a directory and its parents.
 NW_API bool nw_make_dirs(char *dir, unsigned mode);
 
-// ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
+// ---- floor arithmetic on 64-bit integers, correct for negative numbers too; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
 int64_t nw_floormod_i64(int64_t a, int64_t b);
-int64_t nw_gcd(int64_t a, int64_t b); // of any two numbers; never negative; 1 if the result would be 2^63
+int64_t nw_gcd(int64_t a, int64_t b); // never negative; 1 if the result would be 2^63
 
 // ---- context
 //
@@ -144,7 +145,8 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  // Called if a call was abandoned, which may have left this object in any state. NULL if that does no harm.
+  // Called after a call was abandoned, since the call may have left this object in any state. NULL if nothing has to be
+  // repaired then.
   void (*abandon)(void *data);
 } nw_slot;
 
@@ -152,7 +154,7 @@ typedef struct nw_progress_state {
   nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
-  double since, told; // when the work began, and when progress was last reported; seconds; 0: not yet
+  double since, told; // times in seconds: begin of the work, last report; 0: not yet
 } nw_progress_state;
 
 // Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT
@@ -171,15 +173,15 @@ NW_API bool nw_mutant_on(nw_mutant m);
 
 struct nw_ctx {
   nw_arena *diag_arena; // holds the strings of the last failure; emptied by nw_clear
-  nw_diag diag; // code NW_OK when there is none
+  nw_diag diag; // its code is NW_OK if there was no failure
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
   uint64_t serial; // makes names of TE symbols unique: "A@12"
-  // Returns the measured cost of starting threads: 0 if it is unknown, below 0 if there is only one core. NULL if
-  // threads are not measured.
+  // Returns the measured seconds that it takes to start threads: 0 if unknown, below 0 if there is only one core. The
+  // pointer is NULL if this time is not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
-  int rule_off; // test hook: the row of poly/rules.def that is switched off, from 1; 0 outside `dev test mutants`
+  int rule_off; // for `dev test mutants`: number of the row of poly/rules.def that is switched off; 0: none
 };
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));

@@ -42,7 +42,7 @@ void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data)
   s->interrupt = interrupt;
 }
 
-// Runs in a signal handler, or in another thread: sets only the flag and the slots' own flags.
+// May run in a signal handler or in another thread, so it sets only the flags of the session and of its slots.
 void nw_interrupt(nw_ctx *c) {
   c->interrupted = 1;
   for (int i = 0; i < NW_SLOT_COUNT; i++) {

@@ -25,7 +25,7 @@ nw_file *nw_file_begin(const char *path, unsigned how, nw_str *why); // NULL if 
 NW_API nw_file *nw_file_begin_at(int dir, const char *name, unsigned how,
                                  nw_str *why); // writes into an open directory; does not follow links
 NW_API bool nw_file_add(nw_file *f, const void *data, size_t n); // nw_file_end reports the first failure
-bool nw_file_settle(nw_file *f); // waits until the file is on disk; it has no name yet
+bool nw_file_settle(nw_file *f); // waits until the file is on disk; the file still has no name
 NW_API bool nw_file_end(nw_file *f, nw_str *why); // gives the file its name; frees f
 void nw_file_drop(nw_file *f); // undoes everything; frees f
 // Removes temporary files that killed processes left in a directory more than an hour ago.
@@ -37,8 +37,8 @@ NW_API bool nw_file_write(const char *path, unsigned how, const void *data, size
 // Appends the data as a line of its own, completely or not at all, while other writers have to wait. The file never
 // gets larger than `most` bytes.
 NW_API bool nw_file_append(const char *path, const void *data, size_t n, size_t most, nw_str *why);
-// Locks the file against appending until the returned descriptor is closed, so that the file can be rewritten; -1 on
-// failure.
+// Locks the file against appending until the returned descriptor is closed, so that the file can be rewritten. Returns
+// -1 on failure.
 NW_API int nw_file_lock(const char *path, nw_str *why);
 
 // ---- reading

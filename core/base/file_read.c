@@ -1,5 +1,5 @@
-// Opening and reading files: the type of a file is read from its descriptor, so that nobody can replace the file after
-// the check.
+// Opening and reading files. The checks use the descriptor of the open file, so that nobody can replace the file
+// between a check and the read.
 #include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,8 @@ static const char *kind_of(mode_t mode) {
                           : "a device";
 }
 
-// True if only the user (and root) can change it.
+// True if the file belongs to the user (or to root, if roots_too is set) and no other user may write to it. Otherwise
+// adds the reason to *why.
 static bool is_own(const struct stat *st, bool roots_too, nw_str *why) {
   uid_t me = geteuid();
   if (st->st_uid != me && !(roots_too && st->st_uid == 0))
@@ -56,7 +57,7 @@ static bool is_usable(const struct stat *st, nw_file_whose whose, size_t most, n
   return false;
 }
 
-// Writes "cannot read PATH: REASON" to *why. Returns -1, and keeps errno.
+// Writes a message such as "cannot read PATH: REASON" to *why. Returns -1, and keeps errno.
 static int refused(const char *path, const char *what, nw_str *found, nw_str *why) {
   int error = errno;
   nw_str_fmt(why, "cannot %s %s: %s", what, path, found->n ? found->s : nw_file_reason(error));

@@ -17,7 +17,7 @@
 #define PART ".nestwright-"
 #define PART_END ".part"
 
-enum { ABANDONED = 3600 }; // seconds
+enum { ABANDONED = 3600 }; // age in seconds from which a temporary file is removed
 enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 2000000, A_FILE = -2 };
 
 struct nw_file {
@@ -92,7 +92,8 @@ static int open_parent(const char *path, char *base) {
   return fd;
 }
 
-// Replaces the path of a link by its target. A link of another user may be a trap.
+// Replaces the path of a link by its target. A link that belongs to another user is refused, since it may lead to a
+// file that the user did not mean.
 static bool follow(int dir, const char *base, const struct stat *st, char *path) {
   char to[PATH_MAX];
   if (st->st_uid != geteuid() && st->st_uid != 0) return errno = ELOOP, false;
@@ -233,7 +234,7 @@ static int prepare(nw_file *f, unsigned how) {
   int error = open_part(f, f->existed ? 0600 : mode);
   f->no_room = error;
   if (error || !f->existed) return error;
-  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root can keep the group at most
+  if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root can keep only the group, not the owner
   return fchmod(f->fd, st.st_mode & 0777) ? errno : 0;
 }
 
@@ -267,7 +268,7 @@ bool nw_file_add(nw_file *f, const void *data, size_t n) {
   return !f->error;
 }
 
-// A network file system may report errors only when the file is closed. The file is still needed, so a copy of the
+// A network file system may report errors only when the file is closed. The file must stay open here, so a copy of its
 // descriptor is closed.
 static int settle(const nw_file *f) {
   if (!f->quick && fsync(f->fd) && errno != EINVAL && errno != ENOTSUP) return errno;
@@ -326,7 +327,7 @@ static bool locked(int fd) {
   return false;
 }
 
-// True if the path still names the open file: it may have been replaced during the wait for the lock.
+// True if the path still names the open file. The file may have been replaced during the wait for the lock.
 static bool is_still(int fd, const char *path) {
   struct stat a, b;
   return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
@@ -346,7 +347,8 @@ static int open_locked(const char *path, int flags, size_t most, nw_str *why) {
 
 int nw_file_lock(const char *path, nw_str *why) { return open_locked(path, O_RDWR, SIZE_MAX, why); }
 
-// First ends an incomplete line, which for example another program left when the disk was full.
+// Appends the data. If the file ends in an incomplete line, for example because the disk was full, a newline is added
+// first.
 static int append(int fd, const void *data, size_t n) {
   struct stat st;
   char last = '\n';
@@ -354,7 +356,7 @@ static int append(int fd, const void *data, size_t n) {
   if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1) return errno;
   int error = last == '\n' ? 0 : put(fd, "\n", 1);
   if (!error) error = put(fd, data, n);
-  if (error && ftruncate(fd, st.st_size)) {} // removes the incomplete line
+  if (error && ftruncate(fd, st.st_size)) {} // removes the part that was written
   return error;
 }
 

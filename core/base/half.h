@@ -1,4 +1,4 @@
-// The 16-bit floats: conversions round to nearest even; NaN stays NaN, overflow becomes infinity.
+// The 16-bit floats: conversions round to nearest even, keep NaN, and turn overflow into infinity.
 #pragma once
 #include <stdint.h>
 

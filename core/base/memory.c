@@ -33,7 +33,8 @@ static bound of_limit(int resource, const char *name, const char *used_key) {
 }
 
 static bound of_group(void) {
-  bound b = {"the memory limit of this process group", read_number("/sys/fs/cgroup/memory.max", ""), INT64_MAX};
+  bound b = {"the memory limit of this control group (cgroup)", read_number("/sys/fs/cgroup/memory.max", ""),
+             INT64_MAX};
   int64_t used = read_number("/sys/fs/cgroup/memory.current", "");
   if (b.limit > 0 && used >= 0) b.left = b.limit > used ? b.limit - used : 0;
   return b;
@@ -112,7 +113,7 @@ typedef struct block {
 
 static block *block_of(void *data) { return (block *)((char *)data - offsetof(block, data)); }
 
-static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // its first member
+static void release(nw_scratch *s) { nw_let_go(((block *)s)->data); } // s is the first member of its block
 
 // Allocates or resizes a block. On failure, returns NULL and leaves p unchanged.
 static void *asked(void *p, size_t bytes) {

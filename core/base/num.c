@@ -26,7 +26,7 @@ uint64_t nw_draw(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-// INT64_MIN // -1 wraps to INT64_MIN, as negation does.
+// The quotient of INT64_MIN by -1 wraps to INT64_MIN, as negation does.
 int64_t nw_floordiv_i64(int64_t a, int64_t b) {
   if (b == -1) return (int64_t)(0 - (uint64_t)a);
   int64_t q = a / b;

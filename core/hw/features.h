@@ -2,7 +2,7 @@
 #pragma once
 #include "base/base.h"
 
-// NW_ISA(id, name, features, doc) features: the list of the rows of its features
+// NW_ISA(id, name, features, doc)   features: the macro that lists its features
 #define NW_ISAS(NW_ISA)                                                                                                \
   NW_ISA(X86_64, "x86_64", NW_X86_64_FEATURES, "x86 with 64 bits")                                                     \
   NW_ISA(AARCH64, "aarch64", NW_AARCH64_FEATURES, "Arm with 64 bits")

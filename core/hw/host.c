@@ -74,8 +74,8 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
   m->cache[at] = c;
 }
 
-// Cache levels for virtual machines that hide their caches. The first row whose text begins the CPU's name applies; the
-// machine records cite the sources. Level 3 is shared by all available CPUs.
+// Cache levels for virtual machines that hide their caches. The first row whose `cpu` is a prefix of the CPU's name
+// applies. The machine records cite the sources of the sizes. Level 3 is shared by all available CPUs.
 static const struct {
   const char *cpu;
   nw_cache level[3];

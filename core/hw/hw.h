@@ -17,7 +17,7 @@ typedef struct nw_machine_info {
   int vector_bytes; // widest float vector: 64, 32, 16
   int vector_registers;
   int ncaches;
-  nw_cache cache[4]; // data or unified, level 1 first; from sysfs
+  nw_cache cache[4]; // data and unified caches, level 1 first; from sysfs
   bool caches_assumed; // true if the system does not report its caches; the values are then typical of such CPUs
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;

@@ -13,10 +13,12 @@ typedef enum nw_machine_kind {
   NW_MACHINE_KINDS
 } nw_machine_kind;
 
-// Classes of operations with separate costs. A name that ends in 64 is the class of an operation on f64 that is slower
+// Classes of operations with separate costs. A class whose name ends in 64 is for an operation that is slower on f64
 // than on f32.
-// NW_CLASS(id, name, otherwise, doc) otherwise: the class whose cost is the default; or the default of instructions per
-// cycle ("-" if a value is required) and of latency
+//
+// NW_CLASS(id, name, otherwise, doc)   otherwise: the default cost, in one of two forms:
+//   "fma"      the cost of the class with this name
+//   "0.2 13"   instructions per cycle, then latency; "-" as the first one means that the user must give a value
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
@@ -69,13 +71,13 @@ typedef struct nw_op_cost {
 
 typedef struct nw_machine_level { // a data cache
   int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
-  int64_t effective_bytes; // the part of the size that a program can expect to use if the cache is shared
+  int64_t effective_bytes; // the bytes that a program can expect to use if the cache is shared
   double latency; // cycles
-  double bytes_per_cycle; // to the next level nearer to the core, or to the registers
+  double bytes_per_cycle; // loaded into the next level nearer to the core, or into the registers
   double back_per_cycle; // bytes per cycle written from the next level nearer to the core
-  double strided,
-      strided_store; // cycles per line for lines that are not adjacent to the previous one; 0: not known
-  double crowded_store; // the same for stores to lines that map to few sets
+  // cycles per loaded or stored line that is not adjacent to the previous one; 0: not known
+  double strided, strided_store;
+  double crowded_store; // like strided_store, if the lines map to few sets; 0: not known
   double strided_across; // extra cycles of a load that crosses a line if the lines are not adjacent; 0: not known
   int write_allocate; // 1 if a written line is fetched first, else 0
   int overlaps; // 1 if its transfers overlap other transfers, else 0; used if combine = "ecm"
@@ -92,8 +94,8 @@ typedef struct nw_machine_memory {
 
 typedef struct nw_machine_team { // overhead of a parallel loop, by number of threads
   int64_t threads;
-  // microseconds: until the last thread has started; from the end of the last thread's work to the end of the loop
-  double spawn, barrier;
+  double spawn; // microseconds until the last thread has started
+  double barrier; // microseconds from the end of the last thread's work to the end of the loop
 } nw_machine_team;
 
 typedef struct nw_machine_energy {
@@ -117,8 +119,9 @@ typedef struct nw_machine_gpu {
   int64_t shared, shared_reserved, shared_unit, banks;
   int64_t sector, line, l1_bytes, l2_bytes;
   double l1_per_cycle, shared_per_cycle, l2_bandwidth, special_per_cycle;
-  double tensor_f16, tensor_tf32, tensor_int8; // TFLOP/s, TOP/s, dense
-  double launch, host_bandwidth; // microseconds; GB/s
+  double tensor_f16, tensor_tf32, tensor_int8; // dense peak; TFLOP/s, for int8 TOP/s
+  double launch; // microseconds
+  double host_bandwidth; // GB/s
 } nw_machine_gpu;
 
 typedef struct nw_machine_buffer { // of an accelerator
@@ -138,7 +141,7 @@ typedef struct nw_machine_accelerator {
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
 
-// source of the numbers of a field (its path), or of several fields (a prefix of their paths)
+// The source of the number of one field (path: its path), or of several fields (path: a prefix of their paths).
 typedef struct nw_machine_source {
   char path[40], text[160];
 } nw_machine_source;
@@ -146,7 +149,8 @@ typedef struct nw_machine_source {
 struct nw_machine {
   char name[40], about[200];
   int kind; // nw_machine_kind
-  int64_t loop_lanes, stack_bytes; // limits of programs: lanes of a vectorized loop; bytes of scope local per thread
+  int64_t loop_lanes; // limit on the lanes of a vectorized loop
+  int64_t stack_bytes; // limit on the bytes of each thread's buffers in the scope `local`
   int64_t cores; // logical CPUs that can run threads; a GPU or accelerator has fields of its own for its units
   double clock; // GHz under load
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
@@ -204,7 +208,7 @@ typedef struct nw_field {
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
   unsigned kinds; // kinds of machines that have it, as bits
-  size_t offset, stride; // stride is 0 if there is a single instance
+  size_t offset, stride; // stride: 0 if there is a single instance
   size_t number; // LIST: offset of the number of instances, an int
   int most; // LIST: maximal number of instances
   int least;
@@ -241,7 +245,7 @@ NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the number; NULL if none is given
 
-// Returns the number of ways of a cache that has the same number of sets and effective_bytes as its size; at least 1.
+// Returns how many ways of this cache, with all its sets, fit in effective_bytes; at least 1.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one

@@ -2,7 +2,7 @@
 #pragma once
 #include "interp/node.h"
 
-// Identifies a thread of a block of a launch; the components of a grid index are packed.
+// Identifies a thread of a block of a launch. `block` and `thread` each pack the three components of a grid index.
 typedef struct nwi_owner {
   int64_t launch; // number of the launch, from 1; 0: none
   uint64_t block, thread;
@@ -15,7 +15,7 @@ typedef struct nwi_buffer {
   uint8_t *written; // one byte per element; NULL for inputs, which are always written
   int64_t count, cap; // number of elements in use, and number of allocated elements
   bool own;
-  int n; // dimensions of the stored box, if accesses use logical indices
+  int n; // number of dimensions of the stored box; used if accesses have logical indices
   int64_t *min, *extent;
   struct nwi_shadow *shadow; // which thread accessed each element last; NULL before the first access in a launch
   struct nwi_owner owner; // owner of a buffer that is allocated in a launch
@@ -43,16 +43,16 @@ struct nwi_code {
   int dim; // LOOP: its dimension of the grid, 0..5; 0 if it is parallel; -1 if it is not bound
   bool launch; // LOOP: starts a launch (it is not inside another launch)
   nwi_code *up; // the enclosing statement
-  int nlone; // LOOP: number of inner blocks whose inits still run if the loop has no iterations
+  int nlone; // LOOP: number of inner blocks with a lone init: one that runs even if the loop has no iterations
   nwi_code **lone;
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
-  nwi_node *init_cond; // BLOCK: the condition of an init that runs although a loop has no iterations
+  nwi_node *init_cond; // BLOCK: the condition of its lone init
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
-  int nlayout; // ALLOC: layout of its buffer, as functions of the indices in these slots
+  int nlayout; // ALLOC: number of dimensions of the layout, which is a function of the indices in dim_slot
   nwi_node **layout, **room;
   int *dim_slot;
-  int nvars; // BLOCK: binding, slot and start of each variable
+  int nvars; // BLOCK: number of variables; the next lines are the binding, first value and slot of each
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
@@ -60,7 +60,7 @@ struct nwi_code {
   // the size may be 0.
   bool *divides;
   bool has_init;
-  bool lone_init; // the init can run without an update: no loop binds both the element and the contribution
+  bool lone_init; // the init can be a lone one: no loop of the reduction also selects the element
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
@@ -72,7 +72,7 @@ typedef struct nwi_grid {
   bool inside[NW_GRID_DIMS]; // inside a loop of that dimension
   const char *loop; // the current parallel loop; NULL in a launch on a grid
   const nwi_buffer *atomic; // buffer that the current store updates atomically, or NULL
-  int64_t tick; // barriers so far
+  int64_t tick; // number of barriers so far
   struct nwi_wait *wait; // the last barrier of each block, by hash
   int nwaits, capwaits;
 } nwi_grid;
@@ -91,7 +91,7 @@ typedef struct nwi_program {
   nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
-  nwi_code *lone; // the block whose init runs in a loop without iterations
+  nwi_code *lone; // the block whose lone init is running
   nwi_code *block; // the current block
   bool init; // true while its init runs
 } nwi_program;

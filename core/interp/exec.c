@@ -28,7 +28,7 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Runs the needed iterations in lo..hi. The range is halved until a part has no needed iterations, or is a single
+// Runs the needed iterations in lo..hi. The range is halved until a part contains no needed iteration, or is a single
 // iteration.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;

@@ -40,7 +40,7 @@ static void next_index(const nwi_buffer *b, int64_t *index) {
   }
 }
 
-// The location of an element is that of the first element with the same position.
+// Sets the location of each element: the index of the first element that has the same position in the layout.
 void nwi_fold(nwi_program *x, const nwi_code *c) {
   nwi_buffer *b = c->buffer;
   int64_t index[NW_MAX_DEPTH], n = c->nlayout && b->n <= NW_MAX_DEPTH ? places(x, c) : -1;

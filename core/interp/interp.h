@@ -33,8 +33,8 @@ typedef struct nw_interp_opts {
   const bool *enough; // NULL, or a flag that ends the run, without a diagnostic, once it is true
   int64_t max_steps; // 0: no limit; a run with more steps fails with NW_ELIMIT
   // Scheduled programs only. `enters` returns true if some of the iterations lo..hi of a loop are needed; it is called
-  // for smaller and smaller ranges, finally for single iterations. `runs` returns true if a block is needed for the
-  // current values of its loops. Everything else is skipped. `backwards` returns true if a loop runs in reverse.
+  // for ever smaller ranges, down to single iterations. `runs` returns true if a block is needed for the current values
+  // of its loops. Everything else is skipped. `backwards` returns true if a loop runs in reverse.
   bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);

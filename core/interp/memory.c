@@ -97,7 +97,7 @@ static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwr
   tell(x, a);
 }
 
-// True if the store must be skipped.
+// Reports the write to the observer. Returns true if the store must be skipped.
 static bool tell_write(nwi_program *x, const nwi_buffer *b, int64_t at, const nwi_cell *value) {
   const nw_interp_opts *o = x->run.opts;
   int64_t logical[NW_MAX_DEPTH];
@@ -152,7 +152,8 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
-// True if the lanes are adjacent; they then count as one access.
+// True if every lane is on and accesses the element after that of the previous lane. The lanes then count as one
+// access.
 static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   for (int l = 0; l < lanes; l++)
     if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;

@@ -119,8 +119,8 @@ static bool make_arrays(nwi_naive *x, nwi_op *o) {
   return true;
 }
 
-// Calls f for all points of o's axes from `axis` on, in row-major order. `at` is the linear position of the axes before
-// `axis`.
+// Calls f in row-major order for all points of the axes of o, beginning with axis number `axis`. `at` is the linear
+// position of the current point in the earlier axes.
 typedef bool (*each_fn)(nwi_naive *x, nwi_op *o, int64_t at, void *env);
 
 static bool each(nwi_naive *x, nwi_op *o, int axis, int64_t at, each_fn f, void *env) {

@@ -16,8 +16,8 @@ typedef struct touch {
 
 #define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// Three reads since the last write are kept: the last read; the last read by another thread of its block; and the last
-// read by another block. If any read races with a later write, one of these three also does.
+// Three reads since the last write are kept: the last read; the last read by another thread of the same block; and the
+// last read by another block. If any read races with a later write, one of these three also does.
 struct nwi_shadow {
   touch write, read, other, far;
 };

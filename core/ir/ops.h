@@ -3,6 +3,6 @@
 #include "hw/machine.h"
 #include "ir/expr/expr.h"
 
-// The class of an operation on floats or on integers; the class for f32 if f64 has a separate class. NW_CLASS_NONE if
-// the operation has no separate cost.
+// Returns the class of an operation on floats (if `real` is set) or on integers. If f64 has a class of its own, returns
+// the class for f32. Returns NW_CLASS_NONE if the operation has no separate cost.
 nw_class nw_op_class(nw_op op, bool real);

@@ -47,8 +47,8 @@ nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw
   return a;
 }
 
-// The axis's own pool has no symbol for the axis, since such a reference cycle would never be freed. The symbol is in
-// the pool in which the user's expression is built.
+// The symbol of the axis is in the pool in which the user's expression is built. The axis's own pool does not have it,
+// since that would be a reference cycle, which is never freed.
 const nw_expr *nw_axis_var(const nw_axis *a) {
   if (!a) return NULL;
   nw_pool *p = nw_lang_pool(a->ctx);

@@ -11,7 +11,8 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// Used if neither ranges nor trial points decide a condition. The judge checks the whole operation, at most once.
+// Asks the judge (poly/) about the whole operation, at most once. Called if neither ranges nor trial points decide a
+// condition.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;

@@ -30,7 +30,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
     free(symbol);
   }
   if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
-    nw_pen_turn(c); // not earlier, since the extents may be in the pool that it frees
+    nw_pen_turn(c); // not earlier, since the extents may be in the pool that this call frees
   else
     nw_build_drop(b), b = NULL;
   return b;
@@ -38,7 +38,7 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
 
 const nw_expr *nw_build_axis(const nw_build *b, int i) { return i < 0 || i >= b->op->naxes ? NULL : b->op->axis[i]; }
 
-// Removes b from the stack of computes in progress, and frees it.
+// Removes b from the stack of computes in progress, and frees b.
 void nw_build_drop(nw_build *b) {
   if (!b) return;
   nw_build **at = &nw_pen_of(b->ctx)->build;

@@ -15,7 +15,7 @@ typedef struct nw_pen {
   nw_build *build; // innermost compute in progress
 } nw_pen;
 nw_pen *nw_pen_of(nw_ctx *c);
-// called when a compute begins or ends: may replace the pool for expressions outside a compute
+// Called when a compute begins or ends; may replace the pool for expressions outside a compute.
 void nw_pen_turn(nw_ctx *c);
 
 // Returns "i" for "i@13": a copy in the arena a, or on the heap if a is NULL.
@@ -34,7 +34,7 @@ nw_tensor *nw_tensor_new(nw_teop *op, int out, const char *name);
 nw_tensor *nw_tensor_of(const nw_expr *load);
 nw_axis *nw_axis_of(const nw_expr *var);
 nw_te_size *nw_size_of(const nw_expr *var);
-// returns e converted to i64; NULL and a diagnostic if e is not an integer
+// Returns e converted to i64; NULL and a diagnostic if e is not an integer.
 const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what);
 
 // Checks an extent and imports it into p as i64. An extent is an integer expression in symbolic sizes that is never
@@ -60,7 +60,7 @@ typedef struct nw_place {
 // `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
-// the same for a single expression, whose sizes have been pushed
+// Does the same for a single expression, whose sizes are already in the ranges of `at`.
 bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env);
 
 // The first point found, in lexicographic order, at which a condition fails.
@@ -69,10 +69,11 @@ typedef struct nw_witness {
   char *at; // "i = 15", heap
   int64_t value; // value of the tested expression
 } nw_witness;
-// True if cond holds at this place: it is proven from ranges, or tried at every point if there are few. If it does not
-// hold and a counterexample was found, *w describes it with the variables and the value of e; the caller frees w->at.
+// True if cond holds at this place: it is proven from the ranges, or tried at every point if there are few points. If
+// it does not hold and a counterexample was found, *w describes it with the variables and the value of e; the caller
+// frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
-const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts that preserve whether the value is 0
+const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts whose result is 0 only for 0
 // the condition that e is not 0; a bool is returned unchanged
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
@@ -82,10 +83,11 @@ bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes, whose facts are pushed, does not divide by zero; `what` describes it: "the fact".
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
-// True if op reads some placeholder of its own shape only at elements before the one that it computes, and all its
-// reads are in bounds except at the first times.
+// True if op reads some placeholder of its own shape only at elements before the one that it computes, and if all its
+// reads are in bounds except where the first axis (the time) has its first values.
 bool nw_te_looks_like_update(const nw_teop *op);
-// returns false, with an error: a compute that can only be the update of a scan is used outside a scan
+// Returns false, with an error that says that a compute is used outside a scan although it can only be the update of
+// one.
 bool nw_te_refuse_deferred(const nw_teop *op);
 // Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
 // already written.

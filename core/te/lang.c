@@ -25,7 +25,7 @@ nw_pool *nw_lang_pool(nw_ctx *c) {
   return pen->pool;
 }
 
-// Called when a compute begins or ends: only then may borrowed expressions be freed.
+// Called when a compute begins or ends, since borrowed expressions may be freed only then.
 void nw_pen_turn(nw_ctx *c) {
   nw_pen *pen = nw_pen_of(c);
   if (!pen->pool || nw_pool_bytes(pen->pool) < PEN_BYTES) return;

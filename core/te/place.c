@@ -85,8 +85,8 @@ static void fact(nw_place *at, const nw_expr *e) {
 
 // ---- comparisons with zero
 
-// Removes casts that preserve whether the value is 0: casts between integers that keep every value, and casts of a
-// bool.
+// Removes casts whose result is 0 only if the operand is 0: casts between integers that keep every value, and casts of
+// a bool.
 const nw_expr *nw_te_uncast(const nw_expr *b) {
   while (b->op == NW_OP_CAST) {
     nw_dtype to = (nw_dtype)b->type.dtype, from = (nw_dtype)b->arg[0]->type.dtype;
@@ -104,7 +104,7 @@ const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *b) {
   return nw_make2(p, NW_OP_NE, b, nw_int(p, b->type.dtype, 0));
 }
 
-// Splits a condition into facts, or its negation if `holds` is false.
+// Adds the facts that follow from the condition e, or from its negation if `holds` is false.
 static void assume(nw_place *at, const nw_expr *e, bool holds) {
   nw_pool *p = at->pool;
   if (e->op == NW_OP_NOT) return assume(at, e->arg[0], !holds);
@@ -118,7 +118,7 @@ static void assume(nw_place *at, const nw_expr *e, bool holds) {
   fact(at, holds ? e : nw_make1(p, NW_OP_NOT, e));
   if (e->op != (holds ? NW_OP_NE : NW_OP_EQ) || !nw_is_const(e->arg[1], 0)) return;
   const nw_expr *plain = nw_te_uncast(e->arg[0]);
-  // the guard may cast the value differently than the division
+  // the guard and the division may cast the value differently
   if (plain != e->arg[0]) fact(at, nw_te_nonzero(p, plain));
 }
 

@@ -408,7 +408,7 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
   return finish(m->p);
 }
 
-// A step works on the whole program, so the number of stages is limited.
+// The time of a step grows with the number of stages, so this number is limited.
 enum { MOST_STAGES = 2048 };
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {

@@ -50,7 +50,8 @@ bool nw_speaks_of_sizes(const nw_expr *e) { return nw_visit(e, only_sizes, NULL)
 
 static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var_of(env, v->name, v->type); }
 
-// Facts are in a pool without symbols, since a size that refers to itself would never be freed.
+// Copies a fact into a pool without symbols. A symbol holds a reference to its size, so a size with its own symbol in
+// one of its facts would never be freed.
 static const nw_expr *bare(nw_pool *p, const nw_expr *e) { return nw_rewrite(p, e, undefined_var, NULL, p); }
 
 static bool known(const nw_ranges *r, const char *var) {
@@ -70,8 +71,9 @@ static bool push_size(void *env, const nw_expr *e) {
 
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
 
-// ---- the place of an expression of sizes, with the facts about its sizes and about the sizes in those facts
+// ---- places of expressions
 
+// Returns the place of an expression of sizes. Its ranges have the bounds and facts of the sizes in e.
 static nw_place place_of(nw_ctx *c, const nw_expr *e) {
   nw_place at = {.ctx = c, .pool = nw_pool_new(c)};
   nw_ranges_init(&at.ranges, at.pool);

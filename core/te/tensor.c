@@ -29,9 +29,9 @@ static void free_op(nw_teop *op) {
   free(op);
 }
 
-// The last reader of a chain of operations owns the whole chain. Released operations wait in a list, so that a long
-// chain does not overflow the stack. The release allocates no memory: Lua's garbage collector calls it, and a failed
-// allocation there would be fatal.
+// The last reader of a chain of operations owns the whole chain. Released operations wait in a list, so that the
+// release of a long chain does not overflow the stack. The release allocates no memory: Lua's garbage collector calls
+// it, and a failed allocation there would be fatal.
 void nw_teop_release(nw_teop *op) {
   static _Thread_local nw_teop *waiting;
   static _Thread_local bool busy;

@@ -56,7 +56,7 @@ static bool choose(search *s) {
   return true;
 }
 
-// False if a fact is false at the current point. A condition that cannot be evaluated yet may hold.
+// False if a fact is false at the current point. A fact that cannot be evaluated yet counts as true.
 static bool facts_hold(const search *s) {
   const nw_ranges *r = &s->at->ranges;
   for (int i = 0; i < r->nfact; i++) {
@@ -118,7 +118,7 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
-// Collects the constants of the condition: its value may change if a size reaches one of them.
+// Collects the constants of the condition, since the condition may change where a size reaches one of them.
 static bool note_constant(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;

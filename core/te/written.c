@@ -15,8 +15,8 @@ static int state_index(const nw_teop *scan, const nw_teop *op) {
   return -1;
 }
 
-// Returns the condition that the index is before the block's own position in row-major order, compared from dimension d
-// on.
+// Returns the condition that the index of the load is before the block's own position in row-major order. Only the
+// dimensions from d on are compared.
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   nw_pool *p = at->pool;
   const nw_expr *own = at->var[d], *less = nw_lt(p, load->arg[d], own);
@@ -24,9 +24,9 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), nw_te_before(at, load, d + 1)));
 }
 
-// Returns the condition that a read of the same time gets a written element. A state whose update runs earlier is
-// complete; a state of the same block is written up to the current element; a state whose update runs later is not
-// written at all.
+// Returns the condition that the load reads an element that is already written. At the current time, a state whose
+// update runs earlier is complete; a state of the same block is written up to the current element; a state whose update
+// runs later is not written at all.
 static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *load, int m) {
   const nw_teop *own = r->scan->update[r->update]->op, *other = r->scan->update[m]->op;
   const nw_expr *t = at->var[0];

@@ -20,7 +20,7 @@ typedef struct nw_visit_loop { // a loop around a block
 } nw_visit_loop;
 typedef struct nw_visit_axis { // an axis of the stage that a block computes
   const char *name;
-  char kind; // 's'patial, 'r'educe, 'o'rdered
+  char kind; // 's' spatial, 'r' reduce, 'o' ordered
   int64_t lo, extent; // first value, number of values
   const int64_t *step; // by loop: change of the axis value per iteration; INT64_MIN if it is not constant
 } nw_visit_axis;

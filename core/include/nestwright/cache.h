@@ -57,10 +57,10 @@ NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *c
 NW_API void nw_trace_free(nw_trace *t);
 NW_API int64_t nw_trace_count(const nw_trace *t);
 NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-// number of iterations, in the order in which they end; only for a walk
+// Returns the number of iterations, which are in the order of their ends. Only nw_trace_walk records iterations.
 NW_API int64_t nw_trace_iterations(const nw_trace *t);
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
-// the index of the first access that differs, or -1 if all are equal
+// Returns the index of the first access that differs, or -1 if all are equal.
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b);
 // All accesses of a program as pixels. A pixel shows the worst outcome of its accesses, so that every miss is visible.
 // The values are 0 for no access, 1 for a read hit, 2 for a write hit, and 3, 4 and 5 for a cold, capacity and conflict
@@ -75,8 +75,8 @@ typedef struct nw_lane { // the pixels of one tensor
   uint8_t *pixel; // rows of `width` pixels, the lowest row first
 } nw_lane;
 typedef struct nw_raster nw_raster;
-// Reduces the pixels of one tensor to to_width * to_height pixels. Each gets the worst outcome of the pixels that it
-// replaces.
+// Reduces the pixels of one tensor to to_width * to_height pixels. Each new pixel gets the worst outcome of the pixels
+// that it replaces.
 NW_API void nw_raster_shrink(const uint8_t *pixel, int width, int height, int to_width, int to_height, uint8_t *out);
 NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                int level, nw_raster_y y, int width, int height);
@@ -86,7 +86,7 @@ NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors, i
 NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
 NW_API int64_t nw_raster_touched(const nw_raster *r,
                                  int column); // bytes of all distinct lines accessed up to the end of that column
-// number of recorded iterations; only loops with at most 300 iterations in total are recorded
+// Returns the number of recorded iterations. A loop is recorded only if it has at most 300 iterations in total.
 NW_API int64_t nw_raster_iterations(const nw_raster *r);
 NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // misses of one load or store of the program in one level
@@ -102,8 +102,8 @@ NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
 // Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
-// requests of the same line; the second request hits in a fully associative cache that has more lines than that.
-// Distances are counted for each tensor: exactly below 64, then in 64 bins per octave.
+// requests of the same line; the second request hits in a fully associative cache that has more lines than that. Each
+// tensor has its own counts: one bin for each distance below 64, then 64 bins between a power of two and the next.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
@@ -111,7 +111,7 @@ NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their address
 NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
 NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // number of requests for a line that was not requested before
 NW_API int nw_reuse_bins(const nw_reuse *r);
-// the least distance in the bin; the bin ends where the next one begins
+// Returns the least distance in the bin. The bin ends where the next one begins.
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 

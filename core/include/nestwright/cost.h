@@ -59,7 +59,7 @@ NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
-// number of rows; they describe the first thread, and are sorted by level, then by load or store
+// Returns the number of rows. The rows describe the first thread, and are sorted by level, then by load or store.
 NW_API int nw_cost_misses(const nw_cost *k);
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
 // True if a level's counts equal those of the reference simulator; otherwise *error is the relative error of the misses.

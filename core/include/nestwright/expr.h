@@ -51,8 +51,8 @@ typedef enum nw_op {
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
-// True if the user may give this name to an object; `what` describes the object ("a tensor"). False, with the reason,
-// if a text form with this name could not be parsed.
+// True if the user may give this name to an object; `what` describes the object ("a tensor"). Otherwise the diagnostic
+// has the reason: a program text with this name could not be parsed.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
 // Applies any unary or binary op and promotes its operands. A literal (a constant of type i64 or f64) takes the dtype
 // of the other operand.

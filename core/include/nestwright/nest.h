@@ -9,8 +9,8 @@ extern "C" {
 // ---- loop nests, parsed from a text or made from a program
 
 typedef struct nw_loopnest nw_loopnest;
-// Parses a nest; docs/cost.md has the grammar. The parameters take their values from the named set of sizes (NULL:
-// none). The arrays `name` and `value` set n of them.
+// Parses a nest; docs/cost.md has the grammar. `set` names the set of sizes from which the parameters take their values
+// (NULL: none). The arrays `name` and `value` then set n of the parameters.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
 // Returns the memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
@@ -32,8 +32,8 @@ typedef struct nw_count_opts {
 } nw_count_opts;
 
 typedef struct nw_counted {
-  // accesses: of the nest. touched: lines that the model requested to count them, over all levels
-  int64_t accesses, touched;
+  int64_t accesses; // of the nest
+  int64_t touched; // number of lines that the model requested in order to count the misses, over all levels
   bool exact[NW_MAX_LEVELS]; // by level; if false, the counts are estimates with the relative error below
   double error[NW_MAX_LEVELS];
 } nw_counted;

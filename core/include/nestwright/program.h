@@ -14,7 +14,7 @@ typedef struct nw_show_opts {
   int nmarks; // number of statements to mark, each with a remark
   const int *mark; // ids
   const char *const *remark;
-  bool only_marked; // fold subtrees without a mark
+  bool only_marked; // replace subtrees without a mark by ...
 } nw_show_opts;
 NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o = NULL: the short form as plain text
 NW_API char *nw_program_print(const nw_program *p); // the full text form; parse(print(p)) is the same program

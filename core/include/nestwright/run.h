@@ -10,12 +10,12 @@ extern "C" {
 
 typedef struct nw_build_opts {
   int threads; // number of threads; 0 means all cores
-  int opt; // LLVM's optimization level; 1, the short pipeline, if there are no options
+  int opt; // LLVM's optimization level; without options it is 1, the short pipeline
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
-// Combines kernels of the same computation: a call runs the first kernel whose facts hold. The last kernel must not
-// assume a fact that the others do not assume.
+// Combines kernels of the same computation: a call runs the first kernel whose facts hold. Every other kernel must
+// assume the facts of the last kernel too.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
                                          nw_array *const *args); // seconds to choose the kernel; < 0: failure
@@ -50,7 +50,7 @@ typedef struct nw_span {
   int64_t from, to; // iterations of the loop
   double begin, end, cpu;
 } nw_span;
-// a run of a parallel loop: from the start of its first thread to the end of its last, with the barrier
+// One execution of a parallel loop, from the start of its first thread to the end of its last one, with the barrier.
 typedef struct nw_region {
   int loop;
   double begin, end;
@@ -76,7 +76,7 @@ NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, 
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // true if steps of its schedule were not judged
-// the text of the lowered program after that pass, or if `pass` is NULL, after the last pass
+// Returns the text of the lowered program after this pass, or after the last pass if `pass` is NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
 NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // by line of that text: statement id or 0; heap
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
@@ -99,7 +99,7 @@ typedef struct nw_child {
   char *out, *said; // heap: standard output, and the beginning of standard error
   size_t nout;
 } nw_child;
-// false if it was not started, or was stopped
+// Returns false if the program was not started, or was stopped.
 NW_API bool nw_child_run(nw_ctx *c, const char *const *argv, nw_child *child);
 
 #ifdef __cplusplus

@@ -38,8 +38,8 @@ typedef enum nw_arg_kind {
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name; // STR, INTRINSIC, STAGE (block or buffer name), LOOP by name, STMT as either; EXPR, COND as text
-  int64_t i; // INT; LOOP and STMT by id when name is NULL
+  const char *name; // STR, INTRINSIC; LOOP, STAGE (its block or buffer) and STMT by name; EXPR and COND as text
+  int64_t i; // INT; if name is NULL: the id of a LOOP or STMT
   int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
   // EXPRS: layout expressions in the variables "_0", "_1", ...; EXPR, COND: one expression in sizes of the user or of
@@ -105,7 +105,7 @@ NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named
 NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
 NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by name or number; -1 and an error
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // as Lua code, or as JSON
-// judges the steps again; the error names the first step that fails
+// Applies the steps again, with the judge. The error names the first step that fails.
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
 // Returns how the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the
 // marks alone.
@@ -160,9 +160,9 @@ NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step,
 NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
 // Loops: handles are ids.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
-// NULL and NW_ESTALE if a step replaced it; the error names the step
+// NULL and NW_ESTALE if a step replaced the loop; the error names this step
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
-// the first value of the loop, as heap text; NULL and NW_ESTALE as above; "0" for an empty piece
+// the first value of the loop, as heap text; NULL and NW_ESTALE as above; "0" for a piece without iterations
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
 // Stores the ids of the loops that replace this loop in the current version: the loop itself, or the loops that steps
 // made from it, in order. Returns their number.

@@ -134,13 +134,13 @@ typedef struct nw_recovery {
 NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
-NW_API void nw_recovery_keep(void); // objects that the call has made so far have an owner, so they outlive the call
+NW_API void nw_recovery_keep(void); // the objects that the call has made so far will outlive it: they have an owner
 // For callers of code that may throw exceptions: nw_recovery_now returns the current recovery point, and
 // nw_recovery_back restores it afterwards.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
-// For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Returns
-// what remained of the previous setting, which counts down with each request.
+// For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Each
+// request counts this number down. Returns what remained of the previous number.
 NW_API int64_t nw_refuse_memory(int64_t request);
 // The number of bytes that can still be allocated under the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);

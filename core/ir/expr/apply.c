@@ -17,8 +17,8 @@ typedef struct operands {
   nw_op op;
   int n;
   const nw_expr *at[MAX_OPERANDS];
-  bool literal[MAX_OPERANDS],
-      constant[MAX_OPERANDS]; // as the user wrote them, since importing them into the pool simplifies them
+  // true if the user wrote a literal, or any constant; importing into the pool may simplify another operand to one
+  bool literal[MAX_OPERANDS], constant[MAX_OPERANDS];
 } operands;
 
 static bool any_float_literal(const operands *o) {

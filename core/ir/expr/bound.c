@@ -277,8 +277,8 @@ static const nw_expr *product_without(nw_pool *p, const nw_vec *f, int skip) {
   return e;
 }
 
-// If rest >= 0, v*rest is bounded by the bound of v times rest. If no factor is negative, the product is also at least
-// 0.
+// A product is x*rest, where x is the factor with the innermost variable. If rest >= 0 and b is a bound of x, then
+// b*rest is a bound of the product. If no factor is negative, the product is also at least 0.
 static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -343,8 +343,8 @@ static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
   return 0;
 }
 
-// Uses a fact f*atom + rest >= 0 in which f has the sign of k in the goal's term k*atom: |f|*goal - |k|*fact does not
-// contain the atom, and bounds the goal.
+// The goal has the term k*atom. Uses a fact F >= 0 whose term f*atom has a coefficient of the same sign. The atom
+// cancels in |f|*goal - |k|*F. Since F >= 0, a lower bound of this difference is also a lower bound of |f|*goal.
 static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int depth, int64_t *out) {
   int64_t k = g->sum.term[t].coef, f = coef_of(fact, g->sum.term[t].atom);
   if (f == 0 || (f > 0) != (k > 0) || k == INT64_MIN || f == INT64_MIN) return false;

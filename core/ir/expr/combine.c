@@ -8,7 +8,7 @@ static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { re
 
 static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
 
-// True if value b must replace value a whatever their indices are.
+// Returns the condition that value b replaces value a whatever their indices are.
 static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
   const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
   if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
@@ -55,8 +55,8 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// True if the loop binds only reduce variables. A loop that also binds another variable selects the element, and so
-// changes only where the reduction begins.
+// True if the loop binds only reduce variables. A loop that also binds a variable of another kind selects the element,
+// so it changes only where the reduction begins.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

@@ -100,8 +100,8 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
 // Limit on divisors: the constant of a dividend becomes a number in 0..c - 1, and must stay in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
-// An exact expression may wrap if its terms are combined in another way: max(x, 12) - 15 is exact, and
-// max(x, 12) + 9 is not. So the result is checked too.
+// The terms of an exact expression may wrap if they are combined in another way: max(x, 12) + 9 may wrap although
+// max(x, 12) - 15 does not. So the result is checked too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;

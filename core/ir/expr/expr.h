@@ -98,8 +98,9 @@ typedef struct nw_symbol_class {
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object);
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls);
 
-// Rebuilds e with the folding constructors, and replaces every VAR and every LOAD by the result of `vars` or `loads`
-// (NULL keeps it). The arguments of a LOAD are rebuilt first. e may be in another pool; the result is in p.
+// Rebuilds e with the folding constructors, and replaces every VAR by the result of `vars` and every LOAD by the result
+// of `loads`. A result of NULL keeps the node, and a function that is NULL keeps all of them. The arguments of a LOAD
+// are rebuilt first. e may be in another pool; the result is in p.
 typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
 const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_fn loads, void *env);

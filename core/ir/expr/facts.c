@@ -1,5 +1,4 @@
-// Facts other than ranges, in the form that the search for bounds uses; and the position of an expression in the
-// ranges.
+// Converts facts to the form that the search for bounds uses, and finds the position of an expression in the ranges.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 

@@ -42,7 +42,7 @@ static bool same_type(const nw_expr *a, const nw_expr *b) {
   return a->type.dtype == b->type.dtype && a->type.lanes == b->type.lanes;
 }
 
-// Preconditions of nw_make on the operands of an op.
+// True if the operands satisfy the preconditions of nw_make.
 static __attribute__((unused)) bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
   if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;

@@ -137,7 +137,7 @@ static bool is_linear(const nw_expr *e) {
   return e->type.dtype == NW_INDEX && (e->op == NW_OP_RAMP || e->op == NW_OP_BROADCAST);
 }
 
-// If a linear comparison holds in the first and in the last lane, it holds in between.
+// If a linear comparison holds in the first and in the last lane, it holds in all lanes between them.
 static const nw_expr *compare_lanes(simplifier *s, const nw_expr *e) {
   nw_op op = (nw_op)e->op;
   if ((op != NW_OP_LT && op != NW_OP_LE) || !is_linear(e->arg[0]) || !is_linear(e->arg[1])) return e;
@@ -203,8 +203,8 @@ static const nw_expr *with_args(nw_pool *p, const nw_expr *e, const nw_expr *con
   return nw_intern(p, &head, args);
 }
 
-// True if all operands are constants, and their exact result does not fit. Folding wraps, so such a number
-// must not become part of index arithmetic: e may be a bound that no iteration evaluates.
+// True if all operands are constants, and their exact result does not fit. Folding wraps, so such a number must not
+// become part of index arithmetic. Such an e occurs, for example, in a bound that no iteration evaluates.
 static bool leaves_index(const nw_expr *e, const nw_expr *const *args) {
   if (!nw_is_index(e) || e->n != 2) return false;
   int64_t a, b, r;

@@ -199,8 +199,8 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// Returns the index of the term that is written first. If possible the text does not begin with a minus: the first
-// positive term, else the constant (-1) if it is positive, else the first term.
+// Returns the index of the term that is written first; -1 stands for the constant. To avoid a minus at the start of the
+// text, it is the first positive term, else the constant if that is positive, else the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;

@@ -132,7 +132,7 @@ static void lift_allocs(nw_program *p, nw_stmt *in, nw_vec *out) {
   }
 }
 
-// Storage whose scope is no longer global moves into the tree: around its uses.
+// Moves storage whose scope is no longer global into the tree, around its uses.
 static void sink(nw_program *p, nw_buffer *b) {
   nw_stmt *a = b->alloc;
   int first = a->alloc.first, n = a->alloc.last - first + 1;

@@ -181,7 +181,8 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// Bisects the size whose intervals have the most ends, at the middle one of these; false if no size has any.
+// Bisects the size whose intervals have the most ends, at the middle one of these ends. False if no size has such an
+// end.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;

@@ -1,6 +1,6 @@
 // Selects one of several versions: a decision tree over the values of sizes.
 //
-// Each version has facts. The first version whose facts all hold is selected; if there is none, the last version. A
+// Each version has facts. The first version whose facts all hold is selected; otherwise the last version is selected. A
 // chain of conditions would take time linear in the number of versions. The tree first finds the interval of a size by
 // bisection, then a residue, and then tests the remaining facts of a version at once.
 #pragma once

@@ -74,7 +74,7 @@ static void add_row(outline *o, nw_outline_row r, int depth, char *text) {
   o->row[o->n++] = r;
 }
 
-// Storage that outlives every loop comes before the statement of the root that uses it first.
+// Adds the storage that outlives every loop and is first used by statement `at` of the root.
 static void add_storage(outline *o, const nw_program *p, int at, int depth) {
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_stmt *s = p->buffer[i]->alloc;
@@ -83,7 +83,7 @@ static void add_storage(outline *o, const nw_program *p, int at, int depth) {
   }
 }
 
-// The condition of a stage is a guard around it.
+// Adds the rows of s and of the statements inside it. The condition of a stage becomes a guard around the stage.
 static void add_rows(outline *o, const nw_program *p, const nw_stmt *s, int depth) {
   nw_outline_row r;
   if (row_of(s, &r)) {

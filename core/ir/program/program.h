@@ -320,7 +320,7 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expres
 
 // Replaces a loop variable in every binding, guard, bound and allocation below s.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
-// Replaces each expression of this kind by the result of f.
+// Replaces every expression below s that may use loop variables by the result of f. The bodies of blocks use none.
 typedef const nw_expr *(*nw_map_fn)(void *env, const nw_expr *e);
 void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
 // Collects the ranges of the sizes and of the loops on a path (outermost first), and the facts, for nw_prove and

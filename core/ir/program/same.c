@@ -1,5 +1,5 @@
-// Equality of programs. Within one pool, equal expressions have the same pointer; expressions of two pools are compared node
-// by node.
+// Equality of programs. Within one pool, equal expressions have the same pointer. Expressions of two pools are compared
+// node by node.
 #include "ir/program/tags.h"
 
 static bool same_expr(const nw_expr *a, const nw_expr *b) {

@@ -1,5 +1,5 @@
-// The changes between two programs: a line diff of their short forms. Lines far from every change are folded, except
-// the loops that contain a change.
+// The changes between two programs: a line diff of their short forms. Lines far from every change are folded: one line
+// stands for a run of them. The loops that contain a change are kept.
 #include "ir/text/lines.h"
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ static void keep_around(const nw_lines *l, bool *keep, int i) {
     }
 }
 
-// A run of one line is not folded.
+// Keeps a single line between two kept lines, since folding it would save nothing.
 static void keep_single(const nw_lines *l, bool *keep) {
   for (int i = 0; i < l->n; i++)
     if (!keep[i] && (i == 0 || keep[i - 1]) && (i == l->n - 1 || keep[i + 1])) keep[i] = true;

@@ -143,7 +143,7 @@ static void write_line(nw_str *out, const writer *w, const nw_lines *l, const nw
   nw_str_add(out, "\n");
 }
 
-// Remarks are in one column, after the longest of the lines that have one.
+// Returns the column where all remarks begin: after the longest line that has a remark.
 static int remark_column(const nw_lines *l) {
   int column = 0;
   for (int i = 0; i < l->n; i++) {

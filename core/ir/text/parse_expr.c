@@ -12,7 +12,7 @@ static const nw_expr *climb(nw_parser *ps, int least);
 
 // ---- applying operations
 
-// The message of a constructor becomes an error at the position of the operator.
+// Returns e. If e is NULL, turns the diagnostic of its constructor into an error at the position of the operator.
 static const nw_expr *blame(nw_parser *ps, const nw_token *at, const nw_expr *e) {
   const nw_diag *d = nw_error(ps->ctx);
   char message[300] = "this expression has a type error";

@@ -352,7 +352,7 @@ static const char *remark_of(const printer *pr, const nw_stmt *s) {
 
 static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
 
-// Prints one line for a run of unmarked neighbours.
+// Prints one line "..." for adjacent statements without a mark.
 static void fold(printer *pr) {
   if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
   open_line(pr, NULL);

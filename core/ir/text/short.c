@@ -1,4 +1,5 @@
-// Blocks in the short form: bindings substituted and simplified, long index lists folded.
+// Blocks in the short form. Bindings are substituted and simplified. In long lines, indices are folded: "..." replaces
+// a part of their text.
 #include "ir/text/short.h"
 #include "ir/program/lift.h"
 #include "ir/text/lines.h"
@@ -75,7 +76,8 @@ static const char *last_constant(const char *s, const char *end) {
   return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
 }
 
-// Keeps the first term, which identifies the sum, and the constant, by which neighbours differ: `32*i_o + ... - 1`.
+// Writes a sum as, for example, `32*i_o + ... - 1`. The first term identifies the sum, and adjacent accesses differ in
+// the constant, so both are kept.
 static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
   const char *term = first_term(s, end), *constant = last_constant(s, end);
   if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
