@@ -20,8 +20,8 @@ nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
 void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16 bytes
 size_t nw_arena_bytes(const nw_arena *a); // bytes obtained from the system
-// nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep ends this: it is
-// called when the arena gets an owner that outlives the call.
+// nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep is called when the
+// arena gets an owner that outlives the call; the arena is then not freed.
 nw_arena *nw_arena_scratch(void);
 void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
@@ -80,8 +80,8 @@ typedef struct nw_scratch {
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
 void nw_scratch_remove(nw_scratch *s);
-// Asserts an internal condition. If it does not hold, a test prints the current work and stops; a user's call is abandoned
-// and reported as a bug in the library.
+// Asserts an internal condition. If it does not hold, a build for tests prints the current work and ends the process;
+// any other build abandons the call and reports a bug in the library.
 #ifdef NW_MUTANTS
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken_in_test(#holds, __FILE__, __LINE__))
 #else
@@ -114,8 +114,8 @@ NW_API void nw_vec_free(nw_vec *v);
 
 // ---- hashing
 //
-// The hash uses the high half of a 128-bit product, which depends on all input bits. The low bits alone made interning
-// quadratic.
+// The hash uses the high half of a 128-bit product, which depends on all input bits. With the low bits alone, interning
+// took quadratic time.
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
@@ -198,6 +198,7 @@ nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // Formats a string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
-// Reports that `part` (0..1, or below 0 if unknown) of the work `what` is done. It is cheap, but reads the clock.
+// Reports that `part` (0..1, or below 0 if unknown) of the work `what` is done. The call is cheap, but it reads the
+// clock.
 void nw_progress(nw_ctx *c, const char *what, double part);
 void nw_progress_end(nw_ctx *c);

@@ -1,7 +1,7 @@
 // Abandoning a call that cannot be finished: a small allocation failed, or an internal condition does not hold.
 //
-// Control returns to the recovery point that this thread opened last, and all stack frames in between are left. Heap
-// memory that these frames own is lost, but arenas made for the call are freed. So a call must change objects that
+// Control returns to the recovery point that this thread opened last, and all stack frames in between are discarded.
+// Heap memory that these frames own is lost, but arenas made for the call are freed. So a call must change objects that
 // outlive it in one step, after the last possible failure.
 #include "base/base.h"
 #include <stdlib.h>

@@ -139,7 +139,7 @@ static int usable_cpus(void) {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// Needed because __builtin_cpu_supports does not know this feature in every compiler.
+// This function is needed because __builtin_cpu_supports does not know the feature in every compiler.
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);

@@ -82,8 +82,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails because of a wrong path. The valid continuations are the rows of the sections of that name and, at the top
-// level, the names of the sections.
+// Fails because of a wrong path. The hint has the valid words: the fields of the sections with that path and, at the
+// top level, the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];

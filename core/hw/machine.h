@@ -134,8 +134,8 @@ typedef struct nw_machine_accelerator {
   int64_t rows, columns, depth; // their product is the number of multiply-adds per cycle
   int64_t input_bits, weight_bits, sum_bits;
   int64_t queue; // tokens in a queue between two modules
-  double load_latency, store_latency; // cycles, before the first byte
-  double load_per_cycle, store_per_cycle; // bytes
+  double load_latency, store_latency; // cycles before the first byte
+  double load_per_cycle, store_per_cycle; // bytes per cycle
   double network_pj; // per byte, from one unit to the next
   int nbuffers;
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
@@ -161,8 +161,8 @@ struct nw_machine {
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
   double gather, scatter; // cycles per lane
-  // gather_least: a gather of fewer lanes costs as much as a gather of this many; gather_instructions: per lane
-  double gather_least, gather_instructions;
+  double gather_least; // a gather of fewer lanes costs as much as a gather of this many
+  double gather_instructions; // instructions per lane
   double line_crossing, page_crossing, store_crossing; // extra cycles of a load or store that crosses a line or a page
   double alias_4k; // extra cycles of a load after a store to the same offset of another page
   double window; // number of instructions in flight
@@ -203,7 +203,7 @@ typedef struct nw_field {
   const char *doc;
 } nw_field;
 
-// A section of the record, such as caches[] or op.*; its fields are rows. A list or a named section has several
+// A section of the record, such as caches[] or op.*; each of its fields is a row. A list or a named section has several
 // instances.
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
@@ -253,10 +253,10 @@ nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64;
 // interpreter, which are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
-// features of its CPU; for the host, the features that were detected
+// Returns the features of the CPU of the machine; for the host, the features that were detected.
 nw_features nw_machine_features(const nw_machine *m);
-// index into per_cycle of the least width that holds such a vector; index 0 is one number
+// Returns the index into per_cycle of the least width that holds a vector of that many bytes; index 0 is one number.
 int nw_width_of(int64_t bytes);
-// Returns the overhead of a parallel loop with that many threads, in microseconds. It is interpolated linearly between
-// the rows, and is constant outside them. spawn and barrier may be NULL.
+// Returns the overhead of a parallel loop with that many threads, in microseconds. The overhead is interpolated
+// linearly between the rows of `team`, and is constant outside them. spawn and barrier may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

@@ -2,7 +2,7 @@
 #pragma once
 #include "hw/machine.h"
 
-// Unset values: a number is NaN, a text is empty.
+// Values of unset fields. An unset REAL is NaN, and an unset TEXT is empty; the other kinds have the values below.
 #define NW_NO_WHOLE INT64_MIN
 #define NW_NO_WORD (-1) // FLAG and WORD
 

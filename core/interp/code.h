@@ -12,7 +12,7 @@ typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
   char *data;
-  uint8_t *written; // one byte per element; NULL for inputs, which are always written
+  uint8_t *written; // one byte per element; NULL for inputs, whose elements are all written
   int64_t count, cap; // number of elements in use, and number of allocated elements
   bool own;
   int n; // number of dimensions of the stored box; used if accesses have logical indices
@@ -73,7 +73,7 @@ typedef struct nwi_grid {
   const char *loop; // the current parallel loop; NULL in a launch on a grid
   const nwi_buffer *atomic; // buffer that the current store updates atomically, or NULL
   int64_t tick; // number of barriers so far
-  struct nwi_wait *wait; // the last barrier of each block, by hash
+  struct nwi_wait *wait; // the last barrier of each block, as a hash table
   int nwaits, capwaits;
 } nwi_grid;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-  MOST = 1 << 26, // limit on positions; with a larger layout each element has its own location
+  MOST = 1 << 26, // limit on the positions of a layout; beyond it, each element has its own location
   LOOK_UP = 1 << 16, // elements between two checks for an interrupt
 };
 

@@ -44,7 +44,7 @@ typedef struct nw_interp_opts {
   bool lenient;
 } nw_interp_opts;
 
-// sizes: values of the program's symbolic sizes, in order. params: views in parameter order.
+// Run a program. sizes: the values of its symbolic sizes, in order. params: the views of its parameters, in order.
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);

@@ -10,7 +10,7 @@ typedef double d2 __attribute__((vector_size(16)));
 typedef double d4 __attribute__((vector_size(32)));
 typedef double d8 __attribute__((vector_size(64)));
 
-// Unaligned loads and stores.
+// Copies a value between addresses that need not be aligned.
 #define NW_COPY(to, from) memcpy(&(to), (from), sizeof(to))
 
 #define NW_SCALAR(name, suffix, type, call)                                                                            \
@@ -73,8 +73,8 @@ typedef double d8 __attribute__((vector_size(64)));
   NW_SCALARS_##vector(function)
 #include "ir/ops.def"
 
-// Error bounds: those of the scalar functions on x86-64 are from glibc's manual (see ops.def). The bound of libmvec is
-// 4 ulp.
+// The error bounds of the scalar functions on x86-64 are from glibc's manual (see ops.def). The bound of libmvec is 4
+// ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
       {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, 0, apply_##name##d},

@@ -32,7 +32,7 @@ static const struct {
 #include "ir/ops.def"
 };
 
-// The name of an op in the language: "floordiv".
+// Returns the name of an op in the language: "floordiv".
 const char *nw_op_name(nw_op op) { return ops[op].name; }
 
 // Finds an op by its name.

@@ -11,7 +11,7 @@ static const struct {
 #undef NW_DTYPE
 };
 
-// The name of a dtype in the language: "f32".
+// Returns the name of a dtype in the language: "f32".
 const char *nw_dtype_name(nw_dtype t) { return dtypes[t].name; }
 
 // Finds a dtype by its name.
@@ -24,7 +24,7 @@ bool nw_dtype_parse(const char *name, nw_dtype *out) {
   return false;
 }
 
-// The size of one element in memory.
+// Returns the size of one element in memory, in bytes.
 int nw_dtype_bytes(nw_dtype t) { return dtypes[t].bytes; }
 
 bool nw_dtype_is_float(nw_dtype t) { return dtypes[t].kind == 'f'; }

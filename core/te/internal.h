@@ -74,14 +74,15 @@ typedef struct nw_witness {
 // frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
 const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts whose result is 0 only for 0
-// the condition that e is not 0; a bool is returned unchanged
+// Returns the condition that e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
 // nw_te_check: checks for all bodies of op that every read is inside its tensor and that nothing divides by zero. Reads
 // of states are skipped.
 bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the arithmetic of e if it uses only indices
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
-// Checks that an expression of sizes, whose facts are pushed, does not divide by zero; `what` describes it: "the fact".
+// Checks that an expression of sizes does not divide by zero; `what` describes the expression ("the fact"). The facts
+// about the sizes are already in the ranges of `at`.
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
 // True if op reads some placeholder of its own shape only at elements before the one that it computes, and if all its
 // reads are in bounds except where the first axis (the time) has its first values.
@@ -104,12 +105,12 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load,
                             int d); // the condition that the load reads an element before the one being written
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w); // false
 bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exceeds the address space
-// the name of an output, on the heap: "C", or "C.v1", "C.index" for an operation with the name C
+// Returns the name of an output on the heap. For an operation with the name C it is "C", "C.v1", "C.index", ...
 char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 
 // Returns the program of a single operation, with its producers as inputs. The judge checks it if ranges cannot prove a
 // condition.
 nw_program *nw_te_alone(const nw_teop *op);
-void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes its producers, then op
+void nw_te_alone_order(nw_vec *order, const nw_teop *op); // pushes the producers of op, then op
 nw_vec nw_te_sizes_of(const nw_vec *order);
 bool nw_te_absorbs_init(const nw_teop *scan, int k);

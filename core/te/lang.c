@@ -73,7 +73,7 @@ static bool see_older(void *env, const nw_expr *e) {
   return true;
 }
 
-// If two tensors have the name A, the later one is A_1, as in a program.
+// If two tensors have the name A, the later one is printed as A_1, as in a program.
 static const nw_expr *plain_load(void *env, const nw_expr *l) {
   naming *x = env;
   char *name = nw_plain_name(NULL, l->name);

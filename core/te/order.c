@@ -144,7 +144,7 @@ nw_vec nw_te_sizes(int n, nw_tensor *const *outputs) {
   return sizes;
 }
 
-// If two sizes have the name M, the later one is M_1.
+// If two sizes have the name M, the later one is called M_1.
 char *nw_te_size_name(const nw_vec *sizes, int i) {
   const nw_te_size *s = sizes->at[i];
   nw_str b = {0};

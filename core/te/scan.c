@@ -114,8 +114,8 @@ static void fill(nw_teop *op, int n, nw_tensor *const *init, nw_tensor *const *u
   op->init_rows = nw_import(op->pool, init[0]->op->shape[0]);
 }
 
-// Checks that all states of the scan have the same shape: they share the time axis, and the outputs of one operation
-// have the same shape.
+// Checks that all states of the scan have the same shape. The states share the time axis, and all outputs of an
+// operation must have the same shape.
 static bool check_ranks(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *state) {
   for (int k = 1; k < n; k++)
     if (!same_shape(p, state[0]->op, state[k]->op, 0))

@@ -57,7 +57,7 @@ typedef struct nw_te_size {
   nw_ctx *ctx;
   char *name, *symbol;
   int64_t lo;
-  nw_pool *pool; // of the facts
+  nw_pool *pool; // owns the facts
   nw_vec facts; // const nw_expr *
 } nw_te_size;
 

@@ -1,5 +1,5 @@
-// Checks the reads of a scan's states: each must get an element that is already written. Elements are written time by
-// time, within a time state by state, and within a state in row-major order.
+// Checks the reads of a scan's states: each must get an element that is already written. Elements are written in this
+// order: by time, then by state, then row-major.
 #include "te/internal.h"
 #include <stdlib.h>
 

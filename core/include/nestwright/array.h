@@ -30,7 +30,7 @@ NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double h
 // For loops over elements: returns true and leaves a diagnostic if the session was interrupted. It checks only at every
 // 65,536th element.
 static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
-// .npy 1.0 or 2.0, in C or Fortran order, little or big endian
+// Loads a .npy file of version 1.0 or 2.0, in C or Fortran order, little or big endian.
 NW_API nw_array *nw_array_load(nw_ctx *c, const char *path);
 NW_API bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path);
 

@@ -39,7 +39,7 @@ typedef struct nw_cost_term { // a limit on speed: the cycles of the first threa
 } nw_cost_term;
 typedef struct nw_energy_row {
   char name[24];
-  const char *unit; // of count
+  const char *unit; // unit of count
   double count, pj, joules;
 } nw_energy_row;
 typedef struct nw_cost_buffer {

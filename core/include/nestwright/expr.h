@@ -25,7 +25,7 @@ NW_API int nw_dtype_bytes(nw_dtype t);
 NW_API bool nw_dtype_is_float(nw_dtype t);
 NW_API bool nw_dtype_is_int(nw_dtype t); // false for bool
 NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
-// The dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
+// Returns the dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
 // Constructors of expressions fold constants and put integer operands in canonical order. Operands from another pool

@@ -20,7 +20,7 @@ typedef struct nw_intrinsic_spec {
   bool init; // true: a reduction starts from its init; false: it continues from the values in the output
   const char *source; // C text that the system's compiler compiles; NULL if there is a library
   const char *library; // path of a shared library; NULL if there is a source
-  const char *symbol; // name of the function; NULL if it is the name of the intrinsic
+  const char *symbol; // name of the function; NULL: the same as the name of the intrinsic
   const char *special; // name of a function that makes functions for constant strides, or NULL
   int nconstants;
   const int64_t *constant; // passed after the strides

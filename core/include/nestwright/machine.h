@@ -9,7 +9,7 @@ extern "C" {
 // Lets steps report the cost of starting threads on this machine. The first step that needs this cost measures it, once
 // per process, unless the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
-// The measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
+// Returns the measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
 NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // Measures the bandwidth of a loop over `bytes` of memory, in bytes per second. As in STREAM, only the reads and writes
 // in the text of the loop count. Stores at most `most` samples in `rate` and returns their number; 0 on failure.
@@ -29,7 +29,7 @@ typedef struct nw_energy_zone {
 NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
 NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules
 NW_API double nw_core_hz(void); // clock of this core, measured with a chain of dependent adds; 0: unknown
-// the measured peak flop/s of one thread, divided by the peak of two full-width units at the measured clock
+// Returns the measured peak flop/s of one thread, divided by the peak of two full-width units at the measured clock.
 NW_API double nw_peak_vs_ports(nw_ctx *c);
 NW_API char *nw_machine_text(nw_ctx *c); // CPU, features, caches and cores as text
 // Describes cache n of this machine; cache 0 is the nearest to a core. False if there is no such cache.

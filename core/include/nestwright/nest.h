@@ -38,7 +38,7 @@ typedef struct nw_counted {
   double error[NW_MAX_LEVELS];
 } nw_counted;
 
-// Misses by level, array and reference; loop is the innermost loop around the reference.
+// Returns the misses by level, array and reference. The loop of a row is the innermost one around the reference.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
 
 // Work of the statements as written. Operations are unknown for a nest that was made from a program.

@@ -45,7 +45,7 @@ NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_a
 // time and the CPU time of the thread. Times are in seconds since the call began.
 typedef struct nw_span {
   int loop; // number of the loop in the program, from 0
-  int64_t region; // index of the parallel loop in the call, from 0
+  int64_t region; // index of the execution of a parallel loop (nw_region) in the call, from 0
   int thread;
   int64_t from, to; // iterations of the loop
   double begin, end, cpu;

@@ -104,7 +104,7 @@ NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
 NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
 NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by name or number; -1 and an error
-NW_API char *nw_sched_trace(const nw_sched *s, bool json); // as Lua code, or as JSON
+NW_API char *nw_sched_trace(const nw_sched *s, bool json); // the steps as Lua code, or as JSON
 // Applies the steps again, with the judge. The error names the first step that fails.
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
 // Returns how the judge decided the last step: 'o' by the order of executions, 'v' by the computed values, 'm' by the
@@ -158,18 +158,18 @@ NW_API void nw_locations_free(int n, nw_location *l);
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step, or ""
 NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
-// Loops: handles are ids.
+// Functions on loops. The handle of a loop is its id.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
-// NULL and NW_ESTALE if a step replaced the loop; the error names this step
+// Returns the name of a loop. NULL and NW_ESTALE if a step replaced the loop; the error names this step.
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
-// the first value of the loop, as heap text; NULL and NW_ESTALE as above; "0" for a piece without iterations
+// Returns the first value of a loop as heap text; "0" for a piece without iterations. NULL and NW_ESTALE as above.
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
 // Stores the ids of the loops that replace this loop in the current version: the loop itself, or the loops that steps
 // made from it, in order. Returns their number.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
 NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
-// outermost first; all loops if stage is NULL
+// Stores the ids of the loops around a stage, or of all loops if stage is NULL, outermost first.
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids);
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
 NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // its name in programs

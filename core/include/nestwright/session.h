@@ -142,9 +142,9 @@ NW_API void nw_recovery_back(nw_recovery *p);
 // For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Each
 // request counts this number down. Returns what remained of the previous number.
 NW_API int64_t nw_refuse_memory(int64_t request);
-// The number of bytes that can still be allocated under the tightest limit of this process and of the machine.
+// Returns the number of bytes that can still be allocated under the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);
-NW_API void nw_say_limit(char *out, size_t n); // writes the name of that limit
+NW_API void nw_say_limit(char *out, size_t n); // writes a description of that limit
 // True if n elements of `each` bytes for `what` ("the trace") can be allocated by any allocator. Otherwise false, with
 // the diagnostic NW_EMEMORY.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);

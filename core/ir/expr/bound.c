@@ -1,7 +1,7 @@
 // Finds the least value of a sum by elimination. The innermost atom (see fold.h) is replaced by a bound that uses only
-// outer variables, until only a constant remains. If there are several bounds (of a loop, of a fact, either side of a
-// max), each is tried and the best result is kept. A goal is a sum divided by a positive denominator, so that x // c
-// can be replaced by a bound on x/c.
+// outer variables, until only a constant remains. If there are several bounds (from a loop, from a fact, from either
+// side of a max), each is tried and the best result is kept. A goal is a sum divided by a positive denominator, so that
+// x // c can be replaced by a bound on x/c.
 //
 // The search is incomplete and bounded by a number of steps, never by time: the same question has the same answer.
 #include "ir/expr/bound.h"

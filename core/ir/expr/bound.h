@@ -11,9 +11,10 @@ bool nw_sum_add_sum(nw_sum *s, int64_t coef, const nw_sum *t);
 bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e after multiplying out products of sums
 
 // ---- ranges and facts
-// index of the variable's range, or -1; name is interned in r's pool
+//
+// Returns the index of the variable's range, or -1. The name is interned in the pool of r.
 int nw_var_place(const nw_ranges *r, const char *name);
-// index of the range of the innermost variable in e that has one, or -1
+// Returns the index of the range of the innermost variable in e that has a range, or -1.
 int nw_range_place(const nw_ranges *r, const nw_expr *e);
 int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t);
 typedef struct nw_facts {

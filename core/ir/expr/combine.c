@@ -1,4 +1,4 @@
-// Expressions for the combination of a reduction's value with one more contribution.
+// Expressions that combine the value of a reduction with one more contribution.
 #include "ir/program/program.h"
 
 static const nw_op combiner_op[] = {

@@ -53,7 +53,7 @@ bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
 // True if e never wraps: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
-// like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16
+// Like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16.
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e);
 // True if a cast to its own dtype does not change e: e is not an f16 or bf16 (a half), or it is rounded already.
 bool nw_is_rounded(const nw_expr *e);

@@ -26,7 +26,7 @@ int nw_range_place(const nw_ranges *r, const nw_expr *e) {
   return p.max;
 }
 
-// Returns the greatest divisor of a term that is known from the facts.
+// Returns the greatest known divisor of a term, from its coefficient and the facts.
 int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t) {
   int64_t k = t->coef == INT64_MIN ? 1 : t->coef;
   for (int i = 0; i < r->nfact; i++) {

@@ -66,6 +66,6 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 NW_API void nw_memo_init(nw_memo *m);
-// returns where the value of a key is stored; the value is NULL if there is none yet
+// Returns the place where the value of a key is stored; the value is NULL if there is none yet.
 NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
 NW_API void nw_memo_free(nw_memo *m);

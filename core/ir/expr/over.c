@@ -1,5 +1,6 @@
 // Bounds an expression when some variables run through their ranges. The bounds are expressions in the other variables;
-// NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers need that.
+// NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers need that. An
+// expression is fixed if it uses none of the variables.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 

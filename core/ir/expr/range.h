@@ -22,12 +22,12 @@ void nw_ranges_fact(nw_ranges *r, const nw_expr *cond);
 void nw_ranges_pop_fact(nw_ranges *r);
 void nw_ranges_free(nw_ranges *r);
 
-// Constant bounds, if they exist: lo <= e <= hi for every value of the variables.
+// Find constant bounds: lo <= e <= hi for every value of the variables. False if there are none.
 bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *hi);
 bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo);
 bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
-// The least and greatest value of e when the variables named `over` run through their ranges, as expressions in the
-// other variables (exact for affine e, otherwise a safe bound); NULL if unbounded.
+// Return the least and the greatest value of e when the variables named `over` run through their ranges, as expressions
+// in the other variables. The result is exact for affine e, otherwise a safe bound; NULL if there is no bound.
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 // True only if cond holds for every value of the variables that satisfies the facts.

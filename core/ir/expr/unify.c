@@ -244,7 +244,8 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
-// The operands of a sum or product may be swapped, since the rounding is the same; u->flips has the swapped ones.
+// The operands of a sum or product may be swapped, since the rounding is the same; the bits of u->flips tell which ones
+// are swapped.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   bool flip = false;
   if (nw_op_has((nw_op)mine->op, 'K')) flip = u->flips >> u->nflips++ & 1;

@@ -1,6 +1,6 @@
 // The location of allocations. Storage that outlives every loop is in the program's flat list, with its first and last
-// use; all other storage is in the tree around its uses. So temporaries of the first kind do not make the nesting of a
-// program deeper.
+// use; all other storage is in the tree around its uses. Storage in the list does not make the nesting of a program
+// deeper.
 #include "ir/program/valid.h"
 #include <stdlib.h>
 

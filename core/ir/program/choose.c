@@ -158,8 +158,8 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Stores the ends of the intervals of a size that are inside its known range, sorted and without repetition, and
-// returns their number.
+// Stores the ends of the intervals of a size, and returns their number. Ends outside the known range of the size are
+// left out; the others are sorted and without repetition.
 static int borders(const maker *x, int n, version *const *v, int size, int64_t *out) {
   int m = 0, kept = 0;
   for (int i = 0; i < n; i++)

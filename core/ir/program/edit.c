@@ -159,7 +159,7 @@ static const nw_expr *rename_in(void *env, const nw_expr *e) {
   return nw_subst_n(r->pool, e, r->n, r->var, r->by);
 }
 
-// Also applies to s itself; a changed statement gets the number of this step.
+// The substitution also applies to s itself. A changed statement gets the number of this step.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by) {
   NW_MUST(!p->frozen);
   renaming r = {.pool = p->pool, .n = 1, .var = &var, .by = &by};
@@ -190,8 +190,8 @@ static size_t stem(const char *path) {
   return dot ? (size_t)(dot - path) : 0;
 }
 
-// The prefix that `old` shares with the path is dropped. For example, the copy of i.main/k below i.main/j.head is
-// named i.main/j.head/k, and its copy below i.main.head is named i.main.head/k.
+// The prefix that `old` shares with the path is dropped. For example, the copy of i.main/k below i.main/j.head is named
+// i.main/j.head/k, and the copy of the same loop below i.main.head is named i.main.head/k.
 const char *nw_name_below(const char *path, const char *old) {
   const char *slash = strrchr(path, '/');
   size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;

@@ -122,7 +122,8 @@ static nw_intrinsic_arg *arg_named(nw_intrinsic *in, const char *name) {
   return NULL;
 }
 
-// If the body used a variable outside an index, its results would depend on the position of the tile.
+// True if e uses variables only in indices. If the body used one elsewhere, the results would depend on the position of
+// the tile.
 static bool index_only(const nw_expr *e) {
   if (e->op == NW_OP_VAR) return false;
   for (int i = 0; e->op != NW_OP_LOAD && i < e->n; i++)
@@ -154,7 +155,8 @@ static bool moves_another(const nw_intrinsic *in, const nw_expr *const *index, i
   return false;
 }
 
-// Each dimension longer than 1 needs a loop that moves only along it: this loop determines its stride.
+// Each dimension that is longer than 1 needs a loop that moves along no other dimension. This loop determines the
+// stride of the dimension.
 static bool own_loop(nw_ctx *c, nw_intrinsic *in, nw_intrinsic_arg *a, const nw_expr *const *index, int d) {
   int64_t coef[NW_MAX_DEPTH], rest;
   nw_tile_dim *dim = &a->dim[d];

@@ -4,10 +4,10 @@
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
-// which gets a pointer to the first element of the tile of each argument, in the order of `args`; then, in the same order,
-// the distance in elements between neighbours along every dimension whose stride is not fixed; then the constants. It
-// reads its inputs and writes its outputs: the whole tiles, and nothing outside them. A reduction that does not own its
-// init adds to the existing values. Tiles of outputs do not overlap other tiles.
+// which gets a pointer to the first element of the tile of each argument, in the order of `args`; then, in the same
+// order, the distance in elements between neighbours along every dimension whose stride is not fixed; then the
+// constants. The function reads its inputs and writes its outputs: the whole tiles, and nothing outside them. A
+// reduction that does not own its init adds to the existing values. Tiles of outputs do not overlap other tiles.
 //
 // Only tested intrinsics get into the session's table (check/trial.c), so every intrinsic that is called has been
 // verified.
@@ -59,7 +59,7 @@ NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
 // Adds an intrinsic to the table, which becomes its owner. From now on the name means this intrinsic. Programs that use
-// an older one with the same name keep it.
+// an older intrinsic with the same name keep the older one.
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
 

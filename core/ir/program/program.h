@@ -164,7 +164,7 @@ struct nw_stmt {
     } loop;
     struct {
       const char *name; // unique in the program: "C", "C_init", "B_packed"
-      // the stage's first block; instances of blocks with the same origin and equal variables are the same
+      // the stage's first block; two blocks with the same origin and equal variables execute the same instance
       const char *origin;
       bool init_part; // the separate init of its origin's reduction
       nw_combiner combiner;

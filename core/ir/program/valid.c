@@ -26,7 +26,7 @@ static void names_grow(names *s) {
   free(old.at);
 }
 
-// False if the name was already in the set.
+// Adds a name. False if it was already in the set.
 static bool names_add(names *s, const char *name) {
   if (2 * (s->n + 1) > s->cap) names_grow(s);
   size_t i = slot_of(s, name);
@@ -96,7 +96,7 @@ static bool is_block_var(const nw_stmt *block, const char *name) {
   return false;
 }
 
-// "_0", "_1", ...
+// True for "_0", "_1", ..., the names of the dimensions of the buffer.
 static bool is_dimension(const nw_buffer *b, const char *name) {
   char want[16];
   for (int i = 0; i < b->ndim; i++) {

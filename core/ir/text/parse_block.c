@@ -69,7 +69,7 @@ static bool same_element(const nw_block_target *a, const nw_block_target *b) {
   return a->buffer == b->buffer && a->n == b->n && !memcmp(a->index, b->index, (size_t)a->n * sizeof *a->index);
 }
 
-// Reads init C[i, j] = 0, and `elsewhere` if another block runs the init.
+// Reads `init C[i, j] = 0`, and then `elsewhere` if another block runs the init.
 static bool init_line(nw_parser *ps, nw_stmt *s, nw_block_target *of) {
   bool elsewhere, ok = element(ps, of) && nw_expect(ps, "=", "in an init") && (of->init = nw_parse_expr(ps));
   if (!ok) return false;

@@ -331,7 +331,7 @@ static void short_block(printer *pr, const nw_stmt *s) {
   nw_short_block_free(&b);
 }
 
-// Prints the box by its extents; its begin is visible in the indices of the statements that fill it.
+// Prints the extents of the box. The begin of the box is visible in the indices of the statements that fill it.
 static void short_alloc(printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   open_stmt(pr, s);
