@@ -37,7 +37,7 @@ bool nwi_naive_load(nwi_scope *s, nwi_node *n) {
   n->buffer = t ? nwi_op_of(s->host, t->op) : NULL;
   n->slot = t ? t->out : 0;
   n->eval = load;
-  return n->buffer || nw_fail(s->ctx, NW_EINVAL, NULL, "a read of something that is not a tensor");
+  return n->buffer || nw_fail(s->ctx, NW_EINVAL, NULL, "something that is not a tensor is read");
 }
 
 // ---- operations

@@ -106,7 +106,7 @@ static bool check_index(nw_appeal *k, nw_place *at, const nw_expr *load, int d, 
 
 static bool check_read(nw_appeal *k, nw_place *at, const nw_expr *load) {
   nw_tensor *t = nw_tensor_of(load);
-  if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, a read of something that is not a tensor", at->op->name);
+  if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, something that is not a tensor is read", at->op->name);
   if (t->op->is_state) return true;
   for (int d = 0; d < load->n; d++)
     if (!check_index(k, at, load, d, t->op->shape[d])) return false;
