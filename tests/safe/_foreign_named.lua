@@ -86,7 +86,7 @@ local RECORDS = {
   {"that has a function in it", "return {name = 'x', extends = 'zen5', clock = function() return 3 end}",
     "a value that is not a number"},
   {"that has itself in it", "local t = {name = 'x'} t.caches = {t} return t", "nested too deeply"},
-  {"that returns nothing", "local x = 3", "returns no table"},
+  {"that returns nothing", "local x = 3", "does not return a table of fields"},
   {"that is compiled already", string.dump(function() return {} end), "attempt to load a binary chunk"},
 }
 
