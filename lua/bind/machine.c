@@ -52,7 +52,7 @@ static void read_names(reader *r, size_t n, int depth) {
   for (lua_pushnil(r->L); lua_next(r->L, -2); lua_pop(r->L, 1)) {
     if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // entry of the list
     if (lua_type(r->L, -2) != LUA_TSTRING)
-      nwl_fail(r->L, NW_EINVAL, NULL, "a machine record is a table with named fields; it has %s as a key",
+      nwl_fail(r->L, NW_EINVAL, NULL, "machine: %s: expected named fields; it has %s as a key", r->path,
                nwl_typename(r->L, -2));
     snprintf(more, sizeof more, "%s%s", n ? "." : "", nwl_string(r->L, -2, "machine"));
     read_value(r, n, more, depth);

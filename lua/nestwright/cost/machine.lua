@@ -21,12 +21,14 @@ function machine.is(value) return debug.getmetatable(value) == RECORD end
 
 -- ---- finding
 
+local argument = "machine" -- the name that errors use for the value that is read
+
 local function from_file(path)
-  local got, why = core.run_record(core.read_file("machine", path), "@" .. path)
-  if why then errors.fail("invalid", nil, "machine: %s: %s", path, why) end
+  local got, why = core.run_record(core.read_file(argument, path), "@" .. path)
+  if why then errors.fail("invalid", nil, "%s: %s: %s", argument, path, why) end
   if type(got) == "table" then return got end
   errors.fail("invalid", "return {name = \"mine\", extends = \"x86_server\", clock = 3.1}",
-    "machine: %s does not return a table of fields", path)
+    "%s: %s does not return a table of fields", argument, path)
 end
 
 -- Returns the host's record, with the measured values if there is a calibration that makes a valid record.
@@ -47,17 +49,17 @@ local function named(name)
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)
   errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "known machines: " .. table.concat(NAMES, ", "),
-    "machine: there is no machine '%s'; the name of a file must end in .lua", name)
+    "%s: there is no machine '%s'; the name of a file must end in .lua", argument, name)
 end
 
 -- ---- a table merged into the record that it extends
 
 local function check_sources(t)
-  local sources = errors.expect("machine: sources", t.sources or {}, "table")
+  local sources = errors.expect(argument .. ": sources", t.sources or {}, "table")
   for key, source in pairs(sources) do
     if type(key) ~= "string" or type(source) ~= "string" then
       errors.fail("invalid", 'sources = {[""] = "the vendor\'s manual", ops = "measured"}',
-        "machine: sources must be a table from prefixes of field names to strings")
+        "%s: sources must be a table from prefixes of field names to strings", argument)
     end
   end
   return sources
@@ -68,7 +70,13 @@ local said
 -- Returns the values of a table and of the records that it extends, as nested tables, and the source of each value by its path.
 local function said_by_table(t, depth)
   local own, sources = {}, check_sources(t)
-  for key, value in pairs(t) do if key ~= "extends" and key ~= "sources" then own[key] = value end end
+  for key, value in pairs(t) do
+    if type(key) ~= "string" then
+      errors.fail("invalid", "for example {extends = \"x86_server\", clock = 3.1}",
+        "%s: a machine record is a table with named fields; it has %s as a key", argument, core.type_name(key))
+    end
+    if key ~= "extends" and key ~= "sources" then own[key] = value end
+  end
   local base = t.extends ~= nil and said(t.extends, depth + 1) or {values = {}, sources = {}}
   local name = type(t.name) == "string" and t.name or "a table"
   merge.each(own, function(path)
@@ -84,10 +92,10 @@ local function said_by_record(m)
 end
 
 function said(what, depth)
-  if depth > DEEPEST then errors.fail("limit", nil, "machine: more than %d records extend one another", DEEPEST) end
+  if depth > DEEPEST then errors.fail("limit", nil, "%s: more than %d records extend one another", argument, DEEPEST) end
   if type(what) == "string" then return said_by_table(named(what), depth) end
   if machine.is(what) then return said_by_record(what) end
-  return said_by_table(errors.expect("machine", what, "table"), depth)
+  return said_by_table(errors.expect(argument, what, "table"), depth)
 end
 
 -- Returns the sources of fields by prefix of their paths. If a single number was given for several widths, such as per_cycle[1] to
@@ -115,9 +123,10 @@ end
 local kept = {} -- records by name; the host's record is kept until there is a new calibration
 local kept_with
 
---- Returns the record for a name, a file or a table; for nil, that of this host.
-function machine.of(what)
+--- Returns the record for a name, a file or a table; for nil, that of this host. name: of the argument, for errors.
+function machine.of(what, name)
   if machine.is(what) then return what end
+  argument = name or "machine"
   if what == nil then what = "host" end
   local measured = what == "host" and (require "nestwright.measure.calibration".known() or false)
   if what == "host" and measured ~= kept_with then kept.host, kept_with = nil, measured end

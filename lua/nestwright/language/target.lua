@@ -10,10 +10,11 @@ local target = {}
 
 function target.is(value) return debug.getmetatable(value) == TARGET end
 
---- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged.
-function target.of(what)
+--- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged. name: of the
+--- argument, for errors.
+function target.of(what, name)
   if target.is(what) then return what end
-  return core.target(machine.of(what))
+  return core.target(machine.of(what, name))
 end
 
 --- Returns the machine record of a target. A target without its own record is this host, whose record also has costs.
@@ -30,13 +31,13 @@ function target.schedule(first, ...)
   end
   if outputs[1] == nil then errors.fail("invalid", nil, "schedule: expected a tensor, got nil") end
   local list = type(outputs[1]) == "table" and outputs[1] or outputs
-  return core.schedule(list, options.target ~= nil and target.of(options.target) or nil)
+  return core.schedule(list, options.target ~= nil and target.of(options.target, "target") or nil)
 end
 
 --- Raises an error if the machine to build for is not the schedule's target.
 function target.check(s, what)
   if what == nil then return end
-  local own, other = core.schedule_target(s), target.of(what)
+  local own, other = core.schedule_target(s), target.of(what, "build: target")
   if own == other then return end
   errors.fail("invalid", ("s:retarget(nw.target %q) repeats its steps under the limits of %s"):format(other.name, other.name),
     "build: target: the schedule is for %s, not for %s", own.name, other.name)
