@@ -206,7 +206,7 @@ local function words_of(view, lanes, visited, tiles)
   say(out, there - #visited, "instance", "is never visited", "are never visited")
   if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
   local bars, single = vectors_in(lanes)
-  say(out, bars, "vector", "is drawn as a bar: its lanes run at once", "are drawn as bars: the lanes of each run at once")
+  say(out, bars, "vector", "is drawn as a bar: its lanes run at once", "are drawn as bars: the lanes of one vector run at once")
   say(out, single, "vector", "is drawn by one element", "are drawn by one element each")
   local rounds = rounds_of(lanes)
   if rounds > 1 then

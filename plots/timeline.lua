@@ -163,7 +163,7 @@ local function idle_text(lanes, whole, o)
   end
   local text = ("%s %s idle"):format(o.idle and o.idle.within or "overall", percent(whole))
   if least == most then return text end
-  return ("%s: %s least with %s, %s most with %s"):format(text, least.name, percent(least.idle), most.name, percent(most.idle))
+  return ("%s: least in %s (%s), most in %s (%s)"):format(text, least.name, percent(least.idle), most.name, percent(most.idle))
 end
 
 local function arrows_text(arrows)

@@ -332,12 +332,12 @@ strategies.rows = {
   {"halves", "tiles without conditions, followed by tiles of half the size, a quarter and so on", cut_in_halves},
   {"residues", "tiles without conditions, and one version for each number of remaining iterations", by_residue,
     known = by_known_residue},
-  {"sizes", "for each residue, the tiles with the least total measured time, including the last tiles", by_sizes,
-    known = by_known_size},
+  {"sizes", "for each number of remaining iterations, the tiles with the least total measured time; they may also replace the "
+    .. "last full tiles", by_sizes, known = by_known_size},
   {"shift", "the last tile begins earlier and repeats some iterations", shifted, known = plain_tail("shift", largest)},
   {"pad", "the last tile goes beyond the end, in a temporary; it reads copies of the last row there", pad},
-  {"predicate", "the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows "
-    .. "that exist", predicate},
+  {"predicate", "the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and "
+    .. "only rows that exist are stored", predicate},
 }
 
 local by_name = {}

@@ -34,7 +34,7 @@ describe("the page on the language shows", function()
   end)
 
   it("an intrinsic that is refused", function()
-    local code = assert(PAGE:match "\n\n(    local A, B = .-)\n\nThis one is refused", "no example found")
+    local code = assert(PAGE:match "\n\n(    local A, B = .-)\n\nThis intrinsic is refused", "no example found")
     local env = setmetatable({nw = nw}, {__index = _G})
     support.fails_saying("failed its trial: C[", assert(load(code, "=language.md", "t", env)))
     assert(load(code:gsub("C%[i%*lda", "C[i*ldc"), "=language.md", "t", env))()

@@ -511,7 +511,7 @@ describe("a visit", function()
     assert.falsy(tostring(p):find " bar")
     assert.truthy(tostring(p):find("32 vectors are drawn by one element each.", 1, true))
     assert.equal(0, #block_lines(p, "vectors"))
-    assert.truthy(tostring(nw.order(s)):find("4 vectors are drawn as bars: the lanes of each run at once.", 1, true))
+    assert.truthy(tostring(nw.order(s)):find("4 vectors are drawn as bars: the lanes of one vector run at once.", 1, true))
   end)
 
   it("is in adjacent lanes if the vector loop is outside", function()

@@ -49,7 +49,7 @@ describe("nw.timeline", function()
       assert.equal(lane, p.idle[n].name)
       assert.is_true(math.abs(p.idle[n].idle - idle_of(records, lane, 0, 10)) < 0.002)
     end
-    assert.truthy(p.caption:find "3 lanes over 10 s; overall 67 %% idle: thread 0 least with 40 %%, thread 2 most with 100 %%")
+    assert.truthy(p.caption:find "3 lanes over 10 s; overall 67 %% idle: least in thread 0 %(40 %%%), most in thread 2 %(100 %%%)")
     local more = nw.timeline(records, {from = -10, to = 30})
     assert.is_true(math.abs(more.idle[1].idle - idle_of(records, "thread 0", -10, 30)) < 0.002)
     assert.truthy(more.caption:find "over 40 s")
