@@ -1,6 +1,7 @@
 --- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json]
 --- The runs of the two commits alternate, so that both see the same machine. A figure is the median of its runs. Two lists of
---- runs are distinguishable if they do not overlap at all. For two lists of five runs, chance alone causes this once in 126.
+--- runs are distinguishable if all runs of one list are faster than all runs of the other. For two equal programs with five runs
+--- each, the probability of this is 1/126.
 package.path = "tests/bench/?.lua;" .. package.path
 local json = require "nestwright.show.json"
 local bench = require "_bench"
@@ -21,7 +22,7 @@ local function runs(list)
 end
 
 local here, there = runs(arg[3]), runs(arg[4])
-local directions = arg[5] and read(arg[5]) or {} -- by the names of figures with a bar: ">=" if more is better, "<=" if less is
+local directions = arg[5] and read(arg[5]) or {} -- for each figure with a bar: ">=" if more is better, "<=" if less is better
 
 local function values(of, figure)
   local out = {}

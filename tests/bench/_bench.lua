@@ -9,7 +9,7 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
---- Returns the least value that is greater than or equal to the given share of the list, such as 0.99.
+--- Returns the quantile of a list for a share such as 0.99: at least this share of the values are not greater than it.
 function bench.quantile(list, share)
   local sorted = {table.unpack(list)}
   table.sort(sorted)
@@ -22,7 +22,7 @@ function bench.geometric_mean(list)
   return math.exp(sum / #list)
 end
 
---- Runs each of these functions in turn, in several rounds. Each function returns seconds. Returns the minimum for each.
+--- Runs these functions in turn, several times. Each function returns seconds. Returns the minimum for each function.
 function bench.race(list, rounds)
   local best = {}
   for _ = 1, rounds do

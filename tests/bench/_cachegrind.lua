@@ -5,7 +5,7 @@ local nw = require "nestwright"
 local cachegrind = {}
 
 local LEVELS = {{bytes = 32768, ways = 8}, {bytes = 1048576, ways = 16}}
-local PAGE, ALLOWED = 4096, 100 -- lines that the rest of the process may account for
+local PAGE, ALLOWED = 4096, 100 -- ALLOWED: lines that the rest of the process may touch
 
 local function run(command)
   local pipe = assert(io.popen(command .. " 2>&1"))
@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
 ]]):format(code, at + (1 << 21), name, table.concat(args, ", "))
 end
 
--- Returns the misses of data in both levels.
+-- Returns the data misses in both levels.
 local function count(program, argument)
   local text = run(("valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=%d,%d,64 --LL=%d,%d,64 "
     .. "--cachegrind-out-file=/dev/null %s %s"):format(LEVELS[1].bytes, LEVELS[1].ways, LEVELS[2].bytes, LEVELS[2].ways,
@@ -112,14 +112,14 @@ end
 
 local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
 
---- Returns the same counts, computed by the cache model. The second level receives only the misses of the first, for which the
---- model has no fast method. The first level is counted as if it were the only one.
+--- Returns the same counts, computed by the cache model. The first level is counted as if it were the only one. The second level
+--- receives only the misses of the first; for this, the model has no fast method.
 function cachegrind.modelled(s)
   local nest = nw.nest.of(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
---- Returns the worst relative difference beyond the allowance, and the two counts of each level: ours and cachegrind's.
+--- Returns the worst relative difference beyond ALLOWED lines, and for each level two counts: ours and that of cachegrind.
 --- ours_of(s) returns our counts; by default they are simulated.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()

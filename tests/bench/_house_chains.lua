@@ -10,14 +10,14 @@ local function chain(n)
   return t
 end
 
--- Returns how many stages of a chain of n accept a split each. The result is built and run.
+-- Makes a chain of n stages and splits a loop of each stage. Builds and runs the result. Returns the number of accepted splits.
 local function steps_of(n)
   local s = nw.schedule(chain(n))
   local done = 0
   for _, loop in ipairs(s:loops()) do
     if pcall(s.split, s, loop, 4) then done = done + 1 end
   end
-  assert(s:reparses(), "the chain's text does not read back")
+  assert(s:reparses(), "parsing the chain's text does not give the same program")
   local first = s:build {threads = 1}(nw.zeros {16}):getflat(1)
   assert(first == n, "the chain computes " .. first)
   return done

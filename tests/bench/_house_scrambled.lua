@@ -1,4 +1,5 @@
---- Checks that no code reads a text for people. In a test build, the printers reverse every word, and nothing else may change.
+--- Checks that no code reads a text that is printed for people. In a test build, the printers reverse every word, and only the
+--- printed texts may change.
 --- NW_HOUSE is a build with NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the specs that are run (default:
 --- tests/spec).
 local left_out = require "_left_out"
@@ -47,7 +48,8 @@ local function tests_of(text)
   return list, all
 end
 
--- Returns the tests that fail with scrambled texts, except tests of text. A file without a last line in its output has failed.
+-- Returns the tests that fail with scrambled texts, except tests of text. If the output of a file lacks the final line with the
+-- number of tests, the whole file has failed.
 local function failing()
   local failed, tests, texts = 0, 0, 0
   local files = run(("find %s -name '*_spec.lua' | LC_ALL=C sort"):format(os.getenv "NW_SPECS" or "tests/spec"))

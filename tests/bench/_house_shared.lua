@@ -22,7 +22,7 @@ local function full()
   return features.of(s, c, nil, CODE)
 end
 
--- Times a version that nothing has been computed for. It must therefore be lowered first.
+-- Times a new version, which must be lowered first.
 local function quick()
   local new = schedules.gemm(1024, 1)
   return ms(function() features.of(new, cost.of("house", new, {machine = MACHINE, in_cache = true}), nil, BOTH) end)

@@ -1,6 +1,6 @@
---- Measures how many random steps a second a search can have judged, on the packed GEMM, in one thread. Steps that the
---- primitive itself refuses, before anything is judged, are not counted. The time of the same steps with pictures and advice,
---- as for a user, is measured too.
+--- Measures how many random steps per second the judge can check for a search, on the packed GEMM, in one thread. Steps that
+--- the primitive itself refuses, before the judge is called, are not counted. The same steps are also measured as a user makes
+--- them, with pictures and advice.
 local schedules = require "_schedules"
 
 local function packed_gemm() return schedules.gemm(1024, 1) end
@@ -18,8 +18,8 @@ local function verdict_of(s, step)
   return err.refusal and err.refusal.kind ~= "structure" and "refused" or nil
 end
 
--- Returns steps that are judged: `count` random legal steps, and as many refused steps, of primitives that take one or two
--- loops.
+-- Returns `count` random legal steps, and as many steps that the judge refuses. The primitives of the refused steps take one or
+-- two loops.
 local function judged_steps(s, count)
   local list, names = {}, loops_of(s)
   for seed = 1, count do list[seed] = s:random_step(seed) end

@@ -28,8 +28,8 @@ end
 local is_primitive = {}
 for _, p in ipairs(core.primitives()) do is_primitive[p.name] = true end
 
--- Measures the CPU time of one step in milliseconds, whether it is accepted or not, and files it under the question that the
--- judge had to answer.
+-- Measures the CPU time of one step in milliseconds. The time of every step is added to times.all. The time of an accepted step
+-- is also added to the list of the question that the judge answered.
 local function timed(times, f, s, ...)
   local start = os.clock()
   local result = table.pack(pcall(f, s, ...))
@@ -41,8 +41,8 @@ local function timed(times, f, s, ...)
   return table.unpack(result, 2, result.n)
 end
 
---- Returns empty lists of times. "o", "v" and "m" (marks only) hold the times of accepted steps by question, `all` the times of
---- all steps, and `moves` the times of finding legal steps.
+--- Returns empty lists of times. The lists o, v and m hold the times of accepted steps: o of those judged by order, v of those
+--- judged by value, and m of steps that only change marks. `all` holds the times of all steps, and `moves` those of s:moves.
 function judge.times() return {o = {}, v = {}, m = {}, all = {}, moves = {}} end
 
 -- Returns an object that replaces the schedule in the steps of a row and times each step.
@@ -77,7 +77,7 @@ local function volume(s)
   return total
 end
 
--- Returns whole numbers that are so small that every sum is exact.
+-- Returns inputs that are small whole numbers, so that every sum is exact.
 local function data_for(s)
   local data = {}
   for n, t in ipairs(s:inputs()) do
@@ -105,7 +105,7 @@ local function meaning(s)
   return {data = data, result = nw.interpret(s, data)}
 end
 
--- Returns a message if the scheduled or the lowered program computes something else than the naive program, and otherwise nil.
+-- Returns a message if the results of the scheduled or the lowered program differ from those of the naive program, else nil.
 local function differs(s, meant)
   if not meant then
     local ok, err = pcall(s.check, s)
@@ -129,7 +129,7 @@ end
 
 -- ---- rows
 
---- Runs a legal row. Returns nil or what is wrong, and whether a step was refused.
+--- Runs a legal row. Returns two values: nil or a message that says what is wrong, and whether a step was refused.
 function judge.legal(row, times)
   local made = table.pack(row.make())
   local s = made[1]
@@ -142,7 +142,7 @@ function judge.legal(row, times)
   return wrong and "wrong result: " .. wrong, false
 end
 
--- A conflict of these kinds must name the element and the executions, or the one execution that finds no value.
+-- A refusal of one of these kinds must name the element and at least one of the two executions in conflict.
 local NEEDS_WITNESS = {raw = true, war = true, waw = true, reduction = true, bounds = true}
 
 local function witness_fault(r)
@@ -151,16 +151,16 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns nil or what is
--- wrong, and whether the conflict was seen.
+-- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns two values: nil
+-- or a message that says what is wrong, and whether the conflict was seen.
 local function replay_fault(s, kind)
   local told = s:explain()
   if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil, told.seen end
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row. Returns the findings {accepted=, kind=, witness=, prepared=}, each nil or a message, and whether a
---- conflict was run in the interpreter and seen.
+--- Runs an illegal row. Returns two values: the table {accepted=, kind=, witness=, prepared=}, whose fields are nil or a message
+--- about a defect, and whether the conflict was seen in the interpreter.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]

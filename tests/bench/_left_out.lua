@@ -1,6 +1,6 @@
---- Recognises tests of text. They look at a text for people, so they fail if all its words are reversed, and house.lua does not
---- count them. A failed test is a test of text if the failed line is a check in the spec itself and looks at a text in one of
---- the ways below. If a test fails for any other reason, or an error is raised elsewhere, the failure counts.
+--- Recognises tests of text: tests that check a text which is printed for people. They fail if all words of the text are
+--- reversed, so house.lua does not count these failures. A failed test is a test of text if the failed line is a check in the
+--- spec itself, and checks a text in one of the ways below. All other failures count.
 local left_out = {}
 
 -- Whole files, with the reason.

@@ -13,7 +13,7 @@ function nests.gemm(m, n, depth, dtype)
   return nw.schedule(C), C, A, B
 end
 
---- A product, then a bias, then a ramp: R reads P reads C.
+--- A product C, then P, which adds a bias to C, then R, a ramp (max(P, 0)) that reads P.
 function nests.layer(m, n, depth)
   local A, B, b = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B"), nw.placeholder({n}, "f32", "b")
   local k = nw.reduce_axis(depth, "k")
@@ -33,7 +33,7 @@ function nests.map(...)
   return nw.schedule(Z), Z, A
 end
 
---- Y(i) = X(i) + X(i + reach), X = 2A: each element of Y also reads an element of X that lies ahead.
+--- X = 2A and Y(i) = X(i) + X(i + reach): each element of Y also reads a later element of X.
 function nests.ahead(n, reach)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
@@ -76,7 +76,8 @@ function nests.arg(kind, m, n)
   return nw.schedule {V, I}, V, I, A
 end
 
---- Subtracts the greatest element of each row from the row, and sums the result: three stages, two of them reductions.
+--- Subtracts the greatest element of each row from the row, and adds up the differences. There are three stages, two of which
+--- are reductions.
 function nests.centred(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
@@ -119,7 +120,7 @@ nests.step = {
   column = function(S, A, t, x) return S(t - 1, x) + A(t, x) end, -- (1, 0)
   two_back = function(S, A, t, x) return S(t - 2, x) + A(t, x) end, -- (2, 0)
   fibonacci = function(S, _, t, x) return S(t - 1, x) - S(t - 2, x) end, -- (1, 0) (2, 0)
-  diagonal = function(S, A, t, x) return S(t - 1, nw.max(x - 1, 0)) + A(t, x) end, -- (1, 1) and (1, 0) at the edge
+  diagonal = function(S, A, t, x) return S(t - 1, nw.max(x - 1, 0)) + A(t, x) end, -- (1, 1); at the edge (1, 0)
   against = function(S, A, t, x, n) return S(t - 1, nw.min(x + 1, n - 1)) + A(t, x) end, -- (1, -1)
   heat = function(S, _, t, x, n) return S(t - 1, nw.max(x - 1, 0)) + S(t - 1, x) - S(t - 1, nw.min(x + 1, n - 1)) end,
   mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- every distance in space

@@ -1,16 +1,16 @@
---- The computations of the partition bench, and the tiles of those loops that no tile divides. Only public primitives are used.
+--- The computations of the partition bench, and the kernels (tiles) for their loops. Only public primitives are used.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 
 local partition = {}
 
-local LANES = 16 -- of f32 in the widest vectors of this bench; machines with narrower vectors split them
+local LANES = 16 -- number of f32 in a vector of this bench; a machine with narrower vectors splits each vector
 
 -- ---- GEMM with weights that are packed in advance: B[j // 16, k, j % 16]
 
 partition.N, partition.K = 768, 768
 
---- N and K have the values above by default.
+--- By default, N and K have the values above.
 function partition.gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
@@ -18,8 +18,8 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
---- The same product with the strides that TVM gives C unless it is told that buffers are compact: if a size is symbolic, so are
---- the strides. The elements of C are S apart; S is 1, but this is known only at the call. _e is the loop along the elements.
+--- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic too. The
+--- stride between the elements of C is S. It is 1, but this is known only at the call. _e is the loop along the elements.
 function partition.strided_gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local S = nw.size("S", {min = 1})
@@ -31,8 +31,7 @@ function partition.strided_gemm(M, N, K)
   return s
 end
 
--- Indexed by the number of rows of a tile: the number of adjacent vectors in the tile, chosen so that 16 to 28 sums are
--- computed at once.
+-- Maps the number of rows of a tile to its number of adjacent vectors. The tile then has 16 to 28 vectors of sums.
 local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
 
 -- Moves the loop over k outside the tile, so that the sums stay in registers.
@@ -70,7 +69,8 @@ function partition.xsmm_kernels()
   return list
 end
 
---- Computes two vectors of columns at a time. The rows of B that a tile of rows reads are then in a cache for the next tile.
+--- Makes a loop over pairs of vectors of columns. The rows of B that one tile of rows reads are then still in a cache for the
+--- next tile.
 function partition.gemm_around(s)
   s:split("j", 2)
   s:reorder("j_o", "i", "j_i")
@@ -128,14 +128,14 @@ local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
 
 function partition.cold_kernels() return kernels_of(COLD_WIDTH) end
 
---- Computes four vectors of columns at a time. Their rows of B stay in the second cache while the tiles of all rows are
---- computed.
+--- Makes a loop over groups of four vectors of columns. The rows of B for these columns stay in the second cache while the
+--- tiles of all rows are computed.
 function partition.cold_around(s)
   s:split("j", 4)
   s:reorder("j_o", "i", "j_i")
 end
 
---- As cold_around, but these columns of B are packed first, next to the tiles that use them.
+--- Like cold_around, but packs these columns of B in the same loop, before the tiles that use them.
 function partition.cold_packed_around(s)
   local columns = 4 * LANES
   local copy = s:cache_read("B", "global", {"C"}, {layout = function(k, j) return j // columns, k, j % columns end})

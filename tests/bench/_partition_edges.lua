@@ -1,5 +1,5 @@
---- Convolutions whose edges are cut off by partition. The input is not padded, and one kernel serves all sizes from a few tiles
---- on. Only public primitives are used.
+--- Convolutions whose edges are separated by partition. The input is not padded. One kernel serves all sizes of at least a few
+--- tiles. Only public primitives are used.
 local nw = require "nestwright"
 
 local edges = {}
@@ -11,8 +11,8 @@ local function stands_in(loops, loop)
   return false
 end
 
--- Returns the loop that had this name before pieces were made, in the nest that contains `loop`. Returns nil if that piece is
--- empty.
+-- Returns the loop of the nest that contains `loop`, given the name that it had before pieces were made. Returns nil if there is
+-- no such loop because the piece is empty.
 local function beside(s, loop, name)
   for _, stage in ipairs(s:stages()) do
     local loops = stage:loops()
@@ -48,14 +48,14 @@ local function tile_outputs(s, loop)
   s:unroll(far)
 end
 
--- Computes a few outputs, each of which has its own range of taps, under masks.
+-- Computes a few outputs under masks, because each output has its own range of taps.
 local function mask_outputs(s, loop)
   local outer, lane = s:split(loop, {factor = LANES, tail = "predicate"})
   s:reorder(beside(s, outer, "t"), outer, lane)
   s:unroll(outer)
 end
 
--- Makes one piece of the outputs to which all taps contribute, and one at each end.
+-- Makes three pieces: the outputs to which all taps contribute, and the outputs at each end.
 local function conv1d_pieces(s)
   local pre, main, post = s:partition "i"
   mask_outputs(s, pre)
@@ -69,8 +69,8 @@ function edges.conv1d(n, taps)
   return s
 end
 
--- Returns two kernels. The first has the present version, for sizes that satisfy its assumption, and the version `before` for
--- all other sizes. The second has the version `before` only.
+-- Returns two kernels. The first consists of the current version, for sizes that satisfy its assumption, and of the version
+-- `before` for all other sizes. The second consists of the version `before` only.
 local function kernels(s, before)
   local f = s:build {threads = 1, versions = {s:version(), before}}
   s:checkout(before)
@@ -86,7 +86,7 @@ function edges.conv1d_any(taps)
   return kernels(s, plain)
 end
 
---- The same tiles, which read a padded copy of the input.
+--- Full convolution with the same tiles, but reading a padded copy of the input.
 function edges.conv1d_padded(n, taps)
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
   local edge = taps - 1
@@ -102,10 +102,10 @@ function edges.conv1d_padded(n, taps)
   return s
 end
 
--- ---- depthwise convolution, 3 x 3, with same padding
+-- ---- depthwise convolution, 3 x 3, with padding that keeps the shape
 
--- The tile of outputs of one channel. Data from beyond the second cache is loaded fastest in half vectors, since fewer of these
--- cross into a second cache line.
+-- The tile of outputs of one channel. Half vectors load data from the third cache or memory fastest, since fewer of them cross
+-- into a second cache line.
 edges.depthwise_rows, edges.depthwise_columns = 3, 8
 
 local function plane(channels, height, width)

@@ -5,9 +5,9 @@ local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"
 
--- Ratios measured with TVM itself. THEIR_CONSTANT is its time for a constant M by default, divided by the time of its kernel
--- for every number of rows, with C computed in the loop. THEIR_STRIDES is its time with symbolic strides, divided by its time
--- with compact buffers (schedules "cache" and "plain" on an EPYC 9005).
+-- Ratios of two times of TVM itself, measured on an EPYC 9005. THEIR_CONSTANT is the time for a constant M, with TVM's default
+-- settings, divided by the time of the kernel for every M (schedule "cache", which computes C in the loop). THEIR_STRIDES is the
+-- time with symbolic strides, divided by the time with compact buffers (schedule "plain").
 local ROWS, THEIR_CONSTANT, THEIR_STRIDES = {33, 100}, {2.7, 2.75}, {42, 49}
 
 local function rebuilt(make, m, options)
@@ -22,7 +22,7 @@ local function seconds(list, a, packed, rounds)
     local c = nw.zeros(entry.shape, "f32")
     entry.kernel(a, packed, c)
     first = first or c
-    assert(#entry.shape > 3 or nw.allclose(c, first, {rtol = 1e-4, atol = 1e-4}), "the rebuilt kernels disagree")
+    assert(#entry.shape > 3 or nw.allclose(c, first, {rtol = 1e-4, atol = 1e-4}), "the results of two kernels differ")
     racers[n] = bench.timed(entry.kernel, a, packed, c)
   end
   return bench.race(racers, rounds)
@@ -37,8 +37,8 @@ return function(out, packed, ours)
       local t = seconds({{kernel = dynamic, shape = shape}, {kernel = rebuilt(partition.gemm, m), shape = shape},
         {kernel = rebuilt(partition.gemm, m, {partition_const_loop = true}), shape = shape}, {kernel = own, shape = shape},
         {kernel = strided, shape = {m, partition.N // 16, 16, 1}}}, a, packed, 7)
-      print(("M=%d, rebuilt: any M %.1f us; constant, by default %.1f us (%.2f times; TVM %.2f), partitioned when asked %.1f us; "
-        .. "with symbolic strides %.1f us (%.1f times; TVM %d); ours, any M: %.1f us"):format(m, 1e6 * t[1], 1e6 * t[2],
+      print(("M=%d, our version of the pass: any M %.1f us; constant %.1f us (%.2f times; TVM %.2f), cut on request %.1f us; "
+        .. "symbolic strides %.1f us (%.1f times; TVM %d); our kernel, any M: %.1f us"):format(m, 1e6 * t[1], 1e6 * t[2],
         t[2] / t[1], THEIR_CONSTANT[n], 1e6 * t[3], 1e6 * t[5], t[5] / t[1], THEIR_STRIDES[n], 1e6 * t[4]))
       out:bar(("partition.tvm_constant_%d"):format(m), t[2] / t[1])
       out:bar(("partition.tvm_strides_%d"):format(m), t[5] / t[1])

@@ -1,15 +1,14 @@
---- Compares the number of iterations that nw.partition.pipelined fetches ahead with other numbers, and with no prefetch. The
---- figures have no bars.
+--- Measures prefetching at the distance (in iterations) that nw.partition.pipelined chooses. Compares it with other distances and
+--- with no prefetch. The figures have no bars.
 local nw = require "nestwright"
 local bench = require "_bench"
 
 local ROWS, LANES = 4, 16
 local AHEAD = {1, 2, 4, 8, 16, 32, 64, 128}
--- where B is, its number of columns, its number of rows
+-- the memory level that holds B, the columns of B, the rows of B
 local SHAPES = {{"L2", 768, 256}, {"L3", 4096, 1024}, {"memory", 4096, 4096}}
 
--- Computes a tile of a few rows. Each iteration of k reads four lines of one row of B; this row is some pages after the row
--- before.
+-- Computes a tile of a few rows. Each iteration of k reads four lines of one row of B. Consecutive rows are several pages apart.
 local function product(N, K)
   local A, B = nw.placeholder({ROWS, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
   local k = nw.reduce_axis(K, "k")
@@ -37,8 +36,8 @@ local function compare(out, where, N, K)
   for n, s in ipairs(list) do racers[n] = bench.timed(s:build {threads = 1}, a, b, c) end
   local t, words, best = bench.race(racers, 15), {}, math.huge
   for n, ahead in ipairs(AHEAD) do words[n], best = ("%d: %.1f"):format(ahead, 1e6 * t[n + 2]), math.min(best, t[n + 2]) end
-  print(("B in %s: %.1f us; chosen, %d rounds ahead: %.1f us; rounds ahead: %s"):format(where, 1e6 * t[1], report.ahead, 1e6 * t[2],
-    table.concat(words, ", ")))
+  print(("B in %s: %.1f us without prefetch; %.1f us with the chosen distance of %d iterations; other distances: %s"):format(where,
+    1e6 * t[1], 1e6 * t[2], report.ahead, table.concat(words, ", ")))
   out:bar(("partition.pipelined_%s_gain"):format(where), t[1] / t[2])
   out:bar(("partition.pipelined_%s_vs_best"):format(where), math.min(best, t[1]) / t[2])
 end

@@ -1,12 +1,12 @@
---- Runs pieces in two threads: each piece in a parallel loop of its own, all pieces in one loop, and inside loops that they
---- share. The figures have no bars.
+--- Compares three ways to run pieces in two threads: each piece in a parallel loop of its own, all pieces in one parallel loop,
+--- and all pieces inside common parallel loops. The figures have no bars.
 local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"
 local strategies = require "nestwright.partition.strategies"
 
 local ROWS, THREADS = {9, 15, 33, 63, 100, 127, 257}, 2
-local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- by the number of rows of a tile: its number of vectors
+local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- maps the rows of a tile to its number of vectors
 
 -- {name, how, shared, threads}
 local WAYS = {
@@ -44,12 +44,12 @@ local function times_of(kernels, m, N, K, packed)
     racers[n] = bench.timed(f, a, packed, c)
     f(a, packed, c)
     first = first or c
-    assert(nw.allclose(c, first, {rtol = 1e-4, atol = 1e-4}), "the same pieces in other threads disagree")
+    assert(nw.allclose(c, first, {rtol = 1e-4, atol = 1e-4}), "two ways to share pieces among threads give different results")
   end
   return bench.race(racers, 25)
 end
 
--- Returns the speedup of the second way over the first: the geometric mean over all numbers of rows.
+-- Returns the speedup of the second way over the first, as the geometric mean over all numbers of rows.
 local function ratio(times, first, second)
   local list = {}
   for n, t in ipairs(times) do list[n] = t[first] / t[second] end

@@ -3,7 +3,7 @@ local rng = require "nestwright.measure.rng"
 
 local random = {}
 
---- The kinds, and whether each is rectangular: every bound and condition then uses one loop only, as in the tail of a tile.
+--- The kinds of nests. A nest is rectangular if every bound and condition uses only one loop, as in the tail of a tile.
 random.kinds = {"plain", "tiled", "guarded", "packed", "triangular", "imperfect"}
 random.rectangular = {plain = true, tiled = true, packed = true, imperfect = true, guarded = true}
 
@@ -21,7 +21,7 @@ function nest:name()
   return "i" .. self.names
 end
 
---- Adds a loop around the lines of body(). most is the greatest value of the loop variable.
+--- Adds a loop whose body is the lines that body() adds. most is the greatest value of the loop variable.
 function nest:loop(from, to, most, body, suffix)
   local loop = {name = self:name(), most = most}
   self:add("for %s in %s..%s%s:", loop.name, from, to, suffix or "")
@@ -39,7 +39,7 @@ function nest:array(dims)
   return a
 end
 
---- Returns an index: {text, most}.
+--- Returns an index {text, most}; most is its greatest value.
 local function index_of(terms, offset)
   local texts, most = {}, offset
   for _, t in ipairs(terms) do
@@ -86,7 +86,7 @@ function nest:access(a, vars)
   return ref(a, index)
 end
 
--- Adds a statement of a few references.
+-- Adds a statement with a few references.
 function nest:statement(arrays, vars)
   local r = self.r
   local target, reads = self:access(r:pick(arrays), vars), {}
@@ -139,7 +139,7 @@ function kinds.plain(x, extents)
   end)
 end
 
--- Makes loops over tiles, and inside them the loops of a tile, which end where the whole loop ends.
+-- Makes loops over tiles, and inside them the loops of a tile. The last tile ends where the whole loop ends.
 local function tiles(x, extents, body)
   local outer, sizes = {}, {}
   local function inside(n, vars)

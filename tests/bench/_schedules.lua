@@ -11,7 +11,7 @@ local function matmul(m, n, depth)
 end
 schedules.matmul = matmul
 
--- Returns a number of rows of A that stay in the second cache while a panel of B is read, if possible one that leaves no tail.
+-- Returns a number of rows of A that stay in the second cache while a panel of B is read. Prefers a number that leaves no tail.
 local function row_block(m, mr)
   for mb = 128, mr, -mr do
     if m % mb == 0 then return mb end
@@ -19,9 +19,9 @@ local function row_block(m, mr)
   return 128 // mr * mr
 end
 
---- GEMM of any shape. B is packed into panels of `nr` columns, the register tile has mr rows and nr columns, and the rows are
---- in blocks of mb. A large B is packed and used `jb` columns at a time, so that the packed columns are still in the third
---- cache.
+--- GEMM of any shape. B is packed into panels of `nr` columns. The register tile has mr rows and nr columns. The rows are
+--- divided into blocks of mb rows. A large B is packed and used `jb` columns at a time, so that the packed columns are still in
+--- the third cache when they are used.
 --- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}
@@ -57,7 +57,7 @@ function schedules.gemm(n, threads, o)
   s:unroll(bi)
   s:vectorize(j_i)
   s:unroll(i_i)
-  -- Packs eight rows at a time, so that B is read as streams and written in whole kilobytes.
+  -- Packs eight rows at a time, so that B is read as sequential streams and written in whole kilobytes.
   local around = s:loops(packed)
   local p_k, p_j = around[#around - 1], around[#around]
   local p_jo, p_ji = s:split(p_j, {factor = nr, tail = tail})
@@ -115,8 +115,8 @@ function schedules.conv1d(n, taps, o)
   local c, k = table.unpack(s:loops(C))
   local c_o, c_i = s:split(c, {factor = lanes * tile, tail = "cut"})
   local b_o, b_i = s:split(c_i, lanes)
-  -- For neighbouring blocks, taps t and t + 16 read the same vector of P. If both are in one body, one load serves two
-  -- products.
+  -- For neighbouring blocks, taps t and t + 16 read the same vector of P. If both taps are in one loop body, one load serves
+  -- two products.
   local k_o, k_i = s:split(k, lanes)
   s:reorder(c_o, k_i, k_o, b_o, b_i)
   s:vectorize(b_i)
@@ -137,8 +137,8 @@ function schedules.pointwise(n)
   return s
 end
 
---- Depthwise 3x3 convolution with padding that keeps the shape. One channel at a time is padded and then computed, in vectors
---- along x, a few rows at a time.
+--- Depthwise 3x3 convolution with padding that keeps the shape. Each channel is first padded and then computed, a few rows at a
+--- time, in vectors along x.
 function schedules.depthwise(c, h, w, threads, o)
   o = o or {}
   local rows, lanes = o.rows or 4, o.lanes or 16

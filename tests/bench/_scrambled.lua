@@ -1,6 +1,6 @@
 --- Prints figures of some schedules, one on each line: costs, features, marks, partitions and rooflines. tests/bench/house.lua
---- runs this file twice, the second time with NW_SCRAMBLE, which reverses every word of a printed program or message. No figure
---- may differ.
+--- runs this file without and with NW_SCRAMBLE, which reverses every word of a printed program or message. The figures of both
+--- runs must be equal.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local cost = require "nestwright.cost.cost"

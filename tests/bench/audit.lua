@@ -1,12 +1,12 @@
---- Compares predictions with measurements: 200 random legal schedules of each of four computations, in one thread. No constant
---- of the model was fitted to them. Then, for each of the four, a model learns from the other three and seven more
---- computations. Measurements are kept beside the figures, in build/bench/audit_NAME.json; delete these files to measure again.
+--- Compares predictions with measurements, for 200 random legal schedules of each of four computations, in one thread. No
+--- constant of the cost model was fitted to these schedules. Then, for each of the four computations, a model is trained on the
+--- other three and on seven more. Measurements are kept in build/bench/audit_NAME.json; delete these files to measure again.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
 
 local KERNELS = {"gemm", "conv1d", "depthwise", "blur"}
-local OTHERS = {"dense", "conv2d", "pool", "sobel", "heat", "transpose", "center"} -- to learn from
+local OTHERS = {"dense", "conv2d", "pool", "sobel", "heat", "transpose", "center"} -- computations that are used only for training
 local SEED, SCHEDULES, FEWER = 1, 200, 120
 
 local path = arg[1] or "build/bench/audit.json"
@@ -42,7 +42,7 @@ for _, name in ipairs(OTHERS) do
   print(("%s: tau %.3f"):format(name, audits[#audits].analytic.tau))
 end
 
--- Returns the least of the four figures, which all computations reach.
+-- Returns the least figure of the four computations.
 local function least(rows, field)
   local v = math.huge
   for n = 1, #KERNELS do v = math.min(v, rows[n][field]) end

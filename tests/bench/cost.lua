@@ -1,4 +1,4 @@
---- Checks that the cache model is exact where it says so, and measures how many lookups it needs.
+--- Checks that the counts of the cache model are exact whenever it reports them as exact, and measures how many lookups it needs.
 ---
 --- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
@@ -16,7 +16,8 @@ local only = arg[2]
 
 -- ---- comparison with the simulator
 
--- Returns four independent levels of the same size: fully associative, and of 8, 12 and 16 ways. Each receives every access.
+-- Returns four independent levels of the same size: one is fully associative, and the others have 8, 12 and 16 ways. Each level
+-- receives every access.
 local function levels_of(bytes)
   local list = {}
   for n, ways in ipairs {0, 8, 12, 16} do list[n] = {bytes = bytes, ways = ways} end
@@ -89,14 +90,14 @@ end
 local CACHES = {{bytes = 32 * KIB, ways = 0}, {bytes = 32 * KIB, ways = 8}, {bytes = 48 * KIB, ways = 12},
   {bytes = 1024 * KIB, ways = 16}}
 local LEAST, MOST_BYTES = 10000000, 1 << 28
-local WORST = 80 -- cases that are printed
+local WORST = 80 -- the number of cases that are printed
 
 local function bytes_of(nest)
   local last = nest:arrays()
   return last[#last].address + last[#last].bytes
 end
 
--- Returns a nest of at least 1e7 accesses: a random nest of one of the rectangular kinds, in turn, or a schedule. Returns nil
+-- Returns a nest of at least 1e7 accesses: a random nest of a rectangular kind (the kinds take turns) or a schedule. Returns nil
 -- if its arrays are too large.
 local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
@@ -173,7 +174,7 @@ end
 
 -- ---- times
 
--- Returns CPU milliseconds, the least of a few runs.
+-- Returns the least CPU time of a few runs, in milliseconds.
 local function ms(nest, levels)
   local best, m = math.huge, nil
   for _ = 1, 5 do
@@ -249,7 +250,7 @@ function parts.cachegrind()
   local worst = 0
   for _, k in ipairs(cachegrind.kernels) do
     local difference, counts = cachegrind.compare(k[2](), cachegrind.modelled)
-    print(("%s: misses by the model, and cachegrind's: L1 %d, %d; L2 %d, %d"):format(k[1], counts[1][1], counts[1][2],
+    print(("%s: misses of the model and of cachegrind: L1 %d, %d; L2 %d, %d"):format(k[1], counts[1][1], counts[1][2],
       counts[2][1], counts[2][2]))
     worst = math.max(worst, difference)
   end

@@ -1,6 +1,6 @@
---- Compares GEMM with this machine's measured peak of multiply-adds and with OpenBLAS, and conv1d with plain C.
---- All variants run in turn, in several rounds, and a figure is computed from the minima. A ratio is their time divided by
---- ours.
+--- Compares GEMM with this machine's measured peak of multiply-adds and with OpenBLAS, and conv1d with plain C. All variants
+--- run in turn, several times, and a figure is computed from the minima. A ratio is the time of the other program divided by the
+--- time of our kernel.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;tutorials/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -17,7 +17,7 @@ local function gemm(n, threads, rounds)
   local f = schedules.gemm(n, threads):build {threads = threads}
   f(a, b, c)
   peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
-  assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
+  assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "the results of our GEMM and of OpenBLAS differ")
   local ours, theirs, peak = math.huge, math.huge, 0
   local med_ours, med_theirs, med_peak = {}, {}, {}
   for round = 1, rounds do
@@ -59,7 +59,7 @@ local function conv1d()
   local f = schedules.conv1d(n, taps):build {threads = 1}
   f(a, w, c)
   peers.conv1d(n, taps, a:pointer(), w:pointer(), d:pointer(), 1)
-  assert(nw.allclose(c, d, {rtol = 1e-4, atol = 1e-4}), "our conv1d and the C loop disagree")
+  assert(nw.allclose(c, d, {rtol = 1e-4, atol = 1e-4}), "the results of our conv1d and of the C loop differ")
   local ours, theirs = math.huge, math.huge
   for _ = 1, 41 do
     ours = math.min(ours, f:time(a, w, c, {reps = 1, warmup = 0, min_seconds = 0.001}).min)

@@ -10,7 +10,7 @@ local schedules = require "_schedules"
 local out = bench.open(arg[1] or "build/bench/interactive.json")
 local repl = "build/release/bin/nestwright"
 
--- Returns the CPU time from the start of the process to its prompt and a clean end.
+-- Returns the CPU time of a process that starts, prints its prompt, and ends.
 local function start_to_prompt()
   local cpu = {}
   for n = 1, 20 do
@@ -30,7 +30,8 @@ local function ms(f, ...)
   return peers.now_ms() - t
 end
 
--- Times every step of the GEMM tutorial, by the question that the judge had to answer.
+-- Makes the steps of the GEMM tutorial. Returns the median times of the steps that the judge checks by order, of those that it
+-- checks by value, and of those that only change marks, and the median time of s:show().
 local function steps()
   local times, show = {o = {}, v = {}, m = {}}, {}
   for _ = 1, 5 do
@@ -58,8 +59,8 @@ local function compile_first()
   return bench.median(best)
 end
 
--- Returns the CPU time of lowering, LLVM and linking, in a process that has already compiled a program. Preemption does not
--- count.
+-- Returns the CPU time of lowering, LLVM and linking, in a process that has already compiled a program. CPU time does not
+-- include preemption.
 local function compile_warm(make)
   make(0):build {threads = 1, cache = false}
   local t = {}
@@ -97,7 +98,7 @@ local function interrupt(setup, command, rounds)
   return worst
 end
 
--- isl takes long for this proof: the time and space of a heat equation are fused, split by primes, and then reordered.
+-- This proof takes isl long: the time and space loops of a heat equation are fused, split by primes, and then reordered.
 local proof = {
   "st, a0 = nw.placeholder({31, 37, 41}, 'f32', 'st'), nw.placeholder({1, 37, 41}, 'f32', 'a0')",
   "first = nw.compute({1, 37, 41}, function(t, i, j) return a0(t, i, j) end, 'first')",

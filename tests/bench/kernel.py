@@ -1,5 +1,5 @@
-"""Measures the speed of the Jupyter kernel, and that of the distribution's ipykernel in the same run, with the same
-client."""
+"""Measures the speed of the Jupyter kernel. In the same run and with the same client, it also measures the ipykernel of
+the distribution."""
 import json
 import os
 import statistics
@@ -77,8 +77,8 @@ class Kernel:
                 return out
 
     def heartbeat_ms(self):
-        """Milliseconds for a message that the kernel sends back unchanged: the time that ZeroMQ and this machine need
-        to wake the threads."""
+        """Returns the milliseconds until the kernel has sent a message back unchanged. This is the time that ZeroMQ and
+        this machine need to wake the threads."""
         start = time.perf_counter()
         self.heartbeat.send(b"ping")
         self.heartbeat.recv()
@@ -174,8 +174,8 @@ def percentile(values, share):
 
 
 def in_turn(*measures):
-    """Takes 200 measurements of each function, 20 at a time in turn. If they alternated one by one, the work that
-    ipykernel does after a reply would overlap the next measurement. The first turn is not counted."""
+    """Takes 200 measurements of each function. The functions take turns of 20 measurements. With shorter turns, the work
+    that ipykernel does after a reply would overlap the next measurement. The first turn is not counted."""
     out = [[] for _ in measures]
     for turn in range(11):
         for values, f in zip(out, measures):

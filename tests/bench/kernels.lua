@@ -1,7 +1,7 @@
---- Compares memory-bound kernels and stencils, scheduled by primitives alone, with plain C on this machine. A ratio is their
---- time divided by ours.
---- The variants run in turn. Times of one thread are CPU times of the process. A figure is computed from the minima, and the
---- ratio of the medians is printed beside it. A schedule is timed only after its result was checked.
+--- Compares memory-bound kernels and stencils, scheduled only by primitives, with plain C on this machine. A ratio is the time of
+--- the C program divided by the time of our kernel. The variants run in turn. Times of one thread are CPU times of the process. A
+--- figure is computed from the minima, and the ratio of the medians is printed beside it. A schedule is timed only after its
+--- result was checked.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -13,15 +13,15 @@ local out = bench.open(arg[1] or "build/bench/kernels.json")
 local only = arg[2]
 local ROUNDS = 41
 
--- theirs(n) makes n calls in a row and returns the seconds of one; ours(threads) returns a kernel that can be timed with these
--- arrays.
+-- theirs(n) makes n calls in a row and returns the seconds of one call. ours(threads) returns a kernel that can be timed with
+-- these arrays.
 local function race(name, theirs, ours, arrays, comparison, bar)
   local one, two = ours(1), ours(2)
   local t, o, w = {}, {}, {}
   local call = {table.unpack(arrays)}
   call[#call + 1] = {reps = 1, warmup = 0}
   for round = 1, ROUNDS do
-    theirs(1) -- our timing also begins with a call that is not counted
+    theirs(1) -- the timing of our kernel also begins with a call that is not counted
     t[round] = theirs(3)
     o[round] = one:time(table.unpack(call)).min
   end
@@ -40,7 +40,7 @@ local function checked(make, arrays, result, want, tolerance)
   return function(threads)
     local f = make(threads):build {threads = threads}
     f(table.unpack(arrays))
-    assert(nw.allclose(result, want, {rtol = tolerance, atol = tolerance}), "our result and C's differ")
+    assert(nw.allclose(result, want, {rtol = tolerance, atol = tolerance}), "the results of our kernel and of the C program differ")
     return f
   end
 end

@@ -1,6 +1,6 @@
---- Measures loops that no tile divides. One kernel for every number of rows is compared with kernels for one number each, with
---- OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is their time divided by ours. All variants run in turn,
---- in one thread, and the minima are used.
+--- Measures loops that no tile divides. One kernel for every number of rows is compared with kernels for a single number of rows,
+--- with OpenBLAS, and with our version of TVM's pass LoopPartition. A ratio is the other time divided by the time of our kernel.
+--- All variants run in turn, in one thread, and the minima are used.
 package.cpath = "build/bench/?.so;" .. package.cpath
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
@@ -31,8 +31,8 @@ local function openblas(m, a, d)
   return function() return peers.sgemm({m, N, K}, a:pointer(), b:pointer(), d:pointer(), 1) end
 end
 
--- Returns a function that measures OpenBLAS: it makes one call that loads the data into the caches, and then returns the mean
--- of as many calls as take a millisecond.
+-- Returns a function that measures OpenBLAS. It makes one call that loads the data into the caches. Then it makes calls for a
+-- millisecond and returns their mean time.
 local function openblas_warm(m, a, d)
   local once = openblas(m, a, d)
   return function()
@@ -57,8 +57,8 @@ local parts = {}
 
 -- ---- tiles of libxsmm in the same table as ours
 
--- Compares libxsmm's tiles with ours of the same number of rows: the time of each further tile of libxsmm divided by that of
--- ours. The figures are the least ratio and the geometric mean.
+-- Compares libxsmm's tiles with our tiles of the same number of rows. The ratio is the time of each further tile of libxsmm
+-- divided by that of our tile. The figures are the least ratio and the geometric mean.
 function parts.tiles()
   local tiles = partition.gemm_kernels()
   table.move(partition.xsmm_kernels(), 1, #tiles, #tiles + 1, tiles)
@@ -92,7 +92,7 @@ local function chosen_at(m, rows)
   return at
 end
 
--- Compares one kernel for all M with the best strategy for each M alone, and with OpenBLAS.
+-- Compares one kernel for all M with the best strategy of a kernel for each single M, and with OpenBLAS.
 function parts.dynamic()
   local list = strategies_of(nw.size("M", {min = 0}), {"sizes"})
   local f = list:build(1, {threads = 1})
@@ -110,11 +110,11 @@ function parts.dynamic()
     local t = race(racers, 15)
     f(a, packed, c)
     openblas(m, a, d)()
-    assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
+    assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "the results of our GEMM and of OpenBLAS differ")
     local best = 3
     for i = 4, #t do if t[i] < t[best] then best = i end end
     vs_static[n], vs_openblas[n] = t[best] / t[1], t[2] / t[1]
-    print(("M=%d: %.1f us, best of a fixed M %.1f us (%s), OpenBLAS %.1f us"):format(m, 1e6 * t[1], 1e6 * t[best],
+    print(("M=%d: %.1f us, best kernel for this M only %.1f us (%s), OpenBLAS %.1f us"):format(m, 1e6 * t[1], 1e6 * t[best],
       names[best - 2], 1e6 * t[2]))
   end
   out:bar("partition.dynamic_vs_static", geometric_mean(vs_static), ">=", 0.95)
@@ -151,8 +151,8 @@ function parts.picker()
   out:bar("partition.best_single_within_5pct", math.max(table.unpack(single)) / 512)
 end
 
--- Compares our version of TVM's pass, with tiles of 16 rows, with our kernel for every number of rows. It is also compared with
--- the same tiles made for one number of rows, to check that our version of the pass is good enough.
+-- Compares our version of TVM's pass, with tiles of 16 rows, with our kernel for every number of rows. To check that our version
+-- of the pass is good enough, also compares it with the same tiles in a kernel for a single number of rows.
 function parts.tvm()
   local sixteen = partition.gemm_kernel(16, 1)
   local s = nw.partition.tvm_like(partition.gemm(nw.size("M", {min = 0})), "i", sixteen)
@@ -167,8 +167,8 @@ function parts.tvm()
     local alone = fixed:build {threads = 1, versions = strategies.versions(cases)}
     local t = race({timed(theirs, a, packed, c), timed(ours, a, packed, c), timed(alone, a, packed, c)}, 15)
     ratios[n], same[m] = t[1] / t[2], t[1] / t[3]
-    print(("M=%d: pass of TVM %.1f us, ours %.1f us, the same tiles for this M %.1f us (%.2f)"):format(m, 1e6 * t[1], 1e6 * t[2],
-      1e6 * t[3], same[m]))
+    print(("M=%d: TVM's pass %.1f us, our kernel %.1f us, its tiles for this M only %.1f us (%.2f)"):format(m, 1e6 * t[1],
+      1e6 * t[2], 1e6 * t[3], same[m]))
   end
   out:bar("partition.vs_tvm_like", geometric_mean(ratios), ">=", 1.3)
   out:bar("partition.tvm_like_7", same[7], ">=", 2.5)
@@ -179,7 +179,7 @@ function parts.tvm()
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
 
--- Returns the longest time that is needed to find the version for a call, over these arguments.
+-- Returns the longest time that a call with any of these arguments needs to choose its version.
 local function dispatch_ns(f, list)
   local most = 0
   for _, arguments in ipairs(list) do
@@ -206,8 +206,8 @@ function parts.dispatch()
   out:bar("partition.dispatch_two_sizes_ns", dispatch_ns(g, shapes), "<=", 100)
 end
 
--- Returns the two ways in which a GEMM can read an unpacked B: directly, or by packing it first. Each has the measured times of
--- its tiles, and the times that these predict.
+-- Returns the two ways in which a GEMM can read an unpacked B: directly, or by packing it first. Each way holds the measured
+-- times of its tiles, and the times that they predict for the whole GEMM.
 local function ways_to_read(s)
   local ways = {}
   for n, around in ipairs {partition.cold_around, partition.cold_packed_around} do
@@ -222,7 +222,7 @@ end
 
 local FEW = 64 -- with fewer rows, B is not packed
 
--- Returns the number of rows from which on packing is predicted to be faster, or nil if there is none.
+-- Returns the number of rows from which packing is predicted to be faster, or nil if packing is never faster.
 local function packed_from(plain, packing)
   local from
   for n = #ROWS, 1, -1 do
@@ -231,7 +231,7 @@ local function packed_from(plain, packing)
   end
 end
 
--- Returns one kernel for all M. The versions for few rows, which read B directly, come before those that pack it.
+-- Returns one kernel for all M. Its versions for few rows read B directly; they come before the versions that pack B.
 local function cold_kernel()
   local s = partition.cold_gemm(nw.size("M", {min = 0}))
   local base, versions = s:version(), {}
@@ -249,13 +249,13 @@ local function cold_kernel()
   return s:build {threads = 1, versions = versions}
 end
 
--- The time of a call includes packing, as in OpenBLAS.
+-- Compares a kernel that reads an unpacked B with OpenBLAS. The times of both include packing, if they pack.
 function parts.cold()
   local f, ratios = cold_kernel(), {}
   for n, m in ipairs(ROWS) do
     local a, c, d = arrays(m)
     local t = race({timed(f, a, b, c), openblas_warm(m, a, d)}, 15)
-    assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
+    assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "the results of our GEMM and of OpenBLAS differ")
     ratios[n] = t[2] / t[1]
     print(("M=%d, B read directly: %.1f us, OpenBLAS %.1f us, %.2f"):format(m, 1e6 * t[1], 1e6 * t[2], ratios[n]))
   end
@@ -271,9 +271,9 @@ local function check(what, kernel, plain, arguments)
   assert(nw.allclose(c, plain(table.unpack(arguments, 1, n - 1)), {rtol = 1e-4, atol = 1e-4}), what .. " is wrong")
 end
 
--- Measures a kernel at a size that its tiles do not divide, and at the next size that they divide. Returns the rate at the
--- first size divided by the rate at the second. `odd` and `even` have the arguments of a call, and work, which is proportional
--- to the number of multiply-adds.
+-- Measures a kernel at a size that its tiles do not divide (`odd`), and at the next size that they divide (`even`). Returns the
+-- rate at the first size divided by the rate at the second. `odd` and `even` hold the arguments of a call. Their field `work` is
+-- proportional to the number of multiply-adds.
 local function kept(what, kernel, plain, odd, even)
   check(what, kernel, plain, odd)
   check(what, kernel, plain, even)
@@ -285,7 +285,7 @@ end
 
 local function next_multiple(n, tile) return (n + tile - 1) // tile * tile end
 
--- Returns the rows of the tile whose number of iterations depends on the size, for a large number of rows.
+-- For a large number of rows, returns the rows of the tile whose number of repetitions depends on the size.
 local function main_rows(row)
   for _, p in ipairs(strategies.case_for(row.cases, {M = 5000}).pieces) do
     if not math.tointeger(p.rounds) then return p.kernel.rows end
@@ -323,7 +323,7 @@ function awkward.conv1d()
 end
 
 -- The last tile in each direction begins earlier, so an odd size needs as many tiles as the next multiple. `tiles` is the share
--- that would be kept if every tile took equally long.
+-- of the rate that would be kept if all tiles took the same time.
 function awkward.depthwise()
   local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do
@@ -340,7 +340,7 @@ function awkward.depthwise()
   return shares
 end
 
--- There is one kernel of each kind for all sizes. The figure is the geometric mean of the geometric means of the kinds.
+-- Each kind of computation has one kernel for all sizes. The figure is the geometric mean of the geometric means of the kinds.
 function parts.awkward()
   local means = {}
   for n, name in ipairs {"gemm", "conv1d", "depthwise"} do
@@ -352,8 +352,8 @@ function parts.awkward()
   out:bar("partition.awkward_vs_divisible", geometric_mean(means), ">=", 0.95)
 end
 
--- Compares edges that are cut off by partition with a padded copy. The copy uses either the same tiles or the schedule of the
--- bench of kernels; the faster of the two counts.
+-- Compares edges that are separated by partition with a padded copy of the input. The copy is measured with the same tiles, and
+-- with the schedule of kernels.lua; the faster of these two is used.
 function parts.conv1d()
   local n, taps = 16384, 32
   local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({taps}, "f32", {seed = 2})
@@ -364,9 +364,9 @@ function parts.conv1d()
   end
   local t = race(racers, 400)
   for i = 2, #racers do
-    assert(nw.allclose(results[1], results[i], {rtol = 1e-4, atol = 1e-4}), "edges cut off and a padded copy disagree")
+    assert(nw.allclose(results[1], results[i], {rtol = 1e-4, atol = 1e-4}), "separate edges and a padded copy differ")
   end
-  print(("conv1d: %.2f us, padded %.2f us, padded as in the bench of kernels %.2f us"):format(1e6 * t[1], 1e6 * t[2],
+  print(("conv1d: %.2f us, padded %.2f us, padded as in kernels.lua %.2f us"):format(1e6 * t[1], 1e6 * t[2],
     1e6 * t[3]))
   out:bar("partition.conv1d_vs_padded", math.min(t[2], t[3]) / t[1], ">=", 0.97)
 end
@@ -378,7 +378,7 @@ function parts.guards()
   for _, symbolic in ipairs {false, true} do
     for _, kernel in ipairs(lab.kernels(symbolic)) do
       local left = kernel.asks and 0 or lab.guards(kernel)
-      if left > 0 then print(("%s: %d conditions in %s"):format(kernel.name, left, kernel.main or "it")) end
+      if left > 0 then print(("%s: %d conditions in %s"):format(kernel.name, left, kernel.main or "the whole program")) end
       sum = sum + left
     end
   end

@@ -12,7 +12,8 @@ local function gemm(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Returns how many million accesses a second are listed and simulated: one core, one level, each access separately.
+-- Returns how many million accesses per second are listed and simulated, on one core, with one level of cache. Each access is
+-- simulated separately.
 local function rate(s, accesses)
   local best = math.huge
   for _ = 1, ROUNDS do
@@ -31,8 +32,7 @@ local function now()
   return ns / 1e9
 end
 
--- Returns the seconds from a schedule to its picture in a file, including the time of gnuplot, and the size of the file in
--- kilobytes.
+-- Draws a schedule into a file. Returns the seconds that this takes, including gnuplot, and the size of the file in kilobytes.
 local function picture(n, path)
   local s, best = gemm(n), math.huge
   for _ = 1, 3 do
@@ -58,7 +58,7 @@ if cachegrind.installed() then
   local worst = 0
   for _, kernel in ipairs(cachegrind.kernels) do
     local difference, counts = cachegrind.compare(kernel[2]())
-    print(("%s: misses simulated, and cachegrind's: L1 %d, %d; L2 %d, %d"):format(kernel[1], counts[1][1], counts[1][2],
+    print(("%s: misses of the simulator and of cachegrind: L1 %d, %d; L2 %d, %d"):format(kernel[1], counts[1][1], counts[1][2],
       counts[2][1], counts[2][2]))
     worst = math.max(worst, difference)
   end

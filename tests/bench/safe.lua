@@ -1,8 +1,8 @@
---- Counts sessions and files that were lost, and foreign files that were used or run, although they must not be. The parts are
---- requests for too much memory, files on full disks, files of other users, calls with wrong arguments, damaged texts under
---- AddressSanitizer, and malformed or repeated messages. The parts of tests/safe run in processes of their own and write their
---- figures as flat JSON objects. Each draws from a new seed, which it prints. Some parts need the asan build and the kernel,
---- which `./dev bench safe` builds.
+--- Counts lost sessions and files, and files of other users that were wrongly used or run. The parts are requests for too much
+--- memory, files on full disks, files of other users, calls with wrong arguments, damaged texts under AddressSanitizer, and
+--- malformed or repeated messages. Each part is a program of tests/safe. It runs in a process of its own and writes its figures
+--- as a flat JSON object. Each run uses a new random seed and prints it. Some parts need the asan build and the kernel, which
+--- `./dev bench safe` builds.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 
@@ -10,7 +10,7 @@ local out = bench.open(arg[1] or "build/bench/safe.json")
 local RELEASE, ASAN = "build/release/bin/nestwright", "build/asan/bin/nestwright"
 local seed = os.time() % 1000003
 
--- Returns the figures that a command wrote. A command that ended early has no figures.
+-- Returns the figures that a command wrote, or no figures if the command ended early.
 local function figures_of(command)
   local path, found = os.tmpname(), {}
   local process = assert(io.popen(("NW_FIGURES=%s %s"):format(path, command)))
@@ -23,7 +23,7 @@ local function figures_of(command)
   return found
 end
 
--- A figure that was not written misses its bar, whichever comparison the bar uses.
+-- Compares a figure with its bar. A missing figure gets a value that does not meet the bar.
 local function bar(list, key, comparison, limit)
   out:bar("safe." .. key, list[key] or (comparison == ">=" and -1 or 1e9), comparison, limit)
 end

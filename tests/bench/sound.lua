@@ -1,18 +1,18 @@
 --- Counts wrong programs that were accepted. The parts are the cases of tests/sound, random schedules compared with an oracle
---- in plain C (a new seed each run), every rewrite rule, deliberate faults (mutants), and the slowest step. The parts run in
---- processes of their own and write their figures as flat JSON objects. Rules and mutants need the dev build, which `./dev
---- bench sound` builds.
+--- in plain C (with a new seed for each run), checks of every rewrite rule, deliberate faults (mutants), and the slowest step.
+--- Each part runs in a process of its own and writes its figures as a flat JSON object. Rules and mutants need the dev build,
+--- which `./dev bench sound` builds.
 package.path = "tests/bench/?.lua;tests/sound/?.lua;" .. package.path
 local bench = require "_bench"
 local judge = require "_judge"
 
 local out = bench.open(arg[1] or "build/bench/sound.json")
 local ME, DEV = "build/release/bin/nestwright", "build/dev"
-local SCHEDULES = 2200 -- a few computations are refused or have no step to try
+local SCHEDULES = 2200 -- more than the bar below, because a few computations are refused or have no step to try
 local seed = os.time() % 1000003
 
--- Runs commands that write their figures, all at once, and returns the figures of each by name. A command that ended early has
--- no figures.
+-- Runs several commands at the same time. Returns the figures that each command wrote, by name, or no figures for a command that
+-- ended early.
 local function figures_of(commands, environment)
   local running, found = {}, {}
   for n, command in ipairs(commands) do
@@ -33,7 +33,7 @@ local function figures_of(commands, environment)
   return found
 end
 
--- A figure that its process did not write misses its bar, whichever comparison the bar uses.
+-- Returns a value that does not meet a bar. It stands for a figure that was not written.
 local function missing(comparison) return comparison == ">=" and -1 or 1e9 end
 local function bar(name, list, key, comparison, limit) out:bar(name, list[key] or missing(comparison), comparison, limit) end
 
@@ -56,7 +56,7 @@ bar("sound.option_rows_unseen", random, "option_rows_unseen", "<=", 0)
 bar("sound.c_texts", random, "c_texts", ">=", 500)
 bar("sound.sanitizer_reports", random, "sanitizer_reports", "<=", 0)
 
-local DRAWS = 1000000 -- random values for a rule on a wide type, besides the ends of its range
+local DRAWS = 1000000 -- the number of random values for each rule on a wide type; the ends of the range are tried too
 local rules = {rules = 0, unchecked = 0, wrong = 0}
 local tests = {}
 for n, test in ipairs {"ir_test_rules_hold", "ir_test_rewrites_hold", "lower_test_rewrites_hold"} do

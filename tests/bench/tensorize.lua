@@ -1,4 +1,4 @@
---- Measures GEMM that uses libxsmm's microkernels by tensorize, and our own kernel for the same product, in turn.
+--- Measures a GEMM that calls libxsmm's microkernels (by tensorize), and in turn our own kernel for the same product.
 package.path = "tests/bench/?.lua;" .. package.path
 local bench = require "_bench"
 local nw = require "nestwright"
@@ -25,7 +25,7 @@ local function compare(n, o)
   local ours, theirs = schedules.gemm(n, 1):build {threads = 1}, tensorized(n, o):build {threads = 1}
   ours(a, b, c)
   theirs(a, b, d)
-  assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and the tensorized one disagree")
+  assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "the results of our GEMM and of the tensorized GEMM differ")
   local t_ours, t_theirs = math.huge, math.huge
   for _ = 1, 15 do
     t_ours = math.min(t_ours, ours:time(a, b, c, {reps = 1, warmup = 0}).min)
@@ -40,6 +40,6 @@ if nw.xsmm.available() then
   compare(512, {m = 64, n = 32, k = 128})
   compare(1024, {m = 64, n = 32, k = 256})
 else
-  print "libxsmm: skipped, this build is without it"
+  print "libxsmm: skipped, this build does not include libxsmm"
 end
 out:close()

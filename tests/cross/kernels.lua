@@ -9,7 +9,8 @@ local programs = require "golden_programs"
 local TARGET = "aarch64"
 local folder, emulator = arg[1], arg[2] or "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 
--- These are left out: calls of a function of this host, grids, and sums whose order depends on the threads.
+-- Programs that are left out: those that call a function of this host, those for a grid, and those with sums whose order depends
+-- on the threads.
 local LEFT = {tensorized = true, gpu_gemm = true, gpu_vthread = true, atomic = true}
 local SIZES = {M = 37, N = 48, H = 23, W = 41}
 
@@ -54,7 +55,7 @@ local function read(path)
   return text
 end
 
--- Returns the program that calls the kernel by the prototype of its header, and compares every byte.
+-- Returns a C program that calls the kernel, by the prototype of its header, and compares every byte of the result.
 local function main_of(path, name, tensors, ninputs)
   local callee, formals = read(path .. ".h"):match "int ([%w_]+)%(([^)]*)%);"
   local loads, calls, checks = {}, {}, {}

@@ -1,10 +1,11 @@
---- Prints the predicted costs of some kernels for every included processor record except that of the host, because its record
+--- Prints the predicted costs of some kernels for every included processor record. The record of the host is left out, because it
 --- depends on the processor. The output must not depend on the processor; ./dev test cpus checks this.
 local nw = require "nestwright"
 
 local M, N = 40, 96
 
--- A math function of each element. With some of the widths below, every function has a vector form, with others none has.
+-- Applies a math function to each element. For some of the widths below, all of these functions have a vector form; for the
+-- others, none has.
 local function mapped(name, dtype, lanes)
   local A = nw.placeholder({M, N}, dtype, "A")
   local B = nw.compute({M, N}, function(i, j) return name == "pow" and nw.pow(A(i, j), 1.5) or nw[name](A(i, j)) end, "B")

@@ -17,7 +17,7 @@ local function draw_number(r, case, dtype)
   return number(r:int(math.max(lo, -3), 5))
 end
 
--- Returns a number with an explicit dtype. A number of dtype i64 or f64 would count as a literal, so these are not drawn.
+-- Returns a number with an explicit dtype. The dtypes i64 and f64 are not drawn, because such a number would count as a literal.
 local function draw_const(r, case)
   local dtype = r:pick {"i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"}
   local v
@@ -61,7 +61,7 @@ local function draw_condition(r, ctx, depth)
   return c
 end
 
---- Returns a tree over ctx.leaf(). The tree is never a number alone, so its dtype is known.
+--- Draws a tree whose leaves come from ctx.leaf(). The tree is never just a number, so its dtype is known.
 function bodies.draw(r, ctx, depth)
   if depth <= 0 or r:chance(0.15) then return ctx.leaf() end
   local kind = draw_kind(r)

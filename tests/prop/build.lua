@@ -1,10 +1,10 @@
---- Writes a case in the language. The returned function gives the list of output tensors (every stage that no stage reads, and
---- the shown stages) and a table of all tensors by name.
+--- Builds a case in the language. The module is a function that returns the list of output tensors and a table of all tensors by
+--- name. The outputs are the stages that no other stage reads, and the stages with the field `shown`.
 local nw = require "nestwright"
 local tree = require "tree"
 
--- Returns a function with exactly n parameters that calls f. The number matters because nw.compute takes the names of axes from
--- the names of parameters.
+-- Returns a function with exactly n parameters that calls f. The number matters because nw.compute makes one axis for each
+-- parameter and gives it the name of the parameter.
 local function with_axes(n, f)
   if n == 0 then return function() return f {} end end
   if n == 1 then return function(i) return f {i} end end

@@ -1,4 +1,5 @@
---- Describes a case: the tensors of a stage, the outputs, and whether the case has what a step needs.
+--- Answers questions about a case: which tensors a stage makes, which stages are outputs, and whether the case has the stages that
+--- a step needs.
 local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
@@ -24,7 +25,7 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of a select depends on data, so that data decide which elements are read.
+--- True if the condition of a select depends on data. The data then determine which elements are read.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -39,7 +40,7 @@ end
 
 local WANTS = {}
 
--- True if a stage reads a hidden stage for which `fits` is true. A stage is hidden if the caller does not get its output.
+-- True if a stage reads a hidden stage for which `fits` is true. A stage is hidden if it is not an output of the program.
 local function hidden_is_read(case, fits)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
@@ -152,7 +153,7 @@ function WANTS.lanes(case)
   end)
 end
 
---- True if the case has what `want` names (steps.wants).
+--- True if the case has a stage of the kind that `want` names (see steps.wants).
 function cases.has(case, want) return not want or WANTS[want](case) end
 
 return cases

@@ -1,5 +1,5 @@
---- Values for random inputs: either small whole numbers, so that sums are exact in any order, or values of the full range,
---- including the special values of each dtype.
+--- Draws values for random inputs. These are either small whole numbers, so that sums are exact in any order, or values of the
+--- full range, including the special values of each dtype.
 local types = require "types"
 
 local data = {}
@@ -24,7 +24,8 @@ local function full_float(r, dtype)
   return (r:int(0, 1) * 2 - 1) * (1 + r:int(0, (1 << 30) - 1) / (1 << 30)) * 2.0 ^ exponent
 end
 
---- Fills an array. With full, values are from the full range; with special, infinities and NaN occur among small whole numbers.
+--- Fills an array with small whole numbers. With `full`, the values are from the full range instead. With `special`, some of the
+--- values are infinities and NaN.
 function data.fill(r, array, full, special)
   local dtype = array.dtype
   for n = 1, array:count() do

@@ -1,6 +1,6 @@
---- Draws the arguments of each primitive: draw[primitive](r, loops, all, stages, tensors, known). `loops` are the loops of one
---- stage, `all` are those of the schedule, and `known` is what known.lua knows of the schedule. Each function returns a list of
---- arguments, or nil. Some of the arguments are sensible, and some are not.
+--- Draws the arguments of each primitive, by draw[primitive](r, loops, all, stages, tensors, known). `loops` are the loops of one
+--- stage, `all` are the loops of the schedule, and `known` is the description of the schedule by known.lua. Each function returns
+--- a list of arguments, or nil. Some of the arguments are sensible, and some are not.
 local kernels = require "kernels"
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
@@ -8,17 +8,17 @@ local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local draw = {}
 
--- Returns the value of an argument that the goal of the case asks for, or else any of the choices.
+-- Returns the value of an argument that the goal of the step requires, if there is one, and otherwise a random choice.
 local function choice(r, known, name, choices)
   local wanted = known.option and known.option:match("^" .. name .. "=(.*)$")
   return wanted or r:pick(choices)
 end
 
--- True if an optional argument is given. It is always given if the goal of the case asks for it.
+-- True if an optional argument is given. It is always given if the goal of the step requires it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- With tail = "pad", elements that are read in the padding must be stored. So the factor often divides the extent, which needs
--- no padding.
+-- With tail = "pad", the elements that the padding reads must exist. Often they do not, so the factor is often one that divides
+-- the extent and needs no padding.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -51,7 +51,8 @@ function draw.tile(r, loops, _, _, _, known)
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
--- Returns points inside and outside of a loop, sorted or unsorted, as numbers or with sizes and loops.
+-- Returns points at which to cut a loop. They may be inside or outside of the loop, sorted or unsorted, and numbers or
+-- expressions of sizes and loops.
 local function points(r, all)
   if r:chance(0.1) then return {r:pick(all) .. " + 1"} end
   if r:chance(0.15) then return {r:pick {"M // 2", "M - 1", "N - 3", "M +"}} end
@@ -66,7 +67,7 @@ function draw.cut(r, loops, all)
   return {r:pick(loops), {at = points(r, all)}}
 end
 
--- Prefers loops that may have conditions: the outer loops of guarded splits, and loops of padded reads.
+-- Draws a loop. Prefers loops that may have conditions: the outer loops of guarded splits, and the loops of padded reads.
 function draw.partition(r, loops, _, _, _, known)
   local outer = {}
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
@@ -89,7 +90,7 @@ end
 
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
--- The condition may also be on an outer loop, so that it is possible with constant sizes.
+-- The condition may also be on an outer loop. So there are conditions for programs with constant sizes too.
 function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
@@ -114,7 +115,7 @@ function draw.skew(r, loops, all)
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
--- A valid shift is always legal, so invalid arguments are drawn as well.
+-- Draws invalid arguments as well, because a valid shift is always legal and would never be refused.
 function draw.shift(r, loops)
   return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
 end
@@ -133,7 +134,7 @@ local function nests(r, stages, known, n)
     local theirs = known.loops(stages[k])
     if #theirs == 0 then return nil end
     local loop = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
-    if loop == out[#out] then loop = theirs[#theirs] end -- of a nest in which both stages are
+    if loop == out[#out] then loop = theirs[#theirs] end -- a nest may contain both stages
     out[#out + 1] = loop
   end
   return out
@@ -155,7 +156,7 @@ function draw.reorder_stmts(r, _, all, stages)
   return {r:pick(all), r:pick(all)}
 end
 
--- Prefers a loop around two stages, and splits it after the first.
+-- In most cases draws a loop that contains two stages, and the first of them, after which the loop is divided.
 function draw.fission(r, loops, all, stages, _, known)
   local found = known.shared(stages)
   if #found > 0 and r:chance(0.65) then
@@ -165,7 +166,7 @@ function draw.fission(r, loops, all, stages, _, known)
   return {r:chance(0.8) and loops[1] or r:pick(all), {after = r:chance(0.7) and r:pick(stages) or r:pick(all)}}
 end
 
--- Loops of one iteration are rare.
+-- Prefers loops of one iteration, which are rare.
 function draw.remove_unit_loop(r, loops, _, _, _, known)
   local once = known.once()
   return {#once > 0 and r:chance(0.7) and r:pick(once) or r:pick(loops)}
@@ -207,10 +208,10 @@ local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.
   "threadIdx.z", "vthread"}
 function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
--- Sometimes adds the position among the statements of a loop.
+-- Sometimes adds the option `index`, the position among the statements of a loop.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
--- In most cases draws a stage that is read, and a loop of its reader. Random pairs are nearly always refused.
+-- In most cases draws a stage and a loop of its reader, because a random pair is nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
   local producer, reader = known.hidden_pair(r)
   if producer and r:chance(0.8) then
@@ -222,7 +223,7 @@ function draw.compute_at(r, loops, all, stages, _, known)
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
 end
 
--- Draws a stage that was moved into a loop, and a loop further out or none, which means outside all loops.
+-- Draws a stage that was moved into a loop, and a loop further out. No loop means outside of all loops.
 function draw.store_at(r, _, _, stages, _, known)
   local stage = r:chance(0.9) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
@@ -264,7 +265,7 @@ function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end
 
--- Sometimes adds where the copy is made, and its layout. The rank is known from the description of the tensor.
+-- Sometimes adds the loop in which the copy is made, and its layout.
 local function storage(r, known, rank, loops)
   local options = {}
   if rank and rank > 0 and given(r, known, "layout", 0.25) then
@@ -298,7 +299,7 @@ function draw.set_scope(r, _, _, stages, _, known)
   return {name, choice(r, known, "scope", SCOPES)}
 end
 
--- In most cases returns a temporary, and its rank. Most strides fit, and a few do not.
+-- In most cases returns a temporary and its rank.
 local function temporary(r, stages, known)
   local temps = known.temporaries()
   if #temps > 0 and r:chance(0.85) then return table.unpack(r:pick(temps)) end
@@ -350,7 +351,7 @@ function draw.transform_layout(r, _, _, stages, _, known)
   return {name, {place = r:pick(names_), rank = rank}}
 end
 
--- Prefers a stage that is vectorized.
+-- In most cases draws a stage that is vectorized.
 function draw.stream_stores(r, _, _, stages, _, known)
   local wide = known.vectorized()
   return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}

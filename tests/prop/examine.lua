@@ -1,12 +1,13 @@
---- Checks of a schedule besides its results: its text, undo, its trace, what a refusal says, and the accesses that it makes.
---- Each check returns a message, or nil if all is well. `counts` says how many things were checked.
+--- Checks other properties of a schedule than its results: its text, undo, its trace, the conflicts that refusals name, and the
+--- accesses that it makes. Each check returns a message, or nil if it found no fault. `counts` counts the checks.
 local nw = require "nestwright"
 
 local examine = {}
 
---- Numbers of the run, by name.
-examine.counts = {["walks compared"] = 0, ["nests compared"] = 0, ["not walked"] = 0, ["conflicts replayed"] = 0,
-  ["not seen in results"] = 0, ["named but not seen"] = 0, ["refusals with no way on"] = 0, ["too long to read back"] = 0}
+--- The numbers of checks in this run, by name.
+examine.counts = {["access lists compared"] = 0, ["access lists too long"] = 0, ["nests compared"] = 0,
+  ["nest texts too long to parse"] = 0, ["conflicts replayed"] = 0, ["conflicts that should be seen, but are not"] = 0,
+  ["conflicts that need not be seen, and are not"] = 0, ["refusals without an alternative"] = 0}
 examine.reasons = {} -- reasons why a schedule could not become a nest
 
 local counts = examine.counts
@@ -14,7 +15,7 @@ local function count(name) counts[name] = counts[name] + 1 end
 
 local MOST_ACCESSES = 200000
 
--- The nest of a schedule must make the same accesses in the same order, also after its text is read back.
+-- Checks that the nest of a schedule makes the same accesses in the same order, also after its text is printed and parsed.
 local function check_nest(s, sizes, walked)
   local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
   if not ok and nest.code == "limit" then
@@ -26,22 +27,22 @@ local function check_nest(s, sizes, walked)
   local n = nest:accesses {most = MOST_ACCESSES}:differs(walked)
   if n then return ("access %d of the nest differs"):format(n) end
   local fine, again = pcall(nw.nest.parse, tostring(nest))
-  if not fine and again.code == "limit" and again.message:find "operations" then count "too long to read back" return end
-  if not fine then return ("the text of the nest does not read back: %s\n%s"):format(again, nest) end
+  if not fine and again.code == "limit" and again.message:find "operations" then count "nest texts too long to parse" return end
+  if not fine then return ("parsing the text of the nest fails: %s\n%s"):format(again, nest) end
   n = again:accesses {most = MOST_ACCESSES}:differs(walked)
-  if n then return ("access %d of the nest differs after its text was read back:\n%s"):format(n, tostring(nest)) end
+  if n then return ("access %d differs in the nest that was parsed from its text:\n%s"):format(n, tostring(nest)) end
 end
 
---- The accesses that are derived without running the program must be those that the interpreter makes, in the same order.
+--- Checks that the accesses that are derived without running the program are those of the interpreter, in the same order.
 function examine.accesses(s, values, data)
   local text, sizes = s:text(), {}
   for name, value in pairs(values) do
     if text:find("\nsize " .. name .. " ", 1, true) then sizes[name] = value end
   end
   local ok, walked = pcall(nw.accesses, s, {sizes = sizes, most = MOST_ACCESSES})
-  if not ok and type(walked) == "table" and walked.code == "limit" then count "not walked" return end
+  if not ok and type(walked) == "table" and walked.code == "limit" then count "access lists too long" return end
   if not ok then return "the accesses cannot be derived: " .. tostring(walked) end
-  count "walks compared"
+  count "access lists compared"
   local ran = nw.accesses(s, {arguments = data, most = MOST_ACCESSES})
   local n = walked:differs(ran)
   local function shown(list)
@@ -52,13 +53,13 @@ function examine.accesses(s, values, data)
   return check_nest(s, sizes, walked)
 end
 
---- The text form must read back.
+--- Checks that parsing the text form gives the same program.
 function examine.text(s)
   local text = s:text()
-  if not s:reparses() then return "the text form does not read back:\n" .. text end
+  if not s:reparses() then return "parsing the text form does not give the same program:\n" .. text end
 end
 
---- Undo and redo must return identical programs.
+--- Checks that undo and redo return to identical programs.
 function examine.undo(s, before)
   local after = s:text()
   s:undo()
@@ -67,7 +68,7 @@ function examine.undo(s, before)
   if s:text() ~= after then return "redo did not return the identical program" end
 end
 
---- The trace must make the identical program, both if it is pasted and if it is read back.
+--- Checks that the trace makes the identical program, both as Lua code and as JSON.
 function examine.trace(s, outputs)
   local pasted, read = nw.schedule(outputs), nw.schedule(outputs)
   local ok, err = pcall(load("local s = ... " .. s:trace()), pasted)
@@ -78,22 +79,22 @@ function examine.trace(s, outputs)
   if read:text() ~= s:text() then return "the JSON trace makes another program:\n" .. s:trace() end
 end
 
---- A step that was refused as undecided must be refused as undecided again, both on this schedule and on a fresh schedule.
+--- Checks that a step that was refused as undecided is again refused as undecided, both on this schedule and on a new one.
 function examine.undecided(s, outputs, err, apply)
   counts.undecided = (counts.undecided or 0) + 1
   local function differs(other, where)
     local fine, again = apply(other)
-    if fine then return ("an undecided step is accepted %s:\n%s"):format(where, tostring(err)) end
+    if fine then return ("a step that was undecided is accepted %s:\n%s"):format(where, tostring(err)) end
     if type(again) ~= "table" or again.code ~= "undecided" then
-      return ("an undecided step is refused in another way %s:\n%s\n%s"):format(where, tostring(err), tostring(again))
+      return ("a step that was undecided is refused for another reason %s:\n%s\n%s"):format(where, tostring(err), tostring(again))
     end
   end
   local fresh = nw.schedule(outputs)
   fresh:replay(s:trace "json")
-  return differs(s, "when it is tried again") or differs(fresh, "on a fresh schedule")
+  return differs(s, "when it is tried again on the same schedule") or differs(fresh, "on a new schedule")
 end
 
--- True if the index of the element is computed by a stage. Data can be chosen only for an index that is read from an input.
+-- True if a stage computes the index of the element. s:explain() can choose data only for an index that is read from an input.
 local function computed_index(s, refusal)
   local inputs = {}
   for _, t in ipairs(s:inputs()) do inputs[t.name] = true end
@@ -103,11 +104,11 @@ local function computed_index(s, refusal)
   end
 end
 
---- The conflict that a refusal names must be seen when the refused program runs. It need not be seen if `decides`: data then
---- decide which elements are read.
+--- Checks that the conflict that a refusal names is seen when the refused program runs. If `decides` is true, data determine
+--- which elements are read, and the conflict need not be seen.
 function examine.refusal(s, err, decides)
   local refusal = err.refusal
-  if not refusal.alternatives[1] then count "refusals with no way on" end
+  if not refusal.alternatives[1] then count "refusals without an alternative" end
   local lesson = s:explain()
   for should, is in tostring(lesson):gmatch "should be (%S+), is (%S+)" do
     if should == is then return "s:explain() shows no wrong value:\n" .. tostring(lesson) end
@@ -118,7 +119,7 @@ function examine.refusal(s, err, decides)
   local named = refusal.element or refusal.source or refusal.sink
   local outside = (refusal.element or refusal.why):find "^[%w_.]+%[[^%]]*%-%d+[%],]" -- a tail that begins before the tensor
   local excused = not named or decides or outside or computed_index(s, refusal)
-  count(excused and "not seen in results" or "named but not seen")
+  count(excused and "conflicts that need not be seen, and are not" or "conflicts that should be seen, but are not")
   if not excused then print("  the conflict of a refusal is not seen: " .. tostring(err)) end
 end
 

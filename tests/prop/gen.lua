@@ -1,11 +1,17 @@
 --- Random computations. A case is plain data, so that it can be printed, shrunk, written in the language (build.lua) and in C
 --- (oracle.lua):
----   {dtype = of most tensors, full = integers and floats of the full range?, near = are there functions of libm?,
----    grid = will loops be bound to one?, sizes = {{name=, min=, multiple=}}, ordered = M <= N?,
+---   {dtype=, full=, near=, grid=, ordered=,
+---    sizes = {{name=, min=, multiple=}},
 ---    inputs = {{name=, dims=, dtype=}},
 ---    stages = {{kind=, name=, from={..}, dims=, bodies={..}, dtypes={..}, over=, combiner=, scan=, shown=}}}
---- bodies are trees (tree.lua), one for each output; over gives the extents of the reduction; shown: the stage is an output,
---- even if another stage reads it.
+---   dtype    the dtype of most tensors
+---   full     true: the inputs have values of the full range
+---   near     true: there are functions of libm
+---   grid     true: loops will be bound to a GPU's grid
+---   ordered  true: M <= N
+---   bodies   trees (tree.lua), one for each output
+---   over     the extents of the reduction
+---   shown    true: the stage is an output, even if another stage reads it
 local cases = require "cases"
 local kinds = require "kinds"
 local sizes = require "sizes"
@@ -17,7 +23,7 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- The kind of a stage that reads only the stage before it, for goals that need one.
+-- For goals that need a stage that reads only the stage before it: the kind of this stage.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
@@ -120,7 +126,7 @@ local function draw_case(r, want, class)
   return case
 end
 
---- Draws a case of a class of dtypes. If `want` is given, draws up to 40 cases and takes the first that has what is wanted.
+--- Draws a case of a class of dtypes. If `want` is given, draws up to 40 cases and returns the first that has what `want` names.
 function gen.case(r, want, class)
   local case
   for _ = 1, want and 40 or 1 do

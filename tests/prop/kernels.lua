@@ -1,12 +1,12 @@
---- Intrinsics for random steps: one loop of a map, a copy, a sum or a product, of any small extent, in a library of C functions
---- that is compiled once. The name of an intrinsic gives its operation, dtype and extent: "add_i32_4".
+--- Intrinsics for random steps. Each is one loop of a map, a copy, a sum or a product, with a small extent. All are functions of
+--- one C library, which is compiled once. The name of an intrinsic gives its operation, dtype and extent: "add_i32_4".
 local nw = require "nestwright"
 
 local kernels = {}
 
 local MOST = 17
 local SUMS = {f32 = "float", f64 = "double"}
-local COPIES = {f16 = "uint16_t", bf16 = "uint16_t"} -- halves can be copied only, since C has no arithmetic for them
+local COPIES = {f16 = "uint16_t", bf16 = "uint16_t"} -- halves can only be copied, because C has no arithmetic for them
 local TYPES = {f32 = "float", f64 = "double"}
 for _, bits in ipairs {8, 16, 32, 64} do
   SUMS["i" .. bits] = ("int%d_t"):format(bits)
@@ -15,8 +15,8 @@ end
 for dtype, name in pairs(SUMS) do TYPES[dtype] = name end
 for dtype, name in pairs(TYPES) do COPIES[dtype] = name end
 
--- What the intrinsic does for each i of n: its tensors as {name, rank}, and its body in the language and in C, where strides
--- are parameters.
+-- The kinds of intrinsics. tensors: its inputs {name, rank}; body: iteration i in the language; c: iteration i in C, where the
+-- strides x, y and z are parameters.
 local KINDS = {
   copy = {types = COPIES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
   add = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] + Y[i*y];",
@@ -89,7 +89,7 @@ end
 
 local registered = {}
 
---- Returns the id of the intrinsic with that name, which is registered when it is first needed.
+--- Returns the id of the intrinsic with that name. Registers the intrinsic if it is not registered yet.
 function kernels.id(name)
   if registered[name] then return registered[name] end
   local word, dtype, n, init = name:match "^(%a+)_(%w+)_(%d+)(_?%a*)$"
@@ -109,7 +109,7 @@ local function word_of(stage, loop)
   if stage.kind == "matmul" then return loop:match "^k" and "dot" or "axpy" end
 end
 
---- True if there is an intrinsic for such a stage.
+--- True if there is an intrinsic that may compute the stage.
 function kernels.knows(stage, dtype, n)
   local word = word_of(stage, "k")
   return word ~= nil and KINDS[word].types[dtype] ~= nil and n <= MOST

@@ -1,5 +1,5 @@
---- Kinds of stages. kinds.map(r, have, case) draws a stage that reads the tensors in `have`, as plain data, or returns nil if
---- they are not suitable. The other functions work in the same way.
+--- Kinds of stages. kinds.map(r, have, case) draws a stage, as plain data, that reads tensors from the list `have`. It returns nil
+--- if these tensors are not suitable. The other functions work in the same way.
 local bodies = require "bodies"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -115,7 +115,7 @@ local function over_last(r, have, least_rank)
   return {from = {a}, dims = {table.unpack(a.dims, 1, kept)}, over = {table.unpack(a.dims, kept + 1)}}, a, at
 end
 
--- Products are exact, because their factors are 1 and -1.
+-- Makes factors of 1 and -1, so that products are exact.
 local function signs(e) return cast("f64", select(gt(e, number(0)), number(1), number(-1))) end
 
 local function term(r, case, have, stage, a, at, combiner)
@@ -132,7 +132,7 @@ local function term(r, case, have, stage, a, at, combiner)
   local t = tree.dtype(body, ctx.dtype_of)
   if t == "bool" then body, t = cast("i32", body), "i32" end
   if combiner == "prod" and types.is_float(t) then return x end
-  local uses = false -- without an axis in the term, nw.min would be the lesser of two values
+  local uses = false -- without a read in the term, nw.min(x, k) would not be a reduction, but the minimum of two values
   tree.visit(body, function(e) uses = uses or e.op == "read" end)
   return uses and body or x
 end
@@ -207,7 +207,7 @@ function kinds.window(r, have)
   local stage = {from = {a}, over = {2, 3}, combiner = combiner}
   local function element(at) return a.dtype == "bool" and cast("i32", read(a, at)) or read(a, at) end
   local stride = r:pick {1, 1, 2, 3}
-  if r:chance(0.4) then -- only the middle of the window stays inside
+  if r:chance(0.4) then -- the edges of the window may be outside of the tensor
     stage.dims = a.dims
     local i, j = sub(add(axis(1), over(1)), number(1)), sub(add(axis(2), over(2)), number(1))
     stage.bodies = {select(all(all(ge(i, number(0)), lt(i, extent(a.dims[1]))), all(ge(j, number(0)), lt(j, extent(a.dims[2])))),
@@ -234,8 +234,8 @@ function kinds.pad(r, have)
   return {from = {a}, dims = out, bodies = {select(inside, read(a, at), a.dtype == "bool" and ne(axis(n), axis(n)) or number(0))}}
 end
 
--- The step functions of recurrences over rows of x, by name; `last` is the last x. The values grow slowly, so that sums stay
--- exact.
+-- The step functions of recurrences, by name. A step computes one row; x is the position in the row, and `last` is its last
+-- value. The values grow slowly, so that sums stay exact.
 local RECURRENCES = {
   column = function(S, a) return add(S(-1, axis(2)), a()) end,
   heat = function(S, a, last)
@@ -286,7 +286,7 @@ function kinds.gather(r, have)
     if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
   end
   if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
-    return nil -- with one element, the index would fold to a constant; with none, no index is inside
+    return nil -- with one element, the index would be simplified to a constant; with none, no index is inside
   end
   local index = r:pick(with)
   local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))

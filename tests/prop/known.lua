@@ -1,10 +1,10 @@
---- What draw.lua needs to know of a schedule: which stage reads which, the loops, and which stages were placed.
+--- Describes a schedule for draw.lua: which stage reads which, the loops, and which stages were moved into loops.
 local cases = require "cases"
 local types = require "types"
 
 local known = {}
 
---- The names of loops or stages.
+--- Returns the names of a list of loops or stages.
 function known.names(list)
   local out = {}
   for n, item in ipairs(list) do out[n] = item.name or tostring(item) end
@@ -25,8 +25,8 @@ local function pieces(all)
   return out
 end
 
---- Describes schedule s of a case. `placed` lists the stages that were moved into loops, and `option` is the option that the
---- next step should show.
+--- Describes schedule s of a case. `placed` lists the stages that were moved into loops. `option` is the option that the next step
+--- should use.
 function known.of(case, s, placed, option)
   local pairs_of = {}
   local alive, reduces = {}, {}
@@ -97,7 +97,7 @@ function known.of(case, s, placed, option)
       end
       return #found > 0 and r:pick(found) or nil
     end,
-    moved = function(r) -- a stage that was placed and still exists
+    moved = function(r) -- a stage that was moved into a loop and still exists
       local there = {}
       for _, name in ipairs(placed) do if alive[name] then there[#there + 1] = name end end
       return #there > 0 and r:pick(there) or nil
@@ -116,7 +116,7 @@ function known.of(case, s, placed, option)
     marked = function() return loops_like "\n *%S+ for (%S+) in " end,
     once = function() return loops_like "for (%S+) in 0%.%.1:" end,
     size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,
-    shared = function(stages) -- {loop, stage}: a loop around this stage and the next one
+    shared = function(stages) -- {loop, stage}: a loop that contains this stage and the next one
       local list = {}
       for at = 1, #stages - 1 do
         local inside = {}

@@ -1,11 +1,11 @@
---- Layouts by name, so that a step is plain data. The functions take the logical indices.
+--- Layouts of tensors, by name. A step holds only the name, so that it is plain data. The functions take the logical indices.
 local layouts = {
   reversed = function(...)
     local at, out = {...}, {}
     for d = 1, #at do out[d] = at[#at + 1 - d] end
     return table.unpack(out)
   end,
-  panels = function(...) -- the last dimension in pieces of 4, whose number is the outermost index
+  panels = function(...) -- the last dimension in pieces of 4; the outermost index is the position of the piece
     local at = {...}
     local last = at[#at]
     at[#at] = nil
@@ -48,5 +48,5 @@ local function with_rank(f, rank)
   return function(a, b, c, d) return f(a, b, c, d) end
 end
 
---- Returns the layout with that name for a tensor of that rank.
+--- Returns the layout with this name for a tensor of this rank.
 return function(name, rank) return with_rank(layouts[name], rank) end

@@ -1,6 +1,6 @@
---- The oracle writes every case as plain C, which is compiled by the system's compiler and run in a separate process. The C
---- text is made from the trees of the case and from docs/language.md, and shares no code with the core: neither its C writer
---- nor its constant folding. Fifty cases go into one file, because compiling each alone would take most of the time.
+--- The oracle writes every case as plain C. The system's compiler compiles it, and it runs in a separate process. The C text is
+--- made from the trees of the case, by the rules of docs/language.md. The oracle shares no code with the core, neither the C
+--- writer nor constant folding. Fifty cases go into one file, because compiling them one by one would take most of the time.
 local cases = require "cases"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -319,7 +319,7 @@ end
 --- Returns an empty batch of cases.
 function oracle.new() return setmetatable({cases = {}, jobs = {}}, oracle) end
 
---- Adds a case, of which the stages in `outputs` are results, and returns its number.
+--- Adds a case whose results are the stages in `outputs`. Returns the number of the case.
 function oracle:add(case, outputs)
   self.cases[#self.cases + 1] = {case = case, outputs = outputs}
   return #self.cases
@@ -378,7 +378,7 @@ function oracle:run()
     end
     results[n] = list
   end
-  assert(at == #bytes + 1, "the oracle wrote more or less than was asked")
+  assert(at == #bytes + 1, "the output of the oracle is longer or shorter than expected")
   return results
 end
 

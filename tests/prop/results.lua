@@ -1,7 +1,7 @@
---- Compares the results of a schedule with the oracle: the definition, the interpreter on the scheduled and on the lowered
---- program, and the compiled program. The compiled program runs several times if it has parallel loops, and also with its
---- memory at the edge of inaccessible pages. Some schedules are also exported, as C texts and as libraries, and run under
---- sanitizers.
+--- Compares the results of a schedule with those of the oracle. The results come from the definition, from the interpreter on the
+--- scheduled and on the lowered program, and from the compiled program. The compiled program runs several times if it has parallel
+--- loops. It also runs with its arrays next to inaccessible pages. Some schedules are also exported, as C texts and as libraries,
+--- and run under sanitizers.
 local cases = require "cases"
 local check = require "check"
 local core = require "nestwright.core"
@@ -17,15 +17,16 @@ local types = require "types"
 
 local results = {}
 
---- Numbers of the run, by name.
-results.counts = {["too long to interpret"] = 0, ["run at no size"] = 0, ["not run"] = 0, ["compared to the bit"] = 0,
-  ["compared closely"] = 0, ["at the edges of pages"] = 0, ["C texts"] = 0, ["sanitizer reports"] = 0}
+--- The numbers of comparisons in this run, by name.
+results.counts = {["schedules with unknown sizes"] = 0, ["schedules without a valid size"] = 0, ["too long to interpret"] = 0,
+  ["compared bit by bit"] = 0, ["compared with a tolerance"] = 0, ["run next to inaccessible pages"] = 0, ["C texts"] = 0,
+  ["sanitizer reports"] = 0}
 local counts = results.counts
 
-local MOST_STEPS = 5000000 -- of the interpreter
-local RUNS = 3 -- of a kernel with parallel loops
+local MOST_STEPS = 5000000 -- the limit on steps of the interpreter
+local RUNS = 3 -- the number of runs of a kernel with parallel loops
 
--- True if the inputs of the schedule determine every size. They may not, because reads can be removed by folding.
+-- True if the inputs of the schedule determine every size. They do not if simplification removed all reads of an input.
 local function sizes_told(case, s)
   local told, by_name, text = {}, {}, s:text()
   for _, input in ipairs(case.inputs) do by_name[input.name] = input end
@@ -45,11 +46,11 @@ function results.ask(case, s, batch, seed)
   local r = rng.new(seed)
   local number = batch:add(case, cases.outputs(case))
   if not sizes_told(case, s) then
-    counts["not run"] = counts["not run"] + 1
+    counts["schedules with unknown sizes"] = counts["schedules with unknown sizes"] + 1
     return {}
   end
   local list, tried = {}, sizes.values_for(case, s)
-  if #tried == 0 then counts["run at no size"] = counts["run at no size"] + 1 end
+  if #tried == 0 then counts["schedules without a valid size"] = counts["schedules without a valid size"] + 1 end
   for k, values in ipairs(tried) do
     local by_name, arguments = {}, {}
     for _, input in ipairs(case.inputs) do
@@ -67,7 +68,7 @@ local function as_number(v) return type(v) == "boolean" and (v and 1 or 0) or v 
 
 local function same_bits(x, y) return x == y and (x ~= 0 or 1 / x == 1 / y) or x ~= x and y ~= y end
 
--- The tolerance if the order of rounding differs, relative to the greatest number.
+-- The tolerance for results whose order of rounding differs, relative to the greatest number.
 local SHARE = {f16 = 5e-2, bf16 = 2e-1, f32 = 1e-2, f64 = 1e-2}
 
 local function close(x, y, dtype, greatest)
@@ -96,7 +97,8 @@ local function compare(what, outputs, want, got, exact)
       end
     end
   end
-  counts[exact and "compared to the bit" or "compared closely"] = counts[exact and "compared to the bit" or "compared closely"] + 1
+  local how = exact and "compared bit by bit" or "compared with a tolerance"
+  counts[how] = counts[how] + 1
 end
 
 -- Returns the results of the interpreter, or nil if many tails make the program too long for it.
@@ -115,7 +117,7 @@ local function any_order(s, outputs)
   return false
 end
 
--- True if floats are read or computed, so that something may be rounded.
+-- True if the program reads or computes floats, so that it may round.
 local function has_float(case)
   local dtypes, found = {}, false
   for _, t in ipairs(case.inputs) do dtypes[t.name] = t.dtype end
@@ -129,15 +131,15 @@ local function has_float(case)
   return found
 end
 
--- Returns how exactly results must agree with the oracle: "exact", "close", or nil (not compared), if rounding may differ and
--- numbers may have any size.
+-- Returns how exactly results must agree with the oracle: "exact", "close" or nil. nil means that they are not compared, because
+-- rounding may differ and numbers may have any size.
 local function agreement(case, rounds)
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil
 end
 
--- A kernel must give the same results if its tensors and temporaries end, or begin, at an inaccessible page. Streaming stores
--- need aligned tensors.
+-- Checks that a kernel gives the same results if its tensors and temporaries end or begin at an inaccessible page. The tensors of
+-- a kernel with streaming stores are aligned.
 local function check_edges(s, kernel, outputs, one, want, exact)
   local align = s:text():find("stream", 1, true) and 64 or 0
   for _, where in ipairs {"after", "before"} do
@@ -146,9 +148,9 @@ local function check_edges(s, kernel, outputs, one, want, exact)
       for n, a in ipairs(one.data) do own[n] = check.copy(a) end
       return {kernel(table.unpack(own))}
     end)
-    local message = compare("the oracle and the JIT at the edge of a page", outputs, want, got, exact)
+    local message = compare("the oracle and the JIT next to an inaccessible page", outputs, want, got, exact)
     if message then return message end
-    counts["at the edges of pages"] = counts["at the edges of pages"] + 1
+    counts["run next to inaccessible pages"] = counts["run next to inaccessible pages"] + 1
   end
 end
 
@@ -157,8 +159,8 @@ local function exportable(s, on_grid, free, lowered_as)
   return not on_grid and not free and lowered_as == "exact" and not s:text():find("call ", 1, true)
 end
 
---- Compiles checked schedules as C, under sanitizers, and runs them. `list` has {case =, s =, one =}. Returns the list of
---- failures, {index =, what =}.
+--- Compiles checked schedules as C, under sanitizers, and runs them. The entries of `list` are {case =, s =, one =}. Returns the
+--- list of failures, {index =, what =}.
 function results.export(list, library)
   local texts = {}
   for n, e in ipairs(list) do texts[n] = {schedule = e.s, arguments = e.one.data, sizes = e.one.values} end

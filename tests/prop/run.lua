@@ -1,10 +1,10 @@
---- The property test: random computations with random steps. After every accepted step the program's text form must
---- read back to the same program and undo must return the identical one. At the end the trace must make the identical program,
---- on a fresh schedule and in another process, and the definition, the interpreter on the scheduled and on the lowered
---- program, and the JIT must agree with an oracle in plain C. A failing case is shrunk.
+--- The property test draws random computations and random steps. After every accepted step, parsing the text form must give the
+--- same program, and undo must return to the identical program. At the end, the trace must make the identical program, on a new
+--- schedule and in another process. The results of the definition, of the interpreter on the scheduled and on the lowered program,
+--- and of the JIT must equal those of an oracle in plain C. A failing case is shrunk.
 ---
 --- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
---- A case is determined by the seed and its number alone, so that a long run can be continued after an interruption, and be
+--- The seed and the number of a case determine the case. So a long run can be continued after an interruption, and it can be
 --- divided among processes. With NW_FIGURES=FILE in the environment, the figures of the run are written there as a flat JSON
 --- object.
 local here = arg[0]:match "^(.*)/[^/]*$"
@@ -16,8 +16,8 @@ local rng, rows, shares, steps = require "nestwright.measure.rng", require "rows
 local tree, types = require "tree", require "types"
 
 local options = {cases = 2000, seed = os.time() % 1000003, steps = 4, jobs = 1}
-local replayed_file = arg[1] == "--replay" and arg[2] -- a file from another process, whose schedules are made again here
--- the file in which a process with a share of the cases writes its figures
+local replayed_file = arg[1] == "--replay" and arg[2] -- a file of schedules from another process; they are made again here
+-- the file for the figures of a process that runs only a share of the cases
 local partial = arg[1] == "--partial" and table.remove(arg, 2)
 if partial then table.remove(arg, 1) end
 for at = 1, replayed_file and 0 or #arg, 2 do
@@ -27,18 +27,19 @@ for at = 1, replayed_file and 0 or #arg, 2 do
   options[key] = tonumber(arg[at + 1])
 end
 
-local LEAST = 100 -- in 2,000 or more cases, each primitive must be accepted this often and refused half as often
-local LEAST_ROW = 5 -- the same for each option of a primitive with each class of dtype
-local BATCH = 50 -- cases that the oracle compiles as one file
-local GOALS = 7 -- goals that a case tries to reach
-local DRAWS = 6 -- attempts for a goal, including the steps that it needs first
+local LEAST = 100 -- each primitive must be accepted this many times in 2,000 or more cases, and refused half as many times
+local LEAST_ROW = 5 -- each option of a primitive must be accepted this many times with each class of dtype
+local BATCH = 50 -- the number of cases that the oracle compiles as one file
+local GOALS = 7 -- the number of goals that a case tries to reach
+local DRAWS = 6 -- the number of steps that are tried for a goal, including steps that it needs first
 
 local seen = rows.count()
 local slowest = {seconds = 0}
 
 -- ---------------------------------------------------------------- one schedule
 
--- Returns the class of dtype of the case with this number, and its goals. The case is drawn to suit the first goal.
+-- Returns the class of dtype of the case with this number, and its list of goals. The case is drawn so that it suits the first
+-- goal.
 local function goals_of(number)
   local class = types.classes[number % #types.classes + 1]
   local at = number // #types.classes * GOALS
@@ -88,7 +89,7 @@ local function apply_steps(case, list, draw)
       made.fault = true
       message = "an internal fault: " .. tostring(err)
     elseif s:text() ~= before then
-      message = "a refused step changed the schedule"
+      message = "a step was refused, but changed the schedule"
     else
       message = err.refusal and examine.refusal(s, err, cases.decides(case))
       if not message and err.code == "undecided" then
@@ -103,7 +104,7 @@ local function apply_steps(case, list, draw)
   return message, done, made
 end
 
--- Returns the goals of a case: the one for which it was drawn, and others that it is suitable for.
+-- Returns the goals of a case: the goal for which it was drawn, and other goals that suit it.
 local function goals_for(case, number)
   local _, goal_of = goals_of(number)
   local goals, taken = {}, {}
@@ -125,7 +126,7 @@ local function goals_for(case, number)
   return goals, taken
 end
 
--- Draws the steps of a case: first a few for each goal, then some of any kind.
+-- Draws the steps of a case: first a few for each goal, then some random steps.
 local function drawing(r, case, number)
   local goals, taken = goals_for(case, number)
   local at, draws, left = 1, 0, r:int(1, options.steps)
@@ -174,7 +175,7 @@ local function checked(case, made, answers)
   return "failed to run: " .. tostring(message)
 end
 
--- Runs one case with these steps alone, and also as C if the C text had failed. Returns a message, or nil.
+-- Runs a single case with these steps. If its C text had failed, runs it as C too. Returns a message, or nil.
 local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end
@@ -249,8 +250,8 @@ local function report(number, seed, case, list, made, message, as)
   io.stdout:flush()
 end
 
--- Some schedules are compiled as C, and fewer as libraries.
-local AS_C, AS_LIBRARY = 2, 20 -- every second case as C, every twentieth as a library
+-- Every second schedule is also compiled as C, and every twentieth as a library.
+local AS_C, AS_LIBRARY = 2, 20
 
 local function check_exports(held)
   for as, share in pairs {c = AS_C, library = AS_LIBRARY} do
@@ -300,7 +301,7 @@ end
 
 local function run_cases()
   for from = first, last, BATCH do
-    if figures.failed >= MOST then print(("  giving up after %d failures"):format(figures.failed)) break end
+    if figures.failed >= MOST then print(("  the run stops after %d failures"):format(figures.failed)) break end
     run_batch(from, math.min(from + BATCH - 1, last))
     io.stdout:flush()
   end
@@ -338,13 +339,13 @@ for _, name in ipairs(rows.names) do
   local wanted = LEAST * (share < 1 and share / 2 or 1)
   if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 2) then
     figures.failed = figures.failed + 1
-    print(("  %s was not accepted %d times and refused %d times"):format(name, wanted, wanted // 2))
+    print(("  %s was accepted fewer than %d times or refused fewer than %d times"):format(name, wanted, wanted // 2))
   end
 end
 local unseen = seen:unseen(LEAST_ROW)
 if last - first + 1 >= 2000 then
   for _, row in ipairs(unseen) do
-    print(("  %s with %s on %s was accepted %d times only"):format(row.primitive, row.option == "" and "no option" or row.option,
+    print(("  %s with %s on %s was accepted only %d times"):format(row.primitive, row.option == "" and "no option" or row.option,
       row.class, row.count))
   end
   figures.failed = figures.failed + #unseen
@@ -355,18 +356,18 @@ for _, list in ipairs {results.counts, examine.counts} do
   table.sort(names)
   for _, name in ipairs(names) do print(("  %s: %d"):format(name, list[name])) end
 end
-for why, n in pairs(examine.reasons) do print(("  no nest, since %s: %d"):format(why, n)) end
-local UNSEEN_MOST = 0.01 -- the share of the replayed conflicts that may show nothing, although the refusal names an element
-local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["named but not seen"]
+for why, n in pairs(examine.reasons) do print(("  schedules without a nest because %s: %d"):format(why, n)) end
+local UNSEEN_MOST = 0.01 -- the largest share of the replayed conflicts that may remain unseen although the refusal names an element
+local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["conflicts that should be seen, but are not"]
 if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
   figures.failed = figures.failed + 1
-  print(("  more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
+  print(("  a share of more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
 end
-local NESTS_LEAST = 0.95 -- the share of the schedules with derived accesses that must be affine
-local walks, nests = examine.counts["walks compared"], examine.counts["nests compared"]
+local NESTS_LEAST = 0.95 -- the least share of the schedules with derived accesses that must become affine nests
+local walks, nests = examine.counts["access lists compared"], examine.counts["nests compared"]
 if walks >= 200 and nests < NESTS_LEAST * walks then
   figures.failed = figures.failed + 1
-  print(("  fewer than %g of the schedules became nests"):format(NESTS_LEAST))
+  print(("  a share of fewer than %g of the schedules became nests"):format(NESTS_LEAST))
 end
 print(("  slowest step: %.2f s of CPU, in case %d: %s"):format(slowest.seconds, slowest.number or 0, slowest.step or "none"))
 print(("  %d schedules, %d steps, %d computations refused"):format(figures.schedules, figures.steps, figures.refused))

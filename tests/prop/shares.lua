@@ -1,5 +1,5 @@
---- Runs the property test in several processes: each gets a share of the cases, and schedules are made again in another
---- process.
+--- Runs the property test in several processes, each with a share of the cases. Also makes the schedules again in another process,
+--- from their traces.
 local kernels = require "kernels"
 
 local shares = {}
@@ -58,7 +58,7 @@ function shares.replayed_elsewhere(held)
   local said = process:read "a"
   local ended = process:close()
   os.remove(path)
-  if not ended then messages[1] = said ~= "" and said or "the process that makes schedules again ended" end
+  if not ended then messages[1] = said ~= "" and said or "the process that makes schedules again failed without a message" end
   return messages
 end
 
@@ -95,7 +95,7 @@ function shares.run(script, options, first, last, found)
     local more = one.process:close() and dofile(one.path)
     os.remove(one.path)
     if not more then
-      print "  a process of the property test ended before its time"
+      print "  a process of the property test ended early"
       more = {figures = {failed = 1, crashes = 1}}
     end
     for _, name in ipairs {"figures", "accepted", "refused", "of", "examined", "reasons", "results"} do

@@ -18,7 +18,7 @@ symbolic.__tostring = function(a) return a.add == 0 and a.size.name or ("%s%+d")
 --- True if two dimensions are equal.
 function sizes.same(a, b) return type(a) == type(b) and a == b end
 
---- The smallest and the largest extent with which a dimension is run.
+--- Returns the smallest and the largest extent with which a dimension is run.
 function sizes.least(dim) return type(dim) == "number" and dim or dim.size.min + dim.add end
 function sizes.most(dim) return type(dim) == "number" and dim or dim.size.max + dim.add end
 
@@ -59,8 +59,8 @@ end
 -- True if the values satisfy the facts about the sizes.
 local function known_holds(case, values) return not case.ordered or values.M <= values.N end
 
---- Returns the values of the sizes to run, each as {M=, N=}, the least values first. Without sizes, the list has one empty
---- table.
+--- Returns the list of values {M=, N=} with which a case is run; smaller values come first. If the case has no sizes, the list has
+--- one empty table.
 function sizes.values(case)
   if #case.sizes == 0 then return {{}} end
   local list, out = {{}, {}, {}}, {}
@@ -73,7 +73,7 @@ function sizes.values(case)
   return out
 end
 
--- Returns all values of the sizes, from the least to `beyond` steps above the greatest.
+-- Returns all combinations of values of the sizes, from the least value to `beyond` steps above the greatest.
 local function all_sizes(case, beyond)
   local list = {{}}
   for _, size in ipairs(case.sizes) do
@@ -110,8 +110,8 @@ end
 
 local BEYOND = 24
 
---- Returns the sizes with which a schedule is run. If the schedule has assumptions, these are some of the sizes that it allows.
---- If it allows none of the sizes of the case, it is the first larger one that it allows, if there is one.
+--- Returns the list of sizes with which a schedule is run. A schedule with assumptions is run with at most 12 sizes that satisfy
+--- them. If no size of the case does, the list has the first larger size that does, or is empty if there is none.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

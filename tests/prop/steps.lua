@@ -1,5 +1,5 @@
---- Random steps. They are plain data: {primitive, arguments...}. Some are sensible and some are not; the judge must refuse
---- exactly those that change the result. Loops are given by name, so that a list of steps can be shrunk.
+--- Random steps, as plain data {primitive, arguments...}. Some steps are sensible and some are not. The judge must refuse exactly
+--- those that change the result. Loops are given by name, so that a list of steps can be shrunk.
 local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"
@@ -11,13 +11,13 @@ local types = require "types"
 local steps = {}
 local names = knowledge.names
 
--- Every primitive needs a draw function; otherwise it would not be tested.
+-- Every primitive needs a function in draw.lua; without one, it would not be tested.
 for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
 
--- For steps that seldom work without another step before them: a function that returns the step to draw first (its name or the
--- whole step), or nil.
+-- Some steps seldom work without another step before them. For each, this table has a function that returns the step to make
+-- first (its name or the whole step), or nil.
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
@@ -75,7 +75,7 @@ function PREPARED.pragma(_, known)
   return needs and #known.marked() == 0 and "parallel"
 end
 
---- What a computation must have so that a primitive is applicable (cases.lua explains each word).
+--- For each primitive, the name of what a computation must have so that the primitive is applicable (see cases.lua).
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
@@ -97,7 +97,7 @@ for want, list in pairs {
   for _, name in ipairs(list) do steps.wants[name] = want end
 end
 
---- Returns what a case for this goal must have, or nil.
+--- Returns the name of what a case for this goal must have, or nil.
 function steps.want(goal)
   if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
   if goal.primitive == "store_at" and goal.option == "loop" then return "deep_window" end
@@ -124,7 +124,7 @@ function steps.draw(r, s, tensors, goal, case, placed)
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
   local primitive = goal and goal.primitive or r:pick(rows.names)
-  -- Without a grid, the program is compiled, so bind is drawn only in grid cases
+  -- bind is drawn only in grid cases, because a program with a grid cannot be compiled
   if not goal and case.grid and r:chance(0.35) then primitive = "bind" end
   if not goal and primitive == "bind" and not case.grid then primitive = "split" end
   local known = knowledge.of(case, s, placed, goal and goal.option)

@@ -1,10 +1,13 @@
 --- Expressions as plain data. The same trees can be printed, shrunk, built in the language and written in C:
----   {op = "axis", n}  {op = "over", n}      the n-th axis of the stage, and of its reduction
----   {op = "extent", dim}                    an extent; a dimension of a case
+---   {op = "axis", n}                        the n-th axis of the stage
+---   {op = "over", n}                        the n-th axis of its reduction
+---   {op = "extent", dim}                    the extent of a dimension of the case
 ---   {op = "number", v}                      a literal
 ---   {op = "const", dtype, v}                a number with an explicit dtype
 ---   {op = "read", of, at = {...}}           an element of a tensor
----   {op = "cast", dtype, x}                 and the operations below, {op = "+", x, y}, {op = "select", c, x, y}, ...
+---   {op = "cast", dtype, x}                 a cast
+---   {op = "+", x, y}                        an operation; the operations are listed below
+---   {op = "select", c, x, y}                x if the condition c holds, otherwise y
 local nw = require "nestwright"
 local types = require "types"
 
@@ -12,7 +15,7 @@ local tree = {}
 
 local NUMBERS = {["+"] = true, ["-"] = true, ["*"] = true}
 
---- Operations of two operands and of one, comparisons, logical operations, and operations on floats only.
+--- The operations, in five groups: with two operands, with one operand, on floats only, comparisons, logical operations.
 local BOTH = {["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end,
   ["*"] = function(x, y) return x * y end, ["/"] = function(x, y) return x / y end, ["//"] = function(x, y) return x // y end,
   ["%"] = function(x, y) return x % y end, min = nw.min, max = nw.max}
@@ -21,7 +24,7 @@ local OF_FLOATS = {floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt, exp = nw.ex
 local COMPARISONS = {lt = nw.lt, le = nw.le, gt = nw.gt, ge = nw.ge, eq = nw.eq, ne = nw.ne}
 local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
 
---- Functions of libm, whose last bits may differ between the ways of running a program.
+--- Functions of libm. Their last bits may differ between the interpreter, the compiled program and the oracle.
 tree.near = {exp = true, tanh = true}
 
 --- Constructors of nodes: make.number(v), make.add(x, y), ... make.extent of a number returns a number node.
@@ -109,8 +112,8 @@ function tree.show(e)
   return ("%s(%s)"):format(e.op, table.concat(parts, ", "))
 end
 
---- Builds the expression in the language. env has axes and over (lists of axes), tensors (by name), and extent (a function of a
---- dimension).
+--- Builds the expression in the language. env.axes and env.over are lists of axes, env.tensors maps names to tensors, and
+--- env.extent(dim) returns the extent of a dimension.
 function tree.build(e, env)
   local function sub(x) return tree.build(x, env) end
   local op = e.op

@@ -1,9 +1,9 @@
---- The dtypes of the language and the rules of docs/language.md. They are written from that page alone, because the random
---- programs and their oracle must not get this knowledge from the core.
+--- The dtypes of the language and their rules. They follow docs/language.md and do not use the core, because the random programs
+--- and their oracle must be independent of it.
 local types = {}
 
--- For each dtype: the class under which it is counted, its bits, whether it is signed, its C type, and its format for
--- string.pack. Computation on halves is done in float, and the result is rounded when it is stored or cast.
+-- For each dtype: its name, the class under which its steps are counted, its bits, whether it is signed, its C type, and its
+-- format for string.pack. Halves are computed in float, and rounded when they are stored or cast.
 local ROWS = {
   {"bool", "bool", 1, false, "uint8_t", "I1"},
   {"i8", "signed", 8, true, "int8_t", "i1"}, {"i16", "signed", 16, true, "int16_t", "i2"},
@@ -58,7 +58,7 @@ function types.promote(a, b)
   return "i" .. (signed.bits > unsigned.bits and signed.bits or 2 * unsigned.bits)
 end
 
---- Returns the dtype of a literal next to an operand of dtype t, or next to no operand.
+--- Returns the dtype of a literal next to an operand of dtype t. Without t, there is no other operand.
 function types.of_number(v, t)
   local whole = math.type(v) == "integer"
   if not t then return whole and (v >= -(1 << 31) and v < 1 << 31 and "i32" or "i64") or "f32" end

@@ -1,6 +1,6 @@
 // The Lua module "peers" runs one of the other programs once, on arrays given as light userdata, and returns the
-// seconds that it took. For one thread these are CPU seconds of the process, in which preemption does not count. For
-// several threads they are wall-clock seconds.
+// seconds that it took. With one thread, the seconds are CPU time of the process, which does not include preemption.
+// With several threads, they are wall-clock time.
 #include "peers.h"
 #include <cblas.h>
 #include <lauxlib.h>

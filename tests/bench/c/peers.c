@@ -1,4 +1,4 @@
-// Compiled with gcc -O3 -march=native, no fast-math.
+// This file is compiled with gcc -O3 -march=native, without fast-math.
 #include "peers.h"
 #include <string.h>
 

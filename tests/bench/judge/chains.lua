@@ -68,7 +68,7 @@ local legal = {
     s:unroll(i_i)
     s:parallel(i_o)
   end},
-  {"the same with sizes that divide nothing", gemm(17, 19, 7), function(s, C, _, B)
+  {"a fast product whose sizes no factor divides", gemm(17, 19, 7), function(s, C, _, B)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 8, 8)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
@@ -77,7 +77,7 @@ local legal = {
     s:unroll(i_i)
     s:parallel(i_o)
   end},
-  {"the same with a local block and cut tails", gemm(17, 19, 7), function(s, C)
+  {"a fast product with a local block and guarded tails", gemm(17, 19, 7), function(s, C)
     local i_o, j_o = s:tile("i", "j", 8, 8, {tail = "guard"})
     local block = s:cache_write(C, "local", {at = j_o})
     local loops = s:loops(block)
@@ -86,7 +86,7 @@ local legal = {
     s:vectorize(j)
     s:parallel(i_o)
   end},
-  {"symbolic sizes, the same steps", function() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end, function(s, C, A)
+  {"a fast product of symbolic sizes", function() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end, function(s, C, A)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 8)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
@@ -95,18 +95,18 @@ local legal = {
     s:unroll(i_i)
     s:parallel(i_o)
   end},
-  {"three stencils at a strip of the last", function() return thrice(9, 8) end, function(s, Z, Y, X)
+  {"three stencils: the first two computed at a strip of the last", function() return thrice(9, 8) end, function(s, Z, Y, X)
     local o = s:split(s:loops(Z)[1], 4)
     s:compute_at(Y, o)
     s:compute_at(X, o)
     s:parallel(o)
   end},
-  {"three stencils, the middle one at a row of the last, the first at a row of the middle", function() return thrice(6, 5) end,
+  {"three stencils, the first two each computed at a row of the next", function() return thrice(6, 5) end,
     function(s, Z, Y, X)
       s:compute_at(Y, s:loops(Z)[1])
       s:compute_at(X, s:loops(Y)[1])
     end},
-  {"three stencils of symbolic size at strips with a tail", symbolic_thrice, function(s, Z, Y, X)
+  {"three symbolic stencils: the first two computed at strips with a tail", symbolic_thrice, function(s, Z, Y, X)
     local o = s:split(s:loops(Z)[1], 8)
     s:compute_at(Y, o)
     s:compute_at(X, o)
@@ -116,7 +116,7 @@ local legal = {
     s:compute_inline(Y)
     s:parallel(s:loops "Z"[1])
   end},
-  {"the middle stencil inlined, the first at a row", function() return thrice(5, 4) end, function(s, Z, Y, X)
+  {"three stencils: the second inlined, the first computed at a row", function() return thrice(5, 4) end, function(s, Z, Y, X)
     s:compute_inline(Y)
     s:compute_at(X, s:loops(Z)[1])
   end},
@@ -132,7 +132,7 @@ local legal = {
     local e = s:loops(E)
     s:reorder(e[#e], e[#e - 1])
   end},
-  {"a product computed at the reduction of the product that reads it", function() return two_products(6) end, function(s, E, C)
+  {"a product computed inside the reduction of the product that reads it", function() return two_products(6) end, function(s, E, C)
     local e = s:loops(E)
     s:reorder(e[1], e[3], e[2])
     s:compute_at(C, e[3])
@@ -142,7 +142,7 @@ local legal = {
     s:reorder("k", "j")
     s:vectorize "j"
   end},
-  {"a batch reordered inside out", function() return batch(2, 5) end, function(s) s:reorder("k", "j", "i", "z") end},
+  {"a batch, its loops in reverse order", function() return batch(2, 5) end, function(s) s:reorder("k", "j", "i", "z") end},
   {"a pooling's rows in parallel, its window unrolled", function() return pool(5, 6) end, function(s)
     s:parallel "y"
     s:unroll "r"
@@ -151,16 +151,16 @@ local legal = {
   {"a pooling's input through a copy at each row", function() return pool(5, 6) end, function(s, P, A)
     s:cache_read(A, "local", {P}, {at = "y"})
   end},
-  {"a pooling with its window outside", function() return pool(4, 8) end, function(s)
+  {"a pooling with the loops of its window outermost", function() return pool(4, 8) end, function(s)
     s:reorder("r", "q", "y", "x")
     s:vectorize "x"
   end},
-  {"a pooling's init apart, its window outermost", function() return pool(4, 8) end, function(s, P)
+  {"a pooling: the init split off, the window outermost", function() return pool(4, 8) end, function(s, P)
     s:decompose_reduction(P, "y")
     s:reorder("r", "q", "y", "x")
     s:parallel "y"
   end},
-  {"a transpose at a row that reads two of its rows", function() return transposed(5, 6) end, function(s, Z, T)
+  {"a transpose computed at a row of its reader, which reads two rows", function() return transposed(5, 6) end, function(s, Z, T)
     s:compute_at(T, s:loops(Z)[1])
   end},
   {"a transpose inlined", function() return transposed(5, 6) end, function(s, _, T) s:compute_inline(T) end},
@@ -170,12 +170,12 @@ local legal = {
     local z = s:loops(Z)
     s:tile(z[1], z[2], 3, 5)
   end},
-  {"a row's sum of squares at the row that it divides", function() return normed(6, 8) end, function(s, Z, S)
+  {"sums of squares computed at the rows of their reader", function() return normed(6, 8) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[1])
     s:parallel(s:loops(Z)[1])
     s:vectorize(s:loops(Z)[2])
   end},
-  {"a row's sum of squares in parts at that row", function() return normed(6, 16) end, function(s, Z, S)
+  {"sums of squares in parts, computed at the rows of their reader", function() return normed(6, 16) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[1])
     local loops = s:loops(S)
     local _, k_i = s:split(loops[#loops], 8)
@@ -183,7 +183,7 @@ local legal = {
     s:vectorize(k_i)
     s:parallel(s:loops(Z)[1])
   end},
-  {"a copy of a product's input at the outer part of its reduction", gemm(6, 7, 13), function(s, C, A, B)
+  {"an input of a product copied in the outer loop of the reduction", gemm(6, 7, 13), function(s, C, A, B)
     local k_o, k_i = s:split("k", 4)
     s:reorder(k_o, "i", "j", k_i)
     s:cache_read(A, "local", {C}, {at = k_o})
@@ -204,11 +204,11 @@ local legal = {
     local o = s:split("y_1", 2)
     s:parallel(s:fuse("ch_1", o))
   end},
-  {"an argmin's rows in a block of their own", with("arg", "argmin", 9, 6), function(s, V)
+  {"an argmin written through a local buffer in each tile", with("arg", "argmin", 9, 6), function(s, V)
     local o = s:split("i", 4)
     s:cache_write(V, "local", {at = o})
   end},
-  {"an argmax of symbolic extent, none included", function()
+  {"an argmax of symbolic extent, which may be 0", function()
     return nests.arg("argmax", nw.size "M", nw.size("K", {min = 0}))
   end, function(s)
     s:parallel "i"
@@ -222,19 +222,19 @@ local legal = {
     s:set_scope(C, "local")
     s:parallel(i_o)
   end},
-  {"a layer whose product is packed, tiled and done in a block", with("layer", 8, 8, 8), function(s, _, P, C, _, B)
+  {"a layer: the product packed, tiled and in a local block", with("layer", 8, 8, 8), function(s, _, P, C, _, B)
     s:compute_inline(P)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 4, k, j % 4 end})
     local c = s:loops(C)
     local _, j_o = s:tile(c[1], c[2], 4, 4)
     s:cache_write(C, "local", {at = j_o})
   end},
-  {"a fork's stage at the root, its readers in parallel", with("fork", 12), function(s, Y, Z, X)
+  {"a stage with two readers at the root, the readers in parallel", with("fork", 12), function(s, Y, Z, X)
     s:parallel(s:loops(X)[1])
     s:parallel(s:loops(Y)[1])
     s:parallel(s:loops(Z)[1])
   end},
-  {"vectors of sixteen over a map with a cut tail, rows in parallel", with("map", 5, 37), function(s)
+  {"a map: rows in parallel, vectors of sixteen, the tail cut", with("map", 5, 37), function(s)
     local _, lane, tail = s:split("j", {factor = 16, tail = "cut"})
     s:vectorize(lane)
     s:vectorize(tail)
@@ -259,10 +259,10 @@ local illegal = {
     s:reorder(k_o, "i", "j", "k_i")
     return function() s:cache_write(C, "local", {at = k_o}) end
   end, "structure"},
-  {"a stencil computed at a reader's reader, which is not its own", function() return thrice(6, 5) end, function(s, Z, _, X)
+  {"a stencil computed at a loop of its reader's reader", function() return thrice(6, 5) end, function(s, Z, _, X)
     return function() s:compute_at(X, s:loops(Z)[1]) end
   end, "structure"},
-  {"the first stencil at a row of the second, the second gone from there", function() return thrice(6, 5) end,
+  {"the first stencil moved from its reader to its reader's reader", function() return thrice(6, 5) end,
     function(s, Z, Y, X)
       s:compute_at(X, s:loops(Y)[1])
       return function() s:compute_at(X, s:loops(Z)[1]) end
@@ -271,7 +271,7 @@ local illegal = {
     s:compute_inline(Y)
     return function() s:compute_root(Z) end
   end, "structure"},
-  {"rows in parallel, then the strip around them too", function() return thrice(9, 5) end, function(s, Z)
+  {"rows in parallel, then also the loop over strips around them", function() return thrice(9, 5) end, function(s, Z)
     local o, i = s:split(s:loops(Z)[1], 3)
     s:parallel(i)
     return function() s:parallel(o) end
@@ -307,16 +307,16 @@ local illegal = {
     s:reorder("r", "q", "y", "x")
     return function() s:decompose_reduction(P, "x") end
   end, "structure"},
-  {"a row's sum in parallel, at the row that it divides", function() return normed(6, 8) end, function(s, Z, S)
+  {"sums of rows computed at their reader's rows, the reduction in parallel", function() return normed(6, 8) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[1])
     local loops = s:loops(S)
     return function() s:parallel(loops[#loops]) end
   end, "reduction"},
-  {"a row's sum moved inside the elements it divides, as vectors", function() return normed(6, 8) end, function(s, Z, S)
+  {"sums of rows computed in their reader's vector loop", function() return normed(6, 8) end, function(s, Z, S)
     s:vectorize(s:loops(Z)[2])
     return function() s:compute_at(S, s:loops(Z)[2]) end
   end, "structure"},
-  {"vectors over a stage that lives inside", function() return normed(6, 8) end, function(s, Z, S)
+  {"a vector loop around a stage that is computed inside it", function() return normed(6, 8) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[2])
     return function() s:vectorize(s:loops(Z)[2]) end
   end, "structure"},
@@ -334,8 +334,8 @@ local illegal = {
     s:reorder("r", "q", "ch_1", "y_1", "x_1")
     return function() s:parallel "q" end
   end, "reduction"},
-  {"4,097 copies of one body", with("map", 4097), function(s) return function() s:unroll "i" end end, "capacity"},
-  {"copies of copies of one body", gemm(32, 32, 32), function(s)
+  {"4,097 copies of one loop body", with("map", 4097), function(s) return function() s:unroll "i" end end, "capacity"},
+  {"copies of copies of one loop body", gemm(32, 32, 32), function(s)
     s:unroll "k"
     s:unroll "j"
     return function() s:unroll "i" end

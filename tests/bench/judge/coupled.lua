@@ -45,13 +45,13 @@ local legal = {
     local _, t_i = s:split(t, 3)
     s:vectorize(t_i)
   end},
-  {"three rows back: space outside of three steps of time", three_back, function(s)
+  {"three rows back: the loop over space outside of three steps of time", three_back, function(s)
     local t, x = two(s)
     local _, t_i = s:split(t, 3)
     s:reorder(x, t_i)
     s:parallel(x)
   end},
-  {"three rows back: groups of time in parallel inside", three_back, function(s)
+  {"three rows back: three steps of time in parallel", three_back, function(s)
     local t, x = two(s)
     local _, t_i = s:split(t, 3)
     s:parallel(t_i)
@@ -75,7 +75,7 @@ local legal = {
     local _, x_i = s:split(x, {factor = 8, tail = "cut"})
     s:vectorize(x_i)
   end},
-  {"the walk of a product that nothing divides", gemm(37, 41, 43), function(s, C, _, B)
+  {"the steps of a product whose sizes no factor divides", gemm(37, 41, 43), function(s, C, _, B)
     local i_o, j_o, _, j_i = s:tile("i", "j", 8, 16)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, "i_i", k_i, j_i)
@@ -91,14 +91,14 @@ local legal = {
     local inner = s:loops(local_C)
     s:vectorize(inner[#inner])
   end},
-  {"a layer: bias inlined, product at the row, its reduction split", with("layer", 7, 9, 13), function(s, R, P, C)
+  {"a layer: the bias inlined, the product computed at the row, its reduction split", with("layer", 7, 9, 13), function(s, R, P, C)
     s:compute_inline(P)
     local i = nests.loops(s, R)
     s:compute_at(C, i)
     s:split("k", 4)
     s:parallel(i)
   end},
-  {"a layer: tiles of the ramp, product in them, lanes in the ramp", with("layer", 12, 16, 5), function(s, R, P, C)
+  {"a layer: the ramp tiled and vectorized, the product computed in its tiles", with("layer", 12, 16, 5), function(s, R, P, C)
     s:compute_inline(P)
     local i, j = nests.loops(s, R)
     local _, j_o, _, j_i = s:tile(i, j, 4, 8)
@@ -113,7 +113,7 @@ local legal = {
     s:vectorize(inner[#inner])
     s:parallel(y)
   end},
-  {"a blur: tiles, moved in, out, and in again deeper", with("blur", 11, 13), function(s, Y, X)
+  {"a blur: a stage moved into tiles, to the root, and into an inner loop", with("blur", 11, 13), function(s, Y, X)
     local y, x = nests.loops(s, Y)
     local y_o, x_o = s:tile(y, x, 4, 4)
     s:compute_at(X, y_o)
@@ -135,36 +135,36 @@ local legal = {
     s:unroll(r)
     s:vectorize(x)
   end},
-  {"centred: the greatest at the row, the difference in place, rows in parallel", with("centred", 6, 7), function(s, S, E, M)
+  {"centred: maxima computed at the row, differences inlined, rows in parallel", with("centred", 6, 7), function(s, S, E, M)
     s:compute_inline(E)
     local i = nests.loops(s, S)
     s:compute_at(M, i)
     s:parallel(i)
   end},
-  {"three loops fused, split where nothing divides, inner lanes, outer threads", with("map", 5, 7, 3), function(s, Z)
+  {"three loops fused, split with a tail, the parts in threads and in lanes", with("map", 5, 7, 3), function(s, Z)
     local a, b, c = nests.loops(s, Z)
     local f = s:fuse(s:fuse(a, b), c)
     local f_o, f_i = s:split(f, {factor = 8, tail = "cut"})
     s:vectorize(f_i)
     s:parallel(f_o)
   end},
-  {"a symbolic product: tails cut, the whole part in lanes, the rows in parallel", symbolic_gemm, function(s)
+  {"a symbolic product: the tail cut, whole vectors in lanes, rows in parallel", symbolic_gemm, function(s)
     local _, j_i = s:split("j", {factor = 8, tail = "cut"})
     s:reorder("k", j_i)
     s:vectorize(j_i)
     s:parallel "i"
   end},
-  {"a least: split, the outer part outermost, the init split off before it", with("fold", "min", 6, 14), function(s, S)
+  {"a minimum: split, the outer part outermost, the init split off before it", with("fold", "min", 6, 14), function(s, S)
     local k_o = s:split("k", 4)
     s:reorder(k_o, "i")
     s:decompose_reduction(S, k_o)
   end},
-  {"a stage far ahead: the reader split, the stage at the inner loop", with("ahead", 23, 5), function(s, Y, X)
+  {"a reader of elements far ahead, split; the stage computed at its inner loop", with("ahead", 23, 5), function(s, Y, X)
     local i = nests.loops(s, Y)
     local _, i_i = s:split(i, 4)
     s:compute_at(X, i_i)
   end},
-  {"a fork: both readers marked, the stage in parallel", with("fork", 16), function(s, Y, Z, X)
+  {"a stage with two readers: the readers as vectors, the stage in parallel", with("fork", 16), function(s, Y, Z, X)
     s:vectorize(nests.loops(s, Y))
     s:vectorize(nests.loops(s, Z))
     s:parallel(nests.loops(s, X))
@@ -185,7 +185,7 @@ local illegal = {
     local t_o = s:split((two(s)), 3)
     return function() s:parallel(t_o) end
   end, "raw"},
-  {"coupled states: time in parallel", coupled, function(s)
+  {"coupled states: the loop over time in parallel", coupled, function(s)
     local t = two(s, "P.v0")
     return function() s:parallel(t) end
   end, "raw"},
@@ -214,7 +214,7 @@ local illegal = {
     local _, x_i = s:split(x, {factor = 4, tail = "cut"})
     return function() s:vectorize(x_i) end
   end, "raw"},
-  {"against space: tiles of time and space", scan "against", function(s)
+  {"a distance against space: tiles of time and space", scan "against", function(s)
     local t, x = two(s)
     return function() s:tile(t, x, 2, 3) end
   end, "raw"},
@@ -223,7 +223,7 @@ local illegal = {
     local _, t_i = s:split(t, 2)
     return function() s:reorder(x, t_i) end
   end, "raw"},
-  {"fibonacci: pairs of time as vectors", scan("fibonacci", 8, 4, 2), function(s)
+  {"distances one and two: pairs of time as vectors", scan("fibonacci", 8, 4, 2), function(s)
     local _, t_i = s:split((two(s)), 2)
     return function() s:vectorize(t_i) end
   end, "raw"},
@@ -242,7 +242,7 @@ local illegal = {
     s:compute_at(C, i)
     return function() s:vectorize "k" end
   end, "reduction"},
-  {"centred: the sum in parallel, all before it in place", with("centred", 4, 6), function(s, _, E)
+  {"centred: the sum in parallel, the stages before it inlined", with("centred", 4, 6), function(s, _, E)
     s:compute_inline(E)
     return function() s:parallel "l" end
   end, "reduction"},
@@ -256,11 +256,11 @@ local illegal = {
     local _, k_i = s:split("k", {factor = 4, tail = "cut"})
     return function() s:vectorize(k_i) end
   end, "reduction"},
-  {"a product: reduction split, cut, outermost, then in parallel", gemm(4, 4, 13), function(s)
+  {"a product: the reduction split, cut, moved outermost, then in parallel", gemm(4, 4, 13), function(s)
     local k_o = s:split("k", {factor = 4, tail = "cut"})
     return function() s:parallel(k_o) end
   end, "reduction"},
-  {"a greatest, its init split off: lanes along it", with("fold", "max", 5, 8), function(s, S)
+  {"a maximum with its init split off: lanes along the reduction", with("fold", "max", 5, 8), function(s, S)
     s:decompose_reduction(S, "k")
     return function() s:vectorize "k" end
   end, "reduction"},
@@ -271,7 +271,7 @@ local illegal = {
   {"a large product: the reduction in parallel", gemm(512), function(s)
     return function() s:parallel "k" end
   end, "reduction"},
-  {"the place of the least: lanes along it", with("arg", "argmin", 4, 16), function(s)
+  {"an argmin: lanes along the reduction", with("arg", "argmin", 4, 16), function(s)
     return function() s:vectorize "k" end
   end, "reduction"},
 }

@@ -75,13 +75,13 @@ local function rows_less_sums()
 end
 
 local legal = {
-  {"a map, a thread an element", with("map", 40), function(s) s:bind("i", "threadIdx.x") end},
+  {"a map with one thread for each element", with("map", 40), function(s) s:bind("i", "threadIdx.x") end},
   {"a map in blocks of threads", with("map", 40), function(s)
     local o, i = s:split("i", 8)
     s:bind(o, "blockIdx.x")
     s:bind(i, "threadIdx.x")
   end},
-  {"a map in blocks of threads, the last block with less to do", with("map", 37), function(s)
+  {"a map in blocks of threads, the last block partly idle", with("map", 37), function(s)
     local o, i = s:split("i", 8)
     s:bind(o, "blockIdx.x")
     s:bind(i, "threadIdx.x")
@@ -91,7 +91,7 @@ local legal = {
     s:bind("j", "blockIdx.y")
     s:bind("k", "blockIdx.x")
   end},
-  {"symbolic sizes: as many blocks as it takes", symbolic_map, function(s)
+  {"symbolic sizes: the number of blocks depends on the size", symbolic_map, function(s)
     local o, i = s:split("j", 16)
     s:bind("i", "blockIdx.y")
     s:bind(o, "blockIdx.x")
@@ -108,20 +108,20 @@ local legal = {
     s:vectorize(i)
     s:bind(o, "threadIdx.x")
   end},
-  {"a sum a thread: the reduction stays in order", with("fold", "sum", 12, 9), function(s)
+  {"one sum for each thread, its reduction in order", with("fold", "sum", 12, 9), function(s)
     local o, i = s:split("i", 4)
     s:bind(o, "blockIdx.x")
     s:bind(i, "threadIdx.x")
   end},
-  {"the place of the greatest of each row, a thread a row", with("arg", "argmax", 9, 7), function(s)
+  {"the argmax of each row, with one thread for each row", with("arg", "argmax", 9, 7), function(s)
     s:bind("i", "threadIdx.x")
   end},
-  {"a product, a thread an element", gemm(8), function(s)
+  {"a product with one thread for each element", gemm(8), function(s)
     s:bind("i", "blockIdx.x")
     s:bind("j", "threadIdx.x")
   end},
   {"a product in tiles through shared storage", gemm(8), function(s, C, A, B) tiled(s, C, A, B, 4) end},
-  {"tiles that do not divide the product", gemm(7, 9, 5), function(s, C, A, B) tiled(s, C, A, B, 4) end},
+  {"a product in tiles that do not divide its sizes", gemm(7, 9, 5), function(s, C, A, B) tiled(s, C, A, B, 4) end},
   {"tiles deeper than wide: fewer threads compute than load", gemm(8, 8, 16), function(s, C, A, B) tiled(s, C, A, B, 4, 8) end},
   {"one operand in shared storage, the other from memory", gemm(8), function(s, C, A)
     blocks(s, 4, 4)
@@ -129,13 +129,13 @@ local legal = {
     s:bind("i_i", "threadIdx.y")
     s:bind("j_i", "threadIdx.x")
   end},
-  {"one thread loads for all", gemm(8), function(s, C, A)
+  {"a shared tile that one thread loads", gemm(8), function(s, C, A)
     blocks(s, 4, 4)
     s:cache_read(A, "shared", {C}, {at = "k_o"})
     s:bind("i_i", "threadIdx.y")
     s:bind("j_i", "threadIdx.x")
   end},
-  {"loads by a fused and split loop of the tile", gemm(8), function(s, C, A)
+  {"a shared tile loaded by a loop that was fused and split", gemm(8), function(s, C, A)
     blocks(s, 4, 4)
     local loops = s:loops(s:cache_read(A, "shared", {C}, {at = "k_o"}))
     local _, x = s:split(s:fuse(loops[4], loops[5]), 8)
@@ -166,7 +166,7 @@ local legal = {
     s:bind(i, "threadIdx.y")
     s:bind("j_i", "threadIdx.x")
   end},
-  {"two kinds of virtual threads, and their shared tiles twice", gemm(8), function(s, C, A)
+  {"two loops of virtual threads, with shared tiles for each", gemm(8), function(s, C, A)
     s:tile("i", "j", 4, 4)
     local vi, i = s:split("i_i", 2)
     local vj, j = s:split("j_i", 2)
@@ -248,7 +248,7 @@ local legal = {
     threads(s, P, "threadIdx.x")
     s:bind(x, "threadIdx.x")
   end},
-  {"a sum a block, and then all threads of it", rows_less_sums, function(s, Z, R)
+  {"one sum for each block, read by all threads of the block", rows_less_sums, function(s, Z, R)
     local i, j = table.unpack(s:loops(Z))
     s:compute_at(R, i)
     s:set_scope(R, "shared")
@@ -259,39 +259,39 @@ local legal = {
     s:bind(s:loops(X)[1], "blockIdx.x")
     s:bind(s:loops(Y)[1], "blockIdx.x")
   end},
-  {"one stage on the grid, the other by one thread", with("ahead", 20, 3), function(s, Y) s:bind(s:loops(Y)[1], "threadIdx.x") end},
+  {"one stage in threads, the other in one thread", with("ahead", 20, 3), function(s, Y) s:bind(s:loops(Y)[1], "threadIdx.x") end},
   {"shared storage of one block around two nests", with("ahead", 20, 3), function(s, Y, X)
     s:set_scope(X, "shared")
     s:bind(s:loops(Y)[1], "threadIdx.x")
     s:bind(s:loops(X)[1], "threadIdx.x")
   end},
-  {"heat: a launch for each step of time", scan "heat", function(s) s:bind(s:loops("S")[2], "blockIdx.x") end},
-  {"heat: one block, a barrier after each step of time", scan "heat", function(s) s:bind(s:loops("S")[2], "threadIdx.x") end},
-  {"columns on their own: time inside each thread", scan "column", function(s)
+  {"heat in a grid: a launch for each step", scan "heat", function(s) s:bind(s:loops("S")[2], "blockIdx.x") end},
+  {"heat in one block: a barrier after each step", scan "heat", function(s) s:bind(s:loops("S")[2], "threadIdx.x") end},
+  {"independent columns: the loop over time inside each thread", scan "column", function(s)
     local t, x = table.unpack(s:loops "S")
     s:reorder(x, t)
     s:bind(x, "threadIdx.x")
   end},
-  {"columns on their own: time inside each block", scan "column", function(s)
+  {"independent columns: the loop over time inside each block", scan "column", function(s)
     local t, x = table.unpack(s:loops "S")
     s:reorder(x, t)
     s:bind(x, "blockIdx.x")
   end},
-  {"a distance of two: pairs of steps as threads", scan("two_back", 8, 4, 2), function(s)
+  {"a distance of two: the two steps of a pair as threads", scan("two_back", 8, 4, 2), function(s)
     local _, t = s:split(s:loops("S")[1], 2)
     s:bind(t, "threadIdx.x")
   end},
-  {"threads in the order of the reduction moved outside", gemm(6), function(s)
+  {"threads inside a reduction that was moved outermost", gemm(6), function(s)
     s:reorder("k", "i", "j")
     s:bind("i", "threadIdx.y")
     s:bind("j", "threadIdx.x")
   end},
-  {"a reordering of loops that are bound", gemm(6), function(s)
+  {"bound loops reordered", gemm(6), function(s)
     s:bind("i", "threadIdx.y")
     s:bind("j", "threadIdx.x")
     s:reorder("j", "i")
   end},
-  {"unrolled work inside a thread", gemm(6), function(s)
+  {"an unrolled loop inside a thread", gemm(6), function(s)
     s:bind("i", "blockIdx.x")
     s:unroll "j"
     s:split("k", 3)
@@ -311,26 +311,26 @@ local function try(f, ...)
 end
 
 local illegal = {
-  {"a reduction shared out among threads", gemm(6), function(s) return try(s.bind, s, "k", "threadIdx.x") end, "reduction"},
-  {"a reduction shared out among blocks", gemm(6), function(s) return try(s.bind, s, "k", "blockIdx.x") end, "reduction"},
-  {"a reduction shared out among virtual threads", gemm(6), function(s) return try(s.bind, s, "k", "vthread") end, "reduction"},
-  {"the outer part of a reduction among threads", gemm(6), function(s)
+  {"a reduction in threads", gemm(6), function(s) return try(s.bind, s, "k", "threadIdx.x") end, "reduction"},
+  {"a reduction in blocks", gemm(6), function(s) return try(s.bind, s, "k", "blockIdx.x") end, "reduction"},
+  {"a reduction in virtual threads", gemm(6), function(s) return try(s.bind, s, "k", "vthread") end, "reduction"},
+  {"the outer part of a reduction in threads", gemm(6), function(s)
     local k_o = s:split("k", 3)
     return try(s.bind, s, k_o, "threadIdx.x")
   end, "reduction"},
-  {"a reduction moved outermost, among blocks", gemm(6), function(s)
+  {"a reduction moved outermost, in blocks", gemm(6), function(s)
     s:reorder("k", "i", "j")
     return try(s.bind, s, "k", "blockIdx.x")
   end, "reduction"},
-  {"a fused loop with the reduction in it", gemm(6), function(s) return try(s.bind, s, s:fuse("j", "k"), "threadIdx.x") end,
+  {"a row fused with the reduction, in threads", gemm(6), function(s) return try(s.bind, s, s:fuse("j", "k"), "threadIdx.x") end,
     "reduction"},
-  {"the greatest of a row, looked for by threads", with("fold", "max", 5, 7), function(s)
+  {"the maximum of a row, its reduction in threads", with("fold", "max", 5, 7), function(s)
     return try(s.bind, s, "k", "threadIdx.x")
   end, "reduction"},
   {"steps of time as threads", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "threadIdx.x") end, "raw"},
   {"steps of time as blocks", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "blockIdx.x") end, "raw"},
   {"steps of time as virtual threads", scan "column", function(s) return try(s.bind, s, s:loops("S")[1], "vthread") end, "raw"},
-  {"a step of time and its neighbour as threads", scan("two_back", 8, 4, 2), function(s)
+  {"two neighbouring steps of time as threads", scan("two_back", 8, 4, 2), function(s)
     local _, t = s:split(s:loops("S")[1], 3)
     return try(s.bind, s, t, "threadIdx.x")
   end, "raw"},
@@ -338,7 +338,7 @@ local illegal = {
     return try(s.bind, s, s:loops("S")[2], "threadIdx.x")
   end, "raw"},
   {"a recurrence along blocks in place", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "blockIdx.x") end, "raw"},
-  {"stages of one launch whose blocks meet", with("ahead", 20, 3), function(s, Y, X)
+  {"stages of one launch, where a block reads what another block writes", with("ahead", 20, 3), function(s, Y, X)
     local o = s:split(s:loops(Y)[1], 20) -- one iteration, so both nests are inside it
     s:compute_at(X, o)
     s:bind(o, "blockIdx.y")
@@ -357,7 +357,7 @@ local illegal = {
     s:bind(i, "threadIdx.x")
     return try(s.set_scope, s, X, "local")
   end, "raw"},
-  {"sums of threads in local storage, written out by one", gemm(8), function(s, C)
+  {"sums in local storage of each thread, written out by one thread", gemm(8), function(s, C)
     s:tile("i", "j", 4, 4)
     s:bind("i_o", "blockIdx.y")
     s:bind("j_o", "blockIdx.x")
@@ -370,8 +370,8 @@ local illegal = {
     return try(s.bind, s, "j", "threadIdx.x")
   end, "capacity"},
   {"more values than threadIdx.z has", with("map", 128), function(s) return try(s.bind, s, "i", "threadIdx.z") end, "capacity"},
-  {"as many threads as a size says", symbolic_map, function(s) return try(s.bind, s, "j", "threadIdx.x") end, "capacity"},
-  {"more than a block has of shared storage", gemm(128), function(s, C, A)
+  {"threads of symbolic number", symbolic_map, function(s) return try(s.bind, s, "j", "threadIdx.x") end, "capacity"},
+  {"more shared storage than a block has", gemm(128), function(s, C, A)
     return try(s.cache_read, s, A, "shared", {C})
   end, "capacity"},
   {"too much shared storage by the copies of virtual threads", with("map", 16384), function(s, Z, A)
@@ -400,11 +400,11 @@ local illegal = {
     s:bind("j", "threadIdx.x")
     return try(s.reorder, s, "j", "i")
   end, "structure"},
-  {"threads of a grid beside those of a processor", with("map", 8, 8), function(s)
+  {"threads of a grid and parallel threads in one nest", with("map", 8, 8), function(s)
     s:parallel "i"
     return try(s.bind, s, "j", "threadIdx.x")
   end, "structure"},
-  {"threads of a processor beside those of a grid", with("ahead", 20, 3), function(s, Y, X)
+  {"parallel threads in a program with threads of a grid", with("ahead", 20, 3), function(s, Y, X)
     s:bind(s:loops(Y)[1], "threadIdx.x")
     return try(s.parallel, s, s:loops(X)[1])
   end, "structure"},

@@ -68,15 +68,15 @@ local function mirrored(n)
 end
 
 local legal = {
-  {"a split by three factors, of a loop they do not divide", with("gemm", 13), function(s)
+  {"a loop split by three factors that do not divide it", with("gemm", 13), function(s)
     s:split("i", {factors = {2, 3}})
     s:split("k", {factors = {2, 2, 2}})
   end},
-  {"a split by a list with one tail for all, moved apart", with("map", 50, 7), function(s)
+  {"a loop split by a list of factors with one kind of tail, then reordered", with("map", 50, 7), function(s)
     local o, m, i = s:split("i", {factors = {3, 4}, tail = "cut"})
     s:reorder(i, o, m)
   end},
-  {"a split by a list of a symbolic loop, the middle in parallel", function() return nests.map(nw.size "M", 6) end,
+  {"a symbolic loop split by a list of factors, the middle loop in parallel", function() return nests.map(nw.size "M", 6) end,
     function(s)
       local _, m = s:split("i", {factors = {4, 8}})
       s:parallel(m)
@@ -85,11 +85,11 @@ local legal = {
   {"a tile of three dimensions, tails cut", with("gemm", 10, 11, 12), function(s)
     s:tile("i", "j", "k", 4, 4, 4, {tail = "cut"})
   end},
-  {"a tile of a heat equation in the plane, in space alone", plane, function(s)
+  {"a heat equation in the plane, tiled only in space", plane, function(s)
     local _, y, x = two(s)
     s:tile(y, x, 2, 4)
   end},
-  {"unrolled by a factor, with a guard and with a tail", with("gemm", 10), function(s)
+  {"a loop unrolled by a factor, with a guard and with a tail", with("gemm", 10), function(s)
     s:unroll("j", 4)
     s:unroll("k", 3, {tail = "cut"})
   end},
@@ -127,12 +127,12 @@ local legal = {
     s:skew(x, t, 1)
     s:tile(t, x, 2, 2)
   end},
-  {"a distance against space: skewed, then both change places", scan "against", function(s)
+  {"a distance against space: skewed, then time and space exchanged", scan "against", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
   end},
-  {"a diagonal distance: space skewed back is a column, in parallel outside time", scan "column", function(s)
+  {"independent columns: space skewed back, in parallel outside time", scan "column", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
@@ -143,7 +143,7 @@ local legal = {
     s:skew(x, t, 1)
     s:tile(t, y, x, 2, 2, 3)
   end},
-  {"a sweep: the new value on the left, the old on the right, skewed and tiled", scan "sweep", function(s)
+  {"a sweep that reads new values on the left and old ones on the right, tiled", scan "sweep", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:tile(t, x, 2, 3)
@@ -172,7 +172,7 @@ local legal = {
     s:vectorize(j_i)
     s:parallel "i"
   end},
-  {"loops that begin elsewhere: shifted, split, fused", with("map", 12, 10), function(s)
+  {"loops that begin at another number: shifted, split, fused", with("map", 12, 10), function(s)
     s:shift("i", 5)
     s:shift("j", -3)
     s:fuse(s:split("i", 4))
@@ -182,53 +182,53 @@ local legal = {
     s:shift("i", "2*M + 1")
     s:parallel "i"
   end},
-  {"loops of one iteration: added, in parallel, and gone", with("gemm", 6), function(s)
+  {"loops of one iteration: added, made parallel, and removed", with("gemm", 6), function(s)
     local u = s:add_unit_loop "k"
     s:reorder(u, "i", "j")
     s:parallel(u)
     s:unmark(u)
     s:remove_unit_loop(u)
   end},
-  {"the loop that compute_at leaves, removed", with("blur", 6, 8), function(s, Y, X)
+  {"the loop of one iteration that compute_at leaves, removed", with("blur", 6, 8), function(s, Y, X)
     local y, x = nests.loops(s, Y)
     s:compute_at(X, x)
     s:remove_unit_loop(s:loops(X)[4])
     s:parallel(y)
   end},
-  {"neighbours that read each other's element, merged through both loops", pair(6), function(s)
+  {"three stages merged in both loops", pair(6), function(s)
     s:merge("i", "i_1")
     s:merge("i", "i_2")
     s:merge("j", "j_1")
     s:merge("j", "j_2")
     s:parallel "i"
   end},
-  {"a reader that looks back, merged", function()
+  {"a stage merged with a reader of earlier elements", function()
     local A = nw.placeholder({12}, "f32", "A")
     local X = nw.compute({12}, function(i) return A(i) * 2 end, "X")
     local Y = nw.compute({12}, function(i) return X(nw.max(i - 1, 0)) + X(i) end, "Y")
     return nw.schedule(Y), X, Y
   end, function(s) s:merge("i", "i_1") end},
-  {"a reader that looks ahead, merged where it has been shifted by a cut", with("ahead", 12, 2), function(s)
+  {"a stage merged with a reader of later elements, after a cut", with("ahead", 12, 2), function(s)
     s:cut("i", 2)
     s:merge("i.rest", "i_1")
   end},
-  {"the two states of a scan side by side in time", ping_pong, function(s) s:merge("x_2", "x_3") end},
-  {"a merged nest parted again, storage and all", pair(6), function(s, X, Y, Z)
+  {"the two states of a scan merged in time", ping_pong, function(s) s:merge("x_2", "x_3") end},
+  {"a merged nest split by fission, with its storage", pair(6), function(s, X, Y, Z)
     s:compute_at(X, (nests.loops(s, Z)))
     s:merge("i_1", "i_2")
     s:fission("i_1", {after = Y})
     s:fission("i_1.after", {after = X})
   end},
-  {"a product's bias and ramp parted from the product in place", with("layer", 6, 7, 8), function(s, _, P, C)
+  {"fission of a product and its inlined bias and ramp", with("layer", 6, 7, 8), function(s, _, P, C)
     s:compute_at(C, (nests.loops(s, P)))
     s:fission((nests.loops(s, P)), {after = C})
   end},
-  {"two stages that do not read each other change places", pair(6), function(s, X, Y) s:reorder_stmts(X, Y) end},
-  {"the pieces of a loop change places", with("map", 12, 4), function(s)
+  {"two independent stages exchanged", pair(6), function(s, X, Y) s:reorder_stmts(X, Y) end},
+  {"the pieces of a loop exchanged", with("map", 12, 4), function(s)
     s:cut("i", 5)
     s:reorder_stmts("i.head", "i.rest")
   end},
-  {"the inits of a scan's states change places", ping_pong, function(s) s:reorder_stmts("t", "t_1") end},
+  {"the inits of a scan's states exchanged", ping_pong, function(s) s:reorder_stmts("t", "t_1") end},
   {"two stages of different extents as one loop, in parallel", pair(6, 9), function(s)
     s:parallel(s:create_fused_loop("i", "i_1"))
   end},
@@ -247,7 +247,7 @@ local legal = {
   {"two sums of different depths as one loop, in parallel", two_sums, function(s)
     s:parallel(s:create_fused_loop("i", "i_1"))
   end},
-  {"a fused loop split, and its pieces in parallel", pair(6, 9), function(s)
+  {"a horizontally fused loop split, its parts in parallel", pair(6, 9), function(s)
     s:parallel((s:split(s:create_fused_loop("i", "i_1"), 4)))
   end},
 }
@@ -263,19 +263,19 @@ local illegal = {
     s:skew(x, t, -1)
     return function() s:reorder(x, t) end
   end, "raw"},
-  {"a heat equation: skewed by one, the front in parallel", scan "heat", function(s)
+  {"a heat equation: skewed by one, the wavefront in parallel", scan "heat", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
     return function() s:parallel(t) end
   end, "raw"},
-  {"a heat equation: tiles skewed by nothing, the first direction in parallel", scan("heat", 9, 12), function(s)
+  {"a heat equation: tiles without a skew, the first direction in parallel", scan("heat", 9, 12), function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     local to = s:tile(t, x, 2, 3)
     return function() s:parallel(to) end
   end, "raw"},
-  {"a heat equation: tiles in the second direction in parallel", scan("heat", 9, 12), function(s)
+  {"a heat equation: tiles of the second direction in parallel", scan("heat", 9, 12), function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     local _, xo = s:tile(t, x, 2, 3)
@@ -286,12 +286,12 @@ local illegal = {
     s:skew(x, t, 1)
     return function() s:tile(t, x, 2, 4) end
   end, "raw"},
-  {"a stencil that reads three to either side, skewed by two: places changed", wide(3), function(s)
+  {"a stencil that reads three to either side, skewed by two, then reordered", wide(3), function(s)
     local t, x = two(s)
     s:skew(x, t, 2)
     return function() s:reorder(x, t) end
   end, "raw"},
-  {"a mirror: no skew of one makes its tiles legal", scan "mirror", function(s)
+  {"a mirrored read: tiled after a skew by one", scan "mirror", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     return function() s:tile(t, x, 2, 3) end
@@ -301,7 +301,7 @@ local illegal = {
     s:skew(y, t, 1)
     return function() s:tile(t, y, x, 2, 2, 2) end
   end, "raw"},
-  {"a sweep: skewed by one, the front in parallel", scan "sweep", function(s)
+  {"a sweep: skewed by one, the wavefront in parallel", scan "sweep", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
@@ -315,7 +315,7 @@ local illegal = {
     s:skew("j", "i", 1)
     return function() s:fuse("i", "j") end
   end, "structure"},
-  {"one tail of a skewed loop", with("map", 6, 7), function(s)
+  {"a tail of a skewed loop", with("map", 6, 7), function(s)
     s:skew("j", "i", 1)
     return function() s:split("j", {factor = 4, tail = "cut"}) end
   end, "structure"},
@@ -326,40 +326,40 @@ local illegal = {
   {"a long loop removed", with("map", 6, 7), function(s) return function() s:remove_unit_loop "i" end end, "structure"},
   {"a loop of any size removed", function() return nests.map(nw.size "M", 3) end,
     function(s) return function() s:remove_unit_loop "i" end end, "structure"},
-  {"a reader that looks ahead, merged", with("ahead", 12, 2), function(s)
+  {"a stage merged with a reader of later elements", with("ahead", 12, 2), function(s)
     s:cut("i", 10)
     s:reorder_stmts("i.head", "i.rest")
     return function() s:merge("i.head", "i_1") end
   end, "raw"},
-  {"a reader of the mirror image, merged", mirrored(9), function(s)
+  {"a stage merged with a reader in reverse order", mirrored(9), function(s)
     return function() s:merge("i", "i_1") end
   end, "raw"},
-  {"loops that run differently often, merged", pair(6, 9), function(s)
+  {"loops with different numbers of iterations, merged", pair(6, 9), function(s)
     return function() s:merge("i", "i_1") end
   end, "structure"},
-  {"the two states of a scan parted in time", ping_pong, function(s)
+  {"fission of the two states of a scan in time", ping_pong, function(s)
     return function() s:fission("t_2", {after = "S.v0"}) end
   end, "raw"},
-  {"parted behind the last statement", pair(6), function(s)
+  {"fission after the last statement", pair(6), function(s)
     s:merge("i", "i_1")
     return function() s:fission("i", {after = "Y"}) end
   end, "structure"},
-  {"a reader before what it reads", pair(6), function(s, _, Y, Z)
+  {"a reader moved before the stage that it reads", pair(6), function(s, _, Y, Z)
     return function() s:reorder_stmts(Y, Z) end
   end, "raw"},
-  {"the init of a scan after its first time", scan "column", function(s)
+  {"the init of a scan moved after its first time step", scan "column", function(s)
     return function() s:reorder_stmts(s:loops()[1], (two(s))) end
   end, "raw"},
   {"a stage and its reader as one loop", pair(6), function(s)
     return function() s:create_fused_loop("i_1", "i_2") end
   end, "raw"},
-  {"three nests as one loop, the last of which reads the others", pair(6), function(s)
+  {"three nests as one loop, where the third reads the first two", pair(6), function(s)
     return function() s:create_fused_loop("i", "i_1", "i_2") end
   end, "raw"},
-  {"nests apart as one loop", pair(6), function(s)
+  {"nests that are not adjacent, as one loop", pair(6), function(s)
     return function() s:create_fused_loop("i", "i_2") end
   end, "structure"},
-  {"a fused loop over a sum, its depth in parallel", two_sums, function(s)
+  {"a horizontally fused loop over sums, the reduction in parallel", two_sums, function(s)
     s:create_fused_loop("i", "i_1")
     return function() s:parallel "k" end
   end, "reduction"},

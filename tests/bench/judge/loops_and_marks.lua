@@ -13,10 +13,10 @@ local function symbolic_map() return nests.map(nw.size("M", {min = 0}), nw.size(
 local legal = {
   {"an even split", gemm(12), function(s) s:split("i", 4) end},
   {"a split with a guarded tail", gemm(13), function(s) s:split("i", 4) end},
-  {"a split by more than the loop has", gemm(5), function(s) s:split("i", 8) end},
+  {"a split by more than the extent", gemm(5), function(s) s:split("i", 8) end},
   {"a split by 1", gemm(7), function(s) s:split("j", 1) end},
   {"a split into parts that do not divide", map(13), function(s) s:split("i", {parts = 4}) end},
-  {"a cut tail, tail marked on its own", map(37), function(s)
+  {"a cut tail with a mark of its own", map(37), function(s)
     local _, i_i, tail = s:split("i", {factor = 8, tail = "cut"})
     s:vectorize(i_i)
     s:unroll(tail)
@@ -26,7 +26,7 @@ local legal = {
     local _, i_i = s:split("i", {factor = 8, tail = "guard"})
     s:vectorize(i_i)
   end},
-  {"a split of a split of a split, nothing dividing", map(101), function(s)
+  {"a loop split three times by factors that do not divide it", map(101), function(s)
     local _, i = s:split("i", 37)
     local _, i_i = s:split(i, 11)
     s:split(i_i, 3)
@@ -39,7 +39,7 @@ local legal = {
     s:reorder("i", "k", "j")
     s:reorder("j", "i", "k")
   end},
-  {"the reduction outermost, then parallel inside it", gemm(8), function(s)
+  {"the reduction moved outermost, then a parallel loop inside it", gemm(8), function(s)
     s:reorder("k", "i", "j")
     s:parallel "i"
   end},
@@ -48,7 +48,7 @@ local legal = {
     s:vectorize "j"
   end},
   {"fused spatial loops in parallel", gemm(9, 7, 5), function(s) s:parallel(s:fuse("i", "j")) end},
-  {"a fused loop split where it divides neither", map(6, 10), function(s)
+  {"a fused loop split by a factor that divides neither loop", map(6, 10), function(s)
     local f = s:fuse("i", "j")
     local o = s:split(f, 7)
     s:parallel(o)
@@ -76,16 +76,16 @@ local legal = {
     local k_o, k_i = s:split("k", 4)
     s:reorder(k_i, k_o)
   end},
-  {"a greatest, its loop split and moved outside", with("fold", "max", 5, 9), function(s)
+  {"a maximum, its loop split and moved outside", with("fold", "max", 5, 9), function(s)
     local k_o = s:split("k", 4)
     s:reorder(k_o, "i")
   end},
-  {"the place of the least, in another order: ties go to the lowest index", with("arg", "argmin", 6, 10), function(s)
+  {"an argmin in another order: ties go to the lowest index", with("arg", "argmin", 6, 10), function(s)
     local k_o, k_i = s:split("k", 3)
     s:reorder(k_i, k_o)
     s:parallel "i"
   end},
-  {"symbolic sizes of 0 and more, split, reordered, in parallel", symbolic_gemm, function(s)
+  {"symbolic sizes that may be 0: loops split, reordered, in parallel", symbolic_gemm, function(s)
     local i_o = s:split("i", 8)
     local _, j_i = s:split("j", 16)
     s:vectorize(j_i)
@@ -123,7 +123,7 @@ local legal = {
     s:reorder("k", "j")
     s:vectorize "j"
   end},
-  {"the init of a greatest split off, then the reduction outermost", with("fold", "max", 7, 9), function(s, S)
+  {"the init of a maximum split off, then the reduction moved outermost", with("fold", "max", 7, 9), function(s, S)
     s:decompose_reduction(S, "i")
     s:reorder("k", "i")
     s:parallel "i"
@@ -145,7 +145,7 @@ local illegal = {
     local _, k_i = s:split("k", 3)
     return function() s:parallel(k_i) end
   end, "reduction"},
-  {"parallel over a reduction that stands outermost", gemm(8), function(s)
+  {"parallel over an outermost reduction", gemm(8), function(s)
     s:reorder("k", "i", "j")
     return function() s:parallel "k" end
   end, "reduction"},
@@ -158,8 +158,8 @@ local illegal = {
     local _, k_i = s:split("k", 4)
     return function() s:vectorize(k_i) end
   end, "reduction"},
-  {"parallel over a greatest", with("fold", "max", 4, 16), function(s) return function() s:parallel "k" end end, "reduction"},
-  {"parallel over the place of the least", with("arg", "argmin", 4, 16), function(s)
+  {"parallel over a maximum", with("fold", "max", 4, 16), function(s) return function() s:parallel "k" end end, "reduction"},
+  {"parallel over an argmin", with("arg", "argmin", 4, 16), function(s)
     return function() s:parallel "k" end
   end, "reduction"},
   {"parallel over a product, its init split off", with("fold", "prod", 4, 16), function(s, S)
@@ -197,8 +197,8 @@ local illegal = {
     s:vectorize "j"
     return function() s:split("j", 4) end
   end, "structure"},
-  {"loops fused that are not neighbours", gemm(8), function(s) return function() s:fuse("i", "k") end end, "structure"},
-  {"loops fused inside out", map(8, 8), function(s) return function() s:fuse("j", "i") end end, "structure"},
+  {"loops fused that are not adjacent", gemm(8), function(s) return function() s:fuse("i", "k") end end, "structure"},
+  {"loops fused in the wrong order", map(8, 8), function(s) return function() s:fuse("j", "i") end end, "structure"},
   {"loops of two nests reordered", with("blur", 6, 6), function(s)
     return function() s:reorder("y", "x_1") end
   end, "structure"},
@@ -214,7 +214,7 @@ local illegal = {
     local _, k_i = s:split("k", 4)
     return function() s:decompose_reduction(C, k_i) end
   end, "structure"},
-  {"an init split off inside a reduce loop that stands outermost", gemm(6), function(s, C)
+  {"an init split off inside an outermost reduce loop", gemm(6), function(s, C)
     s:reorder("k", "i", "j")
     return function() s:decompose_reduction(C, "i") end
   end, "structure"},
@@ -222,7 +222,7 @@ local illegal = {
     s:decompose_reduction(C, "k")
     return function() s:decompose_reduction(C, "i") end
   end, "structure"},
-  {"an init split off of what is no reduction", map(6), function(s, Z)
+  {"an init split off from a stage that is not a reduction", map(6), function(s, Z)
     return function() s:decompose_reduction(Z, "i") end
   end, "structure"},
   {"a tile that is masked, vectors over the outer part", map(37), function(s)

@@ -47,7 +47,7 @@ end
 
 local legal = {
   {"a cut in the middle", map(20), function(s) s:cut("i", 7) end},
-  {"three cuts, a piece a vector, a piece unrolled", map(40), function(s)
+  {"three cuts, one piece as a vector, another unrolled", map(40), function(s)
     s:cut("i", 8, 24, 32)
     s:vectorize "i.1"
     s:unroll "i.4"
@@ -79,13 +79,13 @@ local legal = {
     s:cut("i_o", 4)
     s:join("i_o.head", "i_o.rest")
   end},
-  {"the full rounds of a guarded split", symbolic(), function(s)
+  {"the whole tiles of a guarded split", symbolic(), function(s)
     s:split("i", 8)
     s:partition "i_o"
     s:reorder("i_o.main/j", "i_o.main/i_i")
     s:vectorize "i_o.main/i_i"
   end},
-  {"the middle of a padded convolution, both dimensions", padded(12, 13), function(s)
+  {"the middle of a padded convolution, in both dimensions", padded(12, 13), function(s)
     s:partition "y"
     s:partition "y.main/x"
     s:parallel "y.main"
@@ -97,19 +97,19 @@ local legal = {
     s:partition "y.main/x.main_o"
     s:vectorize "y.main/x.main_o.main/x.main_i"
   end},
-  {"a concatenation taken apart", concatenated(20, 13), function(s) s:partition "i" end},
-  {"a concatenation of any sizes taken apart, both parts parallel", concatenated(), function(s)
+  {"a concatenation in two pieces", concatenated(20, 13), function(s) s:partition "i" end},
+  {"a concatenation of any sizes in two parallel pieces", concatenated(), function(s)
     s:partition "i"
     s:parallel "i.main"
     s:parallel "i.post"
   end},
-  {"explicit points", gemm(16), function(s) s:partition("i", {at = {3, 13}}) end},
+  {"a partition at given iterations", gemm(16), function(s) s:partition("i", {at = {3, 13}}) end},
   {"two versions of a reduction by its length", symbolic_gemm, function(s)
     s:specialize("K % 4 == 0", "k")
     s:split("then/k", 4)
     s:split("else/k", 4)
   end},
-  {"two versions of the whole, one with whole tiles", symbolic_gemm, function(s)
+  {"two versions of the program, one with whole tiles", symbolic_gemm, function(s)
     s:specialize "M % 4 == 0 and N % 8 == 0"
     s:tile("then/i", "then/j", 4, 8)
     s:parallel "then/i_o"
@@ -119,7 +119,7 @@ local legal = {
     s:specialize "M >= 8"
     s:parallel "then/i"
   end},
-  {"a version for some rounds of the loop around", gemm(12), function(s)
+  {"a version for some iterations of the enclosing loop", gemm(12), function(s)
     s:specialize("i % 2 == 0", "k")
     s:unroll "then/k"
   end},
@@ -138,7 +138,7 @@ local legal = {
     s:reorder("i.head/j", "i.head")
     s:vectorize "i.head"
   end},
-  {"a last round that begins earlier", map(37), function(s)
+  {"a last tile that begins earlier", map(37), function(s)
     local _, lanes = s:split("i", 8, {tail = "shift"})
     s:vectorize(lanes)
   end},
@@ -151,15 +151,15 @@ local legal = {
     s:split("i", 4, {tail = "shift"})
     s:decompose_reduction(C, "j")
   end},
-  {"a shifted round of any size, once there is a whole one", symbolic(), function(s)
+  {"a shifted tile of any size, for sizes of at least one tile", symbolic(), function(s)
     s:assume "M >= 8"
     s:split("i", 8, {tail = "shift"})
   end},
-  {"a shifted round in the version that is long enough", symbolic(), function(s)
+  {"a shifted tile in the version for long loops", symbolic(), function(s)
     s:specialize("M >= 8", "i")
     s:split("then/i", 8, {tail = "shift"})
   end},
-  {"shifted rounds in parallel but for the last", symbolic(8), function(s)
+  {"shifted tiles, all but the last in parallel", symbolic(8), function(s)
     s:split("i", 8, {tail = "shift"})
     s:cut("i_o", "M // 8")
     s:parallel "i_o.head"
@@ -167,7 +167,7 @@ local legal = {
   {"a row of a heat equation with a shifted last tile", recurrence "heat", function(s)
     s:split(s:loops "S"[2], 4, {tail = "shift"})
   end},
-  {"an argmax started anew", function() return nests.arg("argmax", 10, 6) end, function(s)
+  {"an argmax that overlapping tiles compute again", function() return nests.arg("argmax", 10, 6) end, function(s)
     s:split("i", 4, {tail = "shift"})
   end},
   {"a shifted split of a split", map(50), function(s)
@@ -179,7 +179,7 @@ local legal = {
     s:compute_at(X, s:loops(Y)[1])
     s:split(s:loops(X)[3], 8, {tail = "shift"})
   end},
-  {"overlapping rounds as lanes, which never meet at one place in the round", map(37), function(s)
+  {"overlapping tiles as lanes, the loop within a tile outside", map(37), function(s)
     s:split("i", 8, {tail = "shift"})
     s:reorder("i_i", "i_o")
     s:vectorize "i_o"
@@ -209,30 +209,30 @@ local legal = {
 }
 
 local illegal = {
-  {"a shifted round with the reduction outside", gemm(10, 13, 7), function(s)
+  {"shifted tiles inside the reduction", gemm(10, 13, 7), function(s)
     s:reorder("k", "i", "j")
     return function() s:split("i", 4, {tail = "shift"}) end
   end, "reduction"},
-  {"a reduction that begins its last round earlier", gemm(10, 13, 7), function(s)
+  {"a shifted tail of a reduction", gemm(10, 13, 7), function(s)
     return function() s:split("k", 4, {tail = "shift"}) end
   end, "reduction"},
-  {"the reduction taken out of overlapping tiles", gemm(10, 13, 7), function(s)
+  {"the reduction moved out of overlapping tiles", gemm(10, 13, 7), function(s)
     s:split("i", 4, {tail = "shift"})
     return function() s:reorder("k", "i_o", "i_i", "j") end
   end, "reduction"},
-  {"overlapping tiles whose init is done once for all", gemm(10, 13, 7), function(s, C)
+  {"overlapping tiles with a single init for all of them", gemm(10, 13, 7), function(s, C)
     s:decompose_reduction(C, "i")
     return function() s:split(s:loops(C)[1], 4, {tail = "shift"}) end
   end, "reduction"},
-  {"the init of overlapping tiles taken out of them", gemm(10, 13, 7), function(s, C)
+  {"the init of overlapping tiles moved out of the tiles", gemm(10, 13, 7), function(s, C)
     s:split("i", 4, {tail = "shift"})
     return function() s:decompose_reduction(C, "i_o") end
   end, "reduction"},
-  {"overlapping rounds in parallel", map(37), function(s)
+  {"overlapping tiles in parallel", map(37), function(s)
     s:split("i", 8, {tail = "shift"})
     return function() s:parallel "i_o" end
   end, "waw"},
-  {"overlapping rounds around as lanes", map(37), function(s)
+  {"overlapping tiles as lanes", map(37), function(s)
     s:split("i", 8, {tail = "shift"})
     return function() s:vectorize "i_o" end
   end, "waw"},
@@ -240,18 +240,18 @@ local illegal = {
     s:split("i", 4, {tail = "shift"})
     return function() s:parallel "i_o" end
   end, "reduction"},
-  {"an overlapping round among the parallel ones", symbolic(8), function(s)
+  {"an overlapping tile in the parallel loop", symbolic(8), function(s)
     s:split("i", 8, {tail = "shift"})
     s:cut("i_o", "M // 8 + 1")
     return function() s:parallel "i_o.head" end
   end, "waw"},
-  {"a shifted round where there may be none", symbolic(), function(s)
+  {"a shifted tile in a loop that may be shorter than a tile", symbolic(), function(s)
     return function() s:split("i", 8, {tail = "shift"}) end
   end, "bounds"},
-  {"a shifted round longer than the loop", map(5), function(s)
+  {"a shifted tile longer than the loop", map(5), function(s)
     return function() s:split("i", 8, {tail = "shift"}) end
   end, "bounds"},
-  {"a shifted round in the version that is too short", symbolic(), function(s)
+  {"a shifted tile in the version for short loops", symbolic(), function(s)
     s:specialize("M >= 8", "i")
     return function() s:split("else/i", 8, {tail = "shift"}) end
   end, "bounds"},
@@ -261,7 +261,7 @@ local illegal = {
   {"a reduction padded", function() return nests.centred(7, 10) end, function(s, _, _, M)
     return function() s:split(s:loops(M)[2], 4, {tail = "pad"}) end
   end, "structure"},
-  {"a stage padded over what it reads", function() return nests.ahead(14, 2) end, function(s, _, X)
+  {"a stage padded beyond the end of the stage that it reads", function() return nests.ahead(14, 2) end, function(s, _, X)
     return function() s:split(s:loops(X)[1], 8, {tail = "pad"}) end
   end, "bounds"},
   {"masked lanes along a reduction", gemm(8, 8, 13), function(s)
@@ -278,7 +278,7 @@ local illegal = {
     local _, rest = s:cut(s:loops "S"[1], 4)
     return function() s:parallel(rest) end
   end, "raw"},
-  {"pieces joined over a gap", map(20), function(s)
+  {"pieces joined that are not adjacent", map(20), function(s)
     s:cut("i", 5, 10)
     return function() s:join("i.1", "i.3") end
   end, "structure"},
@@ -290,7 +290,7 @@ local illegal = {
   {"loops of two stages joined", function() return nests.fork(9) end, function(s, Y, Z)
     return function() s:join(s:loops(Y)[1], s:loops(Z)[1]) end
   end, "structure"},
-  {"rounds that hold in stripes as one main part", function()
+  {"a main piece for a condition that holds in stripes", function()
     local A = nw.placeholder({32}, "f32", "A")
     local Y = nw.compute({32}, function(i) return nw.select(nw.eq(i % 4, 1), A(i), 0) end, "Y")
     return nw.schedule(Y), Y
@@ -306,7 +306,7 @@ local illegal = {
     s:assume "M % 4 == 1"
     return function() s:assume "M % 6 == 2" end
   end, "structure"},
-  {"an assumption that is false of every size", symbolic(4), function(s)
+  {"an assumption that is false for every size", symbolic(4), function(s)
     return function() s:assume "M < 3" end
   end, "structure"},
   {"the main part of a split in parallel along the reduction", gemm(8, 8, 37), function(s)

@@ -68,7 +68,7 @@ local legal = {
   {"a stage becomes the first statement of its reader's loop", chain, function(s, R, Q)
     s:compute_at(Q, row(s, R), {index = 1})
   end},
-  {"as early and as late as possible, among others", chain, function(s, R, Q, P)
+  {"stages moved to the first and the last position of a loop body", chain, function(s, R, Q, P)
     s:compute_at(Q, row(s, R, 2))
     s:compute_at(P, row(s, R, 2), {index = -2})
     s:compute_at(P, row(s, R, 2), {index = -1})
@@ -79,15 +79,15 @@ local legal = {
     local o = in_strips(s, Y, X, 5)
     s:store_at(X, o)
   end},
-  {"a window slides on over strips", blur, function(s, Y, X)
+  {"a window slides from strip to strip", blur, function(s, Y, X)
     in_strips(s, Y, X, 5)
     s:store_at(X)
   end},
-  {"a window slides in strips of which the last is short", blur, function(s, Y, X)
+  {"a window slides in strips, the last of which is short", blur, function(s, Y, X)
     local o = in_strips(s, Y, X, 4)
     s:store_at(X, o)
   end},
-  {"strips that slide inside run in parallel", blur, function(s, Y, X)
+  {"a window slides in each of several parallel strips", blur, function(s, Y, X)
     local o = in_strips(s, Y, X, 5)
     s:store_at(X, o)
     s:parallel(o)
@@ -99,7 +99,7 @@ local legal = {
     s:store_at(X, o)
     s:rolling_buffer(X)
   end},
-  {"a window moves by two rows a round", strided, slid},
+  {"a window moves by two rows in each iteration", strided, slid},
   {"a window of sums: each contribution once", window_of_sums, slid},
   {"two windows slide, one over the other", two_windows, function(s, R, Q, P)
     s:compute_at(P, row(s, Q))
@@ -113,19 +113,19 @@ local legal = {
     s:vectorize(row(s, X, 4))
     s:store_at(X)
   end},
-  {"rounds that share nothing share storage", with("map", 12), function(s, Z)
+  {"iterations without common elements share storage", with("map", 12), function(s, Z)
     local copy = s:cache_write(Z, "global", {at = row(s, Z)})
     s:store_at(copy)
   end},
-  {"three rows in four places", blur, function(s, Y, X)
+  {"a rolling buffer of four rows for a window of three rows", blur, function(s, Y, X)
     slid(s, Y, X)
     s:rolling_buffer(X)
   end},
-  {"three rows in three places", blur, function(s, Y, X)
+  {"a rolling buffer of three rows for a window of three rows", blur, function(s, Y, X)
     slid(s, Y, X)
     s:rolling_buffer(X, {size = 3})
   end},
-  {"three rows in seven places, on the stack", blur, function(s, Y, X)
+  {"a rolling buffer of seven rows for a window of three rows, on the stack", blur, function(s, Y, X)
     slid(s, Y, X)
     s:rolling_buffer(X, 1, {size = 7})
     s:set_scope(X, "local")
@@ -140,7 +140,7 @@ local legal = {
     slid(s, Y, X)
     s:rolling_buffer(X)
   end},
-  {"a rolling buffer filled by two rows a round", strided, function(s, Y, X)
+  {"a rolling buffer that gets two rows in each iteration", strided, function(s, Y, X)
     slid(s, Y, X)
     s:rolling_buffer(X)
   end},
@@ -150,74 +150,74 @@ local legal = {
     s:vectorize(row(s, X, 3))
     s:vectorize(row(s, Y, 2))
   end},
-  {"a stage without a window in one place a round", with("map", 12), function(s, Z)
+  {"a stage without a window in a rolling buffer", with("map", 12), function(s, Z)
     local copy = s:cache_write(Z, "global", {at = row(s, Z)})
     s:store_at(copy)
     s:rolling_buffer(copy, 1)
   end},
-  {"a tile loaded one round ahead", gemm, function(s, C, _, B)
+  {"a tile loaded one iteration ahead", gemm, function(s, C, _, B)
     s:split("k", 4)
     s:reorder("k_o", "i", "j", "k_i")
     s:double_buffer(s:cache_read(B, "global", {C}, {at = "k_o"}))
   end},
-  {"a tile loaded one round ahead, on the stack", gemm, function(s, C, A)
+  {"a tile loaded one iteration ahead, on the stack", gemm, function(s, C, A)
     s:split("k", 4)
     s:reorder("k_o", "i", "j", "k_i")
     local copy = s:cache_read(A, "local", {C}, {at = "k_o"})
     s:double_buffer(copy)
   end},
-  {"tiles that overlap, one round ahead", blur, function(s, Y, X)
+  {"overlapping tiles computed one iteration ahead", blur, function(s, Y, X)
     local o = s:split(row(s, Y), 5)
     s:compute_at(X, o)
     s:double_buffer(X)
   end},
-  {"rows computed one round ahead in parallel strips", blur, function(s, Y, X)
+  {"rows computed one iteration ahead in parallel strips", blur, function(s, Y, X)
     local o = in_strips(s, Y, X, 5)
     s:double_buffer(X)
     s:parallel(o)
   end},
-  {"a reader moves to a tile of its product", layer, function(s, _, P, C)
+  {"a reader of a product moved to a tile of the product", layer, function(s, _, P, C)
     local _, j = s:tile(row(s, C), row(s, C, 2), 4, 4)
     s:reverse_compute_at(P, j)
   end},
-  {"two readers follow each other to a row of a product", layer, function(s, R, P, C)
+  {"two readers moved to a row of a product, one after the other", layer, function(s, R, P, C)
     s:reverse_compute_at(P, row(s, C))
     s:reverse_compute_at(R, row(s, C))
   end},
-  {"a window moves beside the rows it reads", blur, function(s, Y, X) s:reverse_compute_at(Y, row(s, X)) end},
-  {"a window moves beside tiles that do not divide", blur, function(s, Y, X)
+  {"a window moved to the rows that it reads", blur, function(s, Y, X) s:reverse_compute_at(Y, row(s, X)) end},
+  {"a window moved to tiles that do not divide the rows", blur, function(s, Y, X)
     local o = s:split(row(s, X), 5)
     s:reverse_compute_at(Y, o)
   end},
-  {"a window that reads every other row moves beside them", strided, function(s, Y, X)
+  {"a window over every other row moved to the rows that it reads", strided, function(s, Y, X)
     s:reverse_compute_at(Y, row(s, X))
   end},
-  {"a sum moves beside the terms it adds up", with("centred", 5, 6), function(s, S, E) s:reverse_compute_at(S, row(s, E, 2)) end},
-  {"a reader at a parallel row of what it reads", layer, function(s, _, P, C)
+  {"a sum moved to the terms that it adds up", with("centred", 5, 6), function(s, S, E) s:reverse_compute_at(S, row(s, E, 2)) end},
+  {"a reader moved to the rows that it reads, then in parallel", layer, function(s, _, P, C)
     s:reverse_compute_at(P, row(s, C))
     s:parallel(row(s, C))
   end},
-  {"a stage becomes part of the one before", chain, function(s, _, Q) s:reverse_compute_inline(Q) end},
-  {"a transposed stage becomes part of the one before", chain, function(s, R) s:reverse_compute_inline(R) end},
+  {"a stage becomes part of the stage that it reads", chain, function(s, _, Q) s:reverse_compute_inline(Q) end},
+  {"a transposed stage becomes part of the stage that it reads", chain, function(s, R) s:reverse_compute_inline(R) end},
   {"a chain of three becomes one, from the back", chain, function(s, R, Q)
     s:reverse_compute_inline(R)
     s:reverse_compute_inline(s:stages()[#s:stages()])
     assert(Q)
   end},
-  {"a stage becomes part of one that was tiled", chain, function(s, _, Q, P)
+  {"a stage becomes part of a tiled stage", chain, function(s, _, Q, P)
     s:tile(row(s, P), row(s, P, 2), 4, 4)
     s:reverse_compute_inline(Q)
   end},
-  {"a stage becomes part of one that was cut in two", chain, function(s, _, Q, P)
+  {"a stage becomes part of a stage that was cut in two", chain, function(s, _, Q, P)
     s:split(row(s, P), {factor = 4, tail = "cut"})
     s:reverse_compute_inline(Q)
   end},
-  {"a bias and a ramp become one", layer, function(s, R) s:reverse_compute_inline(R) end},
-  {"a cached sum is stored where its copy was", gemm, function(s, C)
+  {"a bias and a ramp become one stage", layer, function(s, R) s:reverse_compute_inline(R) end},
+  {"the copy of a sum becomes part of the sum", gemm, function(s, C)
     s:cache_write(C, "global")
     s:reverse_compute_inline(C)
   end},
-  {"a rolling window in strips of which the last is short", with("ahead", 20, 3), function(s, Y, X)
+  {"a rolling buffer in strips, the last of which is short", with("ahead", 20, 3), function(s, Y, X)
     local o = in_strips(s, Y, X, 6, "guard")
     s:store_at(X, o)
     s:rolling_buffer(X)
@@ -225,10 +225,10 @@ local legal = {
 }
 
 local illegal = {
-  {"a stage behind what reads it", chain, function(s, R, Q)
+  {"a stage moved after its reader", chain, function(s, R, Q)
     return function() s:compute_at(Q, row(s, R), {index = 2}) end
   end, "raw"},
-  {"a stage before what it reads", chain, function(s, R, Q, P)
+  {"a stage moved before the stage that it reads", chain, function(s, R, Q, P)
     s:compute_at(Q, row(s, R, 2))
     s:compute_at(P, row(s, R, 2))
     return function() s:compute_at(Q, row(s, R, 2), {index = 1}) end
@@ -247,102 +247,102 @@ local illegal = {
     slid(s, Y, X)
     return function() s:parallel(row(s, Y)) end
   end, "raw"},
-  {"a window that is computed whole kept", blur, function(s, Y, X)
+  {"storage kept for a stage that is computed as a whole", blur, function(s, Y, X)
     return function() s:store_at(X, row(s, Y)) end
   end, "structure"},
-  {"a stage kept whose loop was split", blur, function(s, Y, X)
+  {"storage kept for a stage whose loop was split", blur, function(s, Y, X)
     at_row(s, Y, X)
     s:split(row(s, X, 2), 2)
     return function() s:store_at(X) end
   end, "structure"},
-  {"an output kept", ahead, function(s, Y) return function() s:store_at(Y) end end, "structure"},
-  {"the same kept over rounds that all need all of it", mirrored, function(s, Y, X)
+  {"storage kept for an output", ahead, function(s, Y) return function() s:store_at(Y) end end, "structure"},
+  {"storage kept over iterations that all need the whole stage", mirrored, function(s, Y, X)
     local o, i = s:split(row(s, Y), 4)
     s:compute_at(X, o)
     assert(i)
     return function() s:store_at(X, o) end
   end, "structure"},
-  {"three rows in two places", blur, function(s, Y, X)
+  {"a rolling buffer of two rows for a window of three rows", blur, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 2}) end
   end, "war"},
-  {"three rows in one place", blur, function(s, Y, X)
+  {"a rolling buffer of one row for a window of three rows", blur, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 1}) end
   end, "war"},
-  {"the columns of a row in two places", blur, function(s, Y, X)
+  {"a rolling buffer of two columns for whole rows", blur, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, 2, {size = 2}) end
   end, "war"},
-  {"symbolic rows in two places", symbolic_blur, function(s, Y, X)
+  {"a rolling buffer of two symbolic rows for a window of three rows", symbolic_blur, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 2}) end
   end, "war"},
-  {"a window that looks far ahead in as few places as it reads", with("ahead", 20, 5), function(s, Y, X)
+  {"a rolling buffer with one element for each element of a wide window", with("ahead", 20, 5), function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 3}) end
   end, "war"},
-  {"rows two apart in two places", strided, function(s, Y, X)
+  {"a rolling buffer of two rows for a window that moves by two rows", strided, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 2}) end
   end, "war"},
-  {"sums in two places", window_of_sums, function(s, Y, X)
+  {"a rolling buffer of two sums for a window of sums", window_of_sums, function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 2}) end
   end, "war"},
-  {"places that threads share", with("map", 12), function(s, Z)
+  {"a rolling buffer that threads share", with("map", 12), function(s, Z)
     local copy = s:cache_write(Z, "global", {at = row(s, Z)})
     s:store_at(copy)
     s:rolling_buffer(copy, 1, {size = 4})
     return function() s:parallel(row(s, Z)) end
   end, "waw"},
-  {"a place that lanes share", with("map", 12), function(s, Z)
+  {"a rolling buffer that lanes share", with("map", 12), function(s, Z)
     local copy = s:cache_write(Z, "global", {at = row(s, Z)})
     s:store_at(copy)
     s:rolling_buffer(copy, 1, {size = 4})
     return function() s:vectorize(row(s, Z)) end
   end, "waw"},
-  {"a buffer that is fresh in every round rolled", blur, function(s, Y, X)
+  {"a rolling buffer for a stage that gets new storage in every iteration", blur, function(s, Y, X)
     at_row(s, Y, X)
     return function() s:rolling_buffer(X) end
   end, "structure"},
-  {"a double buffer over parallel rounds", gemm, function(s, C, _, B)
+  {"a double buffer in a parallel loop", gemm, function(s, C, _, B)
     s:split("j", 4)
     s:reorder("j_o", "i", "k", "j_i")
     local copy = s:cache_read(B, "global", {C}, {at = "j_o"})
     s:parallel "j_o"
     return function() s:double_buffer(copy) end
   end, "waw"},
-  {"a double buffer of what is the same in every round", gemm, function(s, C, A)
+  {"a double buffer of data that are the same in every iteration", gemm, function(s, C, A)
     local copy = s:cache_read(A, "global", {C}, {at = "i"})
     s:compute_at(copy, "j")
     return function() s:double_buffer(copy) end
   end, "structure"},
-  {"a double buffer of overlapping sums: read while they are summed up anew", window_of_sums, function(s, Y, X)
+  {"a double buffer of overlapping sums", window_of_sums, function(s, Y, X)
     at_row(s, Y, X)
     return function() s:double_buffer(X) end
   end, "raw"},
-  {"a reader moved into a loop of itself", layer, function(s, _, P)
+  {"a reader moved into one of its own loops", layer, function(s, _, P)
     return function() s:reverse_compute_at(P, row(s, P)) end
   end, "structure"},
-  {"a reader of all rows moved to one", with("centred", 5, 6), function(s, _, E, M)
+  {"a reader of all rows moved to one of the rows", with("centred", 5, 6), function(s, _, E, M)
     return function() s:reverse_compute_at(E, s:loops(M)[2]) end
   end, "raw"},
-  {"a mirrored reader beside what it reads", mirrored, function(s, Y, X)
+  {"a mirrored reader moved to the rows of the stage that it reads", mirrored, function(s, Y, X)
     return function() s:reverse_compute_at(Y, row(s, X)) end
   end, "raw"},
-  {"a reader before what it reads", chain, function(s, _, Q, P)
+  {"a reader moved before the stage that it reads", chain, function(s, _, Q, P)
     return function() s:reverse_compute_at(Q, row(s, P), {index = 1}) end
   end, "raw"},
-  {"a window beside rows that run in parallel", blur, function(s, Y, X)
+  {"a window moved to parallel rows", blur, function(s, Y, X)
     s:parallel(row(s, X))
     return function() s:reverse_compute_at(Y, row(s, X)) end
   end, "raw"},
-  {"a ramp made part of a sum", layer, function(s, _, P)
+  {"a ramp inlined into the sum that it reads", layer, function(s, _, P)
     return function() s:reverse_compute_inline(P) end
   end, "structure"},
-  {"a window made part of what it reads", blur, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "structure"},
-  {"a reader made part of what others read too", with("fork", 9), function(s, Y)
+  {"a window inlined into its producer", blur, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "structure"},
+  {"a reader inlined into a stage that others read too", with("fork", 9), function(s, Y)
     return function() s:reverse_compute_inline(Y) end
   end, "structure"},
 }

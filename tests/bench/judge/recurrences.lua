@@ -24,20 +24,20 @@ local down = plane(function(S, A, t, y, x) return S(t - 1, nw.max(y - 1, 0), x) 
 local function two(s) return nests.loops(s, "S") end
 
 local legal = {
-  {"columns on their own: space before time", scan "column", function(s)
+  {"independent columns: space outside time", scan "column", function(s)
     local t, x = two(s)
     s:reorder(x, t)
   end},
-  {"columns on their own: in parallel, time inside", scan "column", function(s)
+  {"independent columns in parallel, time inside", scan "column", function(s)
     local t, x = two(s)
     s:reorder(x, t)
     s:parallel(x)
   end},
-  {"columns as vectors inside time", scan("column", 5, 16), function(s)
+  {"independent columns as vectors inside time", scan("column", 5, 16), function(s)
     local _, x = two(s)
     s:vectorize(x)
   end},
-  {"columns tiled in time and space", scan "column", function(s)
+  {"independent columns tiled in time and space", scan "column", function(s)
     local t, x = two(s)
     s:tile(t, x, 3, 4)
   end},
@@ -104,12 +104,12 @@ local legal = {
     local _, y, x = nests.loops(s, "S")
     s:parallel(s:fuse(y, x))
   end},
-  {"a plane that depends down its rows: columns outermost, in parallel", down, function(s)
+  {"rows of a plane that depend on the row before: columns outermost, parallel", down, function(s)
     local t, y, x = nests.loops(s, "S")
     s:reorder(x, t, y)
     s:parallel(x)
   end},
-  {"a plane that depends down its rows: rows before time", down, function(s)
+  {"rows of a plane that depend on the row before: rows outside time", down, function(s)
     local t, y = nests.loops(s, "S")
     s:reorder(y, t)
   end},
@@ -122,7 +122,7 @@ local legal = {
     local _, x = two(s)
     s:parallel((s:split(x, 4)))
   end},
-  {"a stage that a recurrence reads computed inside its time", function()
+  {"a stage computed inside the time loop of the recurrence that reads it", function()
     local A = nw.placeholder({6, 8}, "f32", "A")
     local X = nw.compute({6, 8}, function(t, x) return A(t, x) * 2 end, "X")
     local S = nw.scan_state({6, 8}, "f32", "S_state")
@@ -131,7 +131,7 @@ local legal = {
     local out = nw.scan(first, update, S, "S")
     return nw.schedule(out), X
   end, function(s, X) s:compute_at(X, (two(s))) end},
-  {"a stage that a recurrence reads computed in place", function()
+  {"a stage that a recurrence reads, inlined", function()
     local A = nw.placeholder({6, 8}, "f32", "A")
     local X = nw.compute({6, 8}, function(t, x) return A(t, x) * 2 end, "X")
     local S = nw.scan_state({6, 8}, "f32", "S_state")
@@ -152,15 +152,15 @@ local illegal = {
   refused("time in parallel", scan "column", function(s, t) s:parallel(t) end, "raw"),
   refused("time as vectors", scan("column", 5, 8), function(s, t) s:vectorize(t) end, "raw"),
   refused("time in parallel, a distance of two", scan("two_back", 8, 4, 2), function(s, t) s:parallel(t) end, "raw"),
-  {"three steps of time at once, a distance of two", scan("two_back", 9, 4, 2), function(s)
+  {"a distance of two: three steps of time at once", scan("two_back", 9, 4, 2), function(s)
     local _, t_i = s:split((two(s)), 3)
     return function() s:vectorize(t_i) end
   end, "raw"},
-  {"pairs of time at once, distances of one and two", scan("fibonacci", 8, 4, 2), function(s)
+  {"distances one and two: pairs of time at once", scan("fibonacci", 8, 4, 2), function(s)
     local _, t_i = s:split((two(s)), 2)
     return function() s:parallel(t_i) end
   end, "raw"},
-  {"pairs of time one after the other, distance two: the pairs in parallel", scan("two_back", 8, 4, 2), function(s)
+  {"a distance of two: the loop over pairs of time in parallel", scan("two_back", 8, 4, 2), function(s)
     local t_o = s:split((two(s)), 2)
     return function() s:parallel(t_o) end
   end, "raw"},
@@ -200,7 +200,7 @@ local illegal = {
   refused("a symbolic heat equation: space before time", symbolic "heat", function(s, t, x) s:reorder(x, t) end, "raw"),
   refused("a symbolic sweep: space in parallel", symbolic "sweep", function(s, _, x) s:parallel(x) end, "raw"),
   refused("a recurrence inlined", scan "column", function(s) s:compute_inline "S" end, "structure"),
-  {"the first row of a recurrence moved behind the rest", scan "column", function(s)
+  {"the first row of a recurrence moved after the other rows", scan "column", function(s)
     return function() s:compute_at("S_init", (two(s))) end
   end, "structure"},
 }

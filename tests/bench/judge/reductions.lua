@@ -43,31 +43,31 @@ local legal = {
     s:parallel(k_o)
     s:vectorize(s:loops(S)[1])
   end},
-  {"products in parts", with("fold", "prod", 4, 10, "i64"), function(s, S) s:rfactor(S, (s:split("k", 3))) end},
-  {"least values in parts, lanes of eight", with("fold", "min", 3, 37), function(s, S)
+  {"partial products", with("fold", "prod", 4, 10, "i64"), function(s, S) s:rfactor(S, (s:split("k", 3))) end},
+  {"partial minima, in vectors of eight", with("fold", "min", 3, 37), function(s, S)
     local _, k_i = s:split("k", 8)
     s:rfactor(S, k_i)
     s:vectorize(k_i)
   end},
-  {"the place of the greatest in parts, a tail left over", with("arg", "argmax", 4, 11), function(s, V)
+  {"a partial argmax, with a tail", with("arg", "argmax", 4, 11), function(s, V)
     local k_o, k_i = s:split("k", 4)
     s:rfactor(V, k_i)
     s:reorder(k_i, k_o)
     s:parallel(k_i)
   end},
-  {"the place of the least, each candidate on its own", with("arg", "argmin", 3, 5), function(s, V) s:rfactor(V, "k") end},
+  {"a partial argmin for each candidate", with("arg", "argmin", 3, 5), function(s, V) s:rfactor(V, "k") end},
   {"every term of a sum stored, then added", gemm(3, 4, 5), function(s, C)
     s:rfactor(C, "k")
     s:parallel "k"
   end},
-  {"parts of parts", with("fold", "sum", 2, 60), function(s, S)
+  {"partial sums of partial sums", with("fold", "sum", 2, 60), function(s, S)
     local k_o, k_i = s:split("k", 12)
     local k_io = s:split(k_i, 5)
     local partial = s:rfactor(S, k_o)
     s:rfactor(partial, k_io)
     s:parallel(k_o)
   end},
-  {"parts of symbolic number, over nothing as well", symbolic, function(s, C)
+  {"a symbolic number of partial sums, which may be 0", symbolic, function(s, C)
     local k_o = s:split("k", 4)
     s:rfactor(C, k_o)
     s:parallel(k_o)
@@ -86,19 +86,19 @@ local legal = {
     s:rfactor(D, i)
     s:parallel(i)
   end},
-  {"parts inside a tile, with the storage of a tile", gemm(8, 8, 12), function(s, C)
+  {"partial sums inside a tile, with the storage of a tile", gemm(8, 8, 12), function(s, C)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, i_i, j_i, k_i)
     s:cache_write(C, "local", {at = j_o})
     s:parallel(i_o)
   end},
-  {"parts of a stage that others read", with("layer", 5, 6, 12), function(s, _, _, C)
+  {"partial sums of a stage that others read", with("layer", 5, 6, 12), function(s, _, _, C)
     local _, k_i = s:split("k", 4)
     s:rfactor(C, k_i)
     s:parallel(k_i)
   end},
-  {"parts of a sum that reads a greatest, and of that greatest", function() return softmax(4, 14) end, function(s, S, M)
+  {"partial sums that read a maximum, and partial maxima", function() return softmax(4, 14) end, function(s, S, M)
     s:rfactor(M, (s:split("k", 4)))
     s:rfactor(S, (s:split("l", 5)))
   end},
@@ -132,7 +132,7 @@ local legal = {
     s:decompose_reduction(C, "j")
     s:parallel(s:fuse("j", "k"))
   end},
-  {"threads that look for a least value together", with("fold", "min", 3, 20), function(s, S)
+  {"a minimum by threads, atomically", with("fold", "min", 3, 20), function(s, S)
     s:atomic(S)
     s:parallel((s:split("k", 4)))
   end},
@@ -140,15 +140,15 @@ local legal = {
     s:atomic(S)
     s:parallel "k"
   end},
-  {"threads along a symbolic reduction, over nothing as well", symbolic, function(s, C)
+  {"threads along a symbolic reduction, which may be empty", symbolic, function(s, C)
     s:atomic(C)
     s:parallel((s:split("k", 4)))
   end},
-  {"a loop that needs no atomic updates in parallel all the same", gemm(4, 4, 4), function(s, C)
+  {"atomic updates, and a parallel loop that does not need them", gemm(4, 4, 4), function(s, C)
     s:atomic(C)
     s:parallel "i"
   end},
-  {"parts as vectors, combined by threads", with("fold", "sum", 2, 32), function(s, S)
+  {"partial sums as vectors, combined by threads", with("fold", "sum", 2, 32), function(s, S)
     local _, k_i = s:split("k", 8)
     s:rfactor(S, k_i, {factor_axis = -1})
     s:vectorize(k_i)
@@ -156,14 +156,14 @@ local legal = {
     local loops = s:loops(S)
     s:parallel(loops[#loops])
   end},
-  {"a window by threads", with("depthwise", 2, 4, 4), function(s, D)
+  {"a window summed by threads", with("depthwise", 2, 4, 4), function(s, D)
     s:atomic(D)
     s:parallel(s:fuse("r", "q"))
   end},
 }
 
 local illegal = {
-  {"parts of a sum in parallel along what is left of it", gemm(4, 4, 12), function(s, C)
+  {"partial sums, the remaining reduction in parallel", gemm(4, 4, 12), function(s, C)
     local k_o, k_i = s:split("k", 4)
     s:rfactor(C, k_i)
     return function() s:parallel(k_o) end
@@ -180,25 +180,25 @@ local illegal = {
     local loops = s:loops(C)
     return function() s:vectorize(loops[#loops]) end
   end, "reduction"},
-  {"parts along the output", gemm(4), function(s, C) return function() s:rfactor(C, "i") end end, "structure"},
-  {"parts along a loop of another stage", with("layer", 4, 4, 4), function(s, R, _, C)
+  {"partial sums along an axis of the output", gemm(4), function(s, C) return function() s:rfactor(C, "i") end end, "structure"},
+  {"partial sums along a loop of another stage", with("layer", 4, 4, 4), function(s, R, _, C)
     local loop = s:loops(R)[1]
     return function() s:rfactor(C, loop) end
   end, "structure"},
-  {"parts of what is no reduction", with("map", 4, 4), function(s, Z) return function() s:rfactor(Z, "i") end end, "structure"},
-  {"parts of a reduction whose init was split off", gemm(4), function(s, C)
+  {"partial results of a map", with("map", 4, 4), function(s, Z) return function() s:rfactor(Z, "i") end end, "structure"},
+  {"partial sums of a reduction whose init was split off", gemm(4), function(s, C)
     s:decompose_reduction(C, "k")
     return function() s:rfactor(C, "k") end
   end, "structure"},
-  {"parts of a reduction in two pieces", gemm(4, 4, 13), function(s, C)
+  {"partial sums of a reduction in two pieces", gemm(4, 4, 13), function(s, C)
     local k_o = s:split("k", {factor = 4, tail = "cut"})
     return function() s:rfactor(C, k_o) end
   end, "structure"},
-  {"parts along a loop fused with the output", gemm(4, 4, 6), function(s, C)
+  {"partial sums along a loop that was fused with a row", gemm(4, 4, 6), function(s, C)
     local f = s:fuse("j", "k")
     return function() s:rfactor(C, f) end
   end, "structure"},
-  {"threads along a row and the reduction, the init among them", gemm(4, 5, 6), function(s, C)
+  {"threads along a row and the reduction, with the init inside", gemm(4, 5, 6), function(s, C)
     s:atomic(C)
     local f = s:fuse("j", "k")
     return function() s:parallel(f) end
@@ -217,10 +217,10 @@ local illegal = {
     s:vectorize "j"
     return function() s:atomic(C) end
   end, "structure"},
-  {"atomic updates of a value and its place", with("arg", "argmax", 4, 8), function(s, V)
+  {"atomic updates of a value and its position", with("arg", "argmax", 4, 8), function(s, V)
     return function() s:atomic(V) end
   end, "structure"},
-  {"atomic updates of what is no reduction", with("map", 4, 4), function(s, Z)
+  {"atomic updates of a stage that is not a reduction", with("map", 4, 4), function(s, Z)
     return function() s:atomic(Z) end
   end, "structure"},
   {"atomic updates of a recurrence", with("recurrence", 4, 4, nests.step.column), function(s)

@@ -15,18 +15,18 @@ local function rows_ahead(m, n)
 end
 
 local legal = {
-  {"a stage computed at its reader's row, rows overlapping", with("blur", 8, 9), function(s, _, X) s:compute_at(X, "y_1") end},
+  {"a stage computed at its reader's rows, which overlap", with("blur", 8, 9), function(s, _, X) s:compute_at(X, "y_1") end},
   {"a stage computed at its reader's innermost loop", with("blur", 5, 6), function(s, _, X) s:compute_at(X, "x_1") end},
   {"a stage computed at a tile that does not divide", with("blur", 9, 11), function(s, _, X)
     local _, xo = s:tile("y_1", "x_1", 4, 4)
     s:compute_at(X, xo)
   end},
-  {"a stage computed at a parallel row, private to it", with("blur", 8, 8), function(s, _, X)
+  {"a stage computed at a parallel row, with storage for each row", with("blur", 8, 8), function(s, _, X)
     local yo = s:split("y_1", 3)
     s:compute_at(X, yo)
     s:parallel(yo)
   end},
-  {"a parallel row first, then a stage computed inside it", with("blur", 8, 8), function(s, _, X)
+  {"a loop made parallel, then a stage computed inside it", with("blur", 8, 8), function(s, _, X)
     s:parallel "y_1"
     s:compute_at(X, "y_1")
   end},
@@ -46,16 +46,16 @@ local legal = {
   {"a blur inlined", with("blur", 5, 5), function(s, _, X) s:compute_inline(X) end},
   {"a stage with two readers inlined", with("fork", 9), function(s, _, _, X) s:compute_inline(X) end},
   {"a chain of three inlined from the front", with("layer", 5, 6, 7), function(s, _, P) s:compute_inline(P) end},
-  {"a product computed at a tile of what follows it", with("layer", 8, 9, 5), function(s, _, P, C)
+  {"a product computed at a tile of its reader", with("layer", 8, 9, 5), function(s, _, P, C)
     s:compute_inline(P)
     local _, jo = s:tile("i_2", "j_2", 4, 4)
     s:compute_at(C, jo)
   end},
-  {"a chain of three, each at the row of the next", with("layer", 6, 7, 5), function(s, _, P, C)
+  {"a chain of three, the first two computed at a row of the third", with("layer", 6, 7, 5), function(s, _, P, C)
     s:compute_at(P, s:loops "R"[1])
     s:compute_at(C, s:loops "R"[1])
   end},
-  {"a greatest and what it is taken from, both at the row of the sum", with("centred", 6, 7), function(s, S, E, M)
+  {"maxima and differences, both computed at the row of the sum", with("centred", 6, 7), function(s, S, E, M)
     s:compute_at(E, s:loops(S)[1])
     s:compute_at(M, s:loops(S)[1])
     s:parallel(s:loops(S)[1])
@@ -63,8 +63,8 @@ local legal = {
   {"a difference inlined into a sum", with("centred", 5, 9), function(s, _, E) s:compute_inline(E) end},
   {"a padding inlined into a convolution", with("depthwise", 2, 4, 5), function(s, _, P) s:compute_inline(P) end},
   {"a padding computed at a row of a convolution", with("depthwise", 2, 5, 6), function(s, _, P) s:compute_at(P, "y_1") end},
-  {"an input through a copy", gemm(7, 8, 9), function(s, C, A) s:cache_read(A, "global", {C}) end},
-  {"an input through a copy at a row, locally", gemm(7, 8, 9), function(s, C, A)
+  {"an input read through a copy", gemm(7, 8, 9), function(s, C, A) s:cache_read(A, "global", {C}) end},
+  {"an input read through a local copy at each row", gemm(7, 8, 9), function(s, C, A)
     s:cache_read(A, "local", {C}, {at = "i"})
   end},
   {"an input packed into panels that do not divide", gemm(5, 13, 6), function(s, C, _, B)
@@ -74,7 +74,7 @@ local legal = {
     local jo = s:split("j", 5)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j, k end, at = jo})
   end},
-  {"a stencil's input through a copy at each tile", with("blur", 9, 9), function(s, _, X, A)
+  {"a stencil's input read through a copy at each tile", with("blur", 9, 9), function(s, _, X, A)
     local yo = s:split("y", 4)
     s:cache_read(A, "local", {X}, {at = yo})
   end},
@@ -91,7 +91,7 @@ local legal = {
     s:vectorize(j)
     s:unroll(i)
   end},
-  {"an output through a buffer with another layout", with("map", 6, 9), function(s, Z)
+  {"an output written through a buffer with another layout", with("map", 6, 9), function(s, Z)
     s:cache_write(Z, "global", {layout = function(i, j) return j, i end})
   end},
   {"a temporary moved to the stack", with("ahead", 30, 2), function(s, _, X) s:set_scope(X, "local") end},
@@ -99,14 +99,14 @@ local legal = {
     local a = s:cache_read(A, "global", {C})
     s:cache_read(a, "local", {C}, {at = "i"})
   end},
-  {"a place of the least computed at the row of its readers", function()
+  {"an argmin computed at the row of its reader", function()
     local A = nw.placeholder({5, 7}, "f32", "A")
     local k = nw.reduce_axis(7, "k")
     local V, I = nw.compute({5}, function(i) return nw.argmin(A(i, k), k) end, "V")
     local Z = nw.compute({5}, function(i) return V(i) + nw.cast(I(i), "f32") end, "Z")
     return nw.schedule(Z), V, Z
   end, function(s, V, Z) s:compute_at(V, s:loops(Z)[1]) end},
-  {"a recurrence whose result a later stage reads, that stage split and in parallel", function()
+  {"a recurrence and its reader, the reader split and in parallel", function()
     local A = nw.placeholder({5, 8}, "f32", "A")
     local S = nw.scan_state({5, 8}, "f32", "S_state")
     local first = nw.compute({1, 8}, function(t, x) return A(t, x) end, "first")
@@ -118,12 +118,12 @@ local legal = {
     s:parallel(s:loops(Z)[1])
     s:split(s:loops(Z)[2], 3)
   end},
-  {"a reader's row with a tail, a row ahead needed", function() return rows_ahead(10, 6) end, function(s, _, X)
+  {"a stage computed at tiles that also need the next row", function() return rows_ahead(10, 6) end, function(s, _, X)
     local o = s:split(s:loops "Y"[1], 4)
     s:compute_at(X, o)
     s:vectorize(s:loops(X)[#s:loops(X)])
   end},
-  {"a gather through a copy of its table", function()
+  {"a gather from a copy of its table", function()
     local T, I = nw.placeholder({16}, "f32", "T"), nw.placeholder({9}, "i32", "I")
     local G = nw.compute({9}, function(i) return T(nw.max(nw.min(I(i), 15), 0)) end, "G")
     return nw.schedule(G), G, T
@@ -138,13 +138,13 @@ local illegal = {
   {"a reduction inlined", with("layer", 4, 4, 4), function(s, _, _, C)
     return function() s:compute_inline(C) end
   end, "structure"},
-  {"a 16-bit sum inlined, which would not be rounded", function()
+  {"an inlined 16-bit sum, which would no longer be rounded", function()
     local A = nw.placeholder({8}, "f16", "A")
     local X = nw.compute({8}, function(i) return A(i) * A(i) end, "X")
     local Y = nw.compute({8}, function(i) return X(i) + A(i) end, "Y")
     return nw.schedule(Y), X
   end, function(s, X) return function() s:compute_inline(X) end end, "structure"},
-  {"a reader computed inside what it reads", with("ahead", 20, 2), function(s, Y, X)
+  {"a reader computed inside the stage that it reads", with("ahead", 20, 2), function(s, Y, X)
     return function() s:compute_at(Y, s:loops(X)[1]) end
   end, "structure"},
   {"a stage computed inside itself", with("ahead", 20, 2), function(s, _, X)
@@ -177,7 +177,7 @@ local illegal = {
   {"an output moved to the stack", gemm(8), function(s, C)
     return function() s:set_scope(C, "local") end
   end, "structure"},
-  {"a recurrence through a copy", with("recurrence", 5, 6, nests.step.column), function(s)
+  {"a recurrence read through a copy", with("recurrence", 5, 6, nests.step.column), function(s)
     return function() s:cache_read("S", "global", {"S"}) end
   end, "raw"},
   {"a write buffer for a reduction whose init was split off", gemm(8), function(s, C)

@@ -58,7 +58,7 @@ local legal = {
     vectorize(s, Y, 64)
     s:stream_stores(Y)
   end},
-  {"a cut tail left behind with ordinary stores", pair(3, 64), function(s, Y)
+  {"a cut tail with ordinary stores", pair(3, 64), function(s, Y)
     s:split(s:loops(Y)[1], {factor = 2, tail = "cut"})
     vectorize(s, Y, 16)
     s:stream_stores(Y)
@@ -69,7 +69,7 @@ local legal = {
     s:parallel(s:loops(Y)[1])
     s:unroll(jo)
   end},
-  {"a reduction summed in a local tile whose copy streams", with("gemm", 8, 32, 5), function(s, C)
+  {"a reduction summed in a local tile and copied out by streaming stores", with("gemm", 8, 32, 5), function(s, C)
     vectorize(s, C, 1)
     s:undo()
     s:undo()
@@ -83,12 +83,12 @@ local legal = {
     vectorize(s, P, 16)
     s:stream_stores(P)
   end},
-  {"a temporary with aligned rows streamed, though its rows are odd", pair(8, 50), function(s, _, P)
+  {"a temporary of odd row length streamed, its rows aligned", pair(8, 50), function(s, _, P)
     s:storage_align(P, 0, 16)
     vectorize(s, P, 16)
     s:stream_stores(P)
   end},
-  {"a symbolic row that is a multiple of the vector streamed", pair(4, {min = 16, multiple = 16}), function(s, Y)
+  {"a symbolic row streamed, its length a multiple of the vector", pair(4, {min = 16, multiple = 16}), function(s, Y)
     vectorize(s, Y, 16)
     s:stream_stores(Y)
   end},
@@ -102,29 +102,29 @@ local legal = {
     s:stream_stores(packed)
   end},
   {"rows padded to lines", pair(7, 13), function(s, _, P) s:storage_align(P, 0, 16) end},
-  {"rows set one element off a line", pair(7, 32), function(s, _, P) s:storage_align(P, 0, 32, 1) end},
-  {"the innermost dimension spread", pair(3, 5), function(s, _, P) s:storage_align(P, 1, 4) end},
+  {"rows that begin one element after a line", pair(7, 32), function(s, _, P) s:storage_align(P, 0, 32, 1) end},
+  {"gaps between the elements of the innermost dimension", pair(3, 5), function(s, _, P) s:storage_align(P, 1, 4) end},
   {"planes and rows aligned", volume(3, 5, 7), function(s, _, P)
     s:storage_align(P, 1, 8)
     s:storage_align(P, 0, 64, 8)
   end},
-  {"the strides of what is computed inside a tile", with("blur", 9, 11), function(s, _, X)
+  {"the strides of a stage that is computed inside a tile", with("blur", 9, 11), function(s, _, X)
     local _, xo = s:tile("y_1", "x_1", 4, 4)
     s:compute_at(X, xo)
     s:storage_align(X, 0, 8)
   end},
-  {"aligned first, then computed inside a row, on the stack", with("blur", 8, 8), function(s, _, X)
+  {"a stage aligned, then computed inside a row, on the stack", with("blur", 8, 8), function(s, _, X)
     s:storage_align(X, 0, 16)
     s:compute_at(X, "y_1")
     s:set_scope(X, "local")
   end},
   {"the strides of a temporary of symbolic rows", pair(6, {min = 1}), function(s, _, P) s:storage_align(P, 0, 16, 4) end},
-  {"dimensions turned round", pair(6, 9), function(s, _, P) s:reorder_storage(P, {1, 0}) end},
-  {"three dimensions rotated, and aligned after", volume(4, 5, 6), function(s, _, P)
+  {"dimensions in reverse order", pair(6, 9), function(s, _, P) s:reorder_storage(P, {1, 0}) end},
+  {"three dimensions permuted, then aligned", volume(4, 5, 6), function(s, _, P)
     s:reorder_storage(P, {2, 0, 1})
     s:storage_align(P, 0, 32)
   end},
-  {"dimensions turned round where rows are computed at their reader", pair(6, 9), function(s, Y, P)
+  {"dimensions in reverse order, rows computed at their reader", pair(6, 9), function(s, Y, P)
     s:compute_at(P, s:loops(Y)[1])
     s:reorder_storage(P, {1, 0})
   end},
@@ -136,11 +136,11 @@ local legal = {
     s:transform_layout(P, function(i, j) return i // 4, j // 4, i % 4, j % 4 end)
   end},
   {"rows skewed", pair(6, 8), function(s, _, P) s:transform_layout(P, function(i, j) return i + j, j end) end},
-  {"rows rotated against bank conflicts", pair(6, 8), function(s, _, P)
+  {"rows rotated to avoid bank conflicts", pair(6, 8), function(s, _, P)
     s:transform_layout(P, function(i, j) return i, (j + i) % 8 end)
   end},
   {"a matrix stored backwards", pair(5, 6), function(s, _, P) s:transform_layout(P, function(i, j) return 4 - i, 5 - j end) end},
-  {"one dimension made of two", pair(5, 6), function(s, _, P) s:transform_layout(P, function(i, j) return 6 * i + j end) end},
+  {"two dimensions made one", pair(5, 6), function(s, _, P) s:transform_layout(P, function(i, j) return 6 * i + j end) end},
   {"gaps left in a layout", pair(5, 6), function(s, _, P) s:transform_layout(P, function(i, j) return i, 2 * j end) end},
   {"a symbolic dimension in panels", pair(5, {min = 1}), function(s, _, P)
     s:transform_layout(P, function(i, j) return j // 8, i, j % 8 end)
@@ -151,28 +151,28 @@ local legal = {
     s:reorder("k_o", "i", "j", "k_i")
     s:prefetch(B, "k_o", 3)
   end},
-  {"what is prefetched stays when its loops are split and cut", pair(10, 12), function(s, _, _, A)
+  {"a prefetch whose loops are split and cut", pair(10, 12), function(s, _, _, A)
     s:prefetch(A, "i", 2)
     s:split("i", {factor = 4, tail = "cut"})
     s:split("j", 4)
   end},
   {"the next time step of a scan prefetched", recurrence(6, 32), function(s, S, A) s:prefetch(A, s:loops(S)[1]) end},
   {"a written row prefetched", pair(6, 40), function(s, Y) s:prefetch(Y, s:loops(Y)[1]) end},
-  {"threads that take what is left", pair(9, 12), function(s, Y)
+  {"iterations distributed dynamically among threads", pair(9, 12), function(s, Y)
     s:parallel(s:loops(Y)[1])
     s:pragma(s:loops(Y)[1], "schedule", "dynamic")
     s:pragma(s:loops(Y)[1], "chunk", 2)
   end},
-  {"a guard left where it is", pair(9, 13), function(s, Y)
+  {"a guard that lowering may not remove", pair(9, 13), function(s, Y)
     local _, ji = s:split(s:loops(Y)[2], 4)
     s:pragma(s:loops(Y)[2], "partition", "never")
     s:vectorize(ji)
   end},
-  {"no product and sum rounded together", with("gemm", 6), function(s, C)
+  {"multiply-adds forbidden for a product", with("gemm", 6), function(s, C)
     s:annotate(C, "fma", "never")
     s:reorder("k", "i", "j")
   end},
-  {"something said and taken back", pair(4, 4), function(s, Y)
+  {"an annotation made and removed", pair(4, 4), function(s, Y)
     s:annotate(Y, "note", "the last stage")
     s:annotate(Y, "note")
   end},
@@ -190,7 +190,7 @@ local illegal = {
     vectorize(s, Y, 6)
     return function() s:stream_stores(Y) end
   end, "structure"},
-  {"vectors that begin anywhere streamed", pair(6, 50), function(s, Y)
+  {"unaligned vectors streamed", pair(6, 50), function(s, Y)
     vectorize(s, Y, 16)
     return function() s:stream_stores(Y) end
   end, "structure"},
@@ -217,22 +217,22 @@ local illegal = {
     s:decompose_reduction(block, loops[#loops])
     return function() s:stream_stores(block) end
   end, "structure"},
-  {"vectors of streamed stores undone by computing at a row", pair(8, 16), function(s, Y, P)
+  {"a streamed stage computed at a row, which undoes its vectors", pair(8, 16), function(s, Y, P)
     s:vectorize(s:loops(P)[2])
     s:stream_stores(P)
     return function() s:compute_at(P, s:loops(Y)[1]) end
   end, "structure"},
-  {"rows of streamed stores pushed off their lines", pair(8, 16), function(s, _, P)
+  {"rows of streamed stores moved off the line boundaries", pair(8, 16), function(s, _, P)
     s:vectorize(s:loops(P)[2])
     s:stream_stores(P)
     return function() s:storage_align(P, 0, 16, 1) end
   end, "structure"},
-  {"streamed vectors taken apart by a layout", pair(8, 16), function(s, _, P)
+  {"streamed vectors whose elements a layout separates", pair(8, 16), function(s, _, P)
     s:vectorize(s:loops(P)[2])
     s:stream_stores(P)
     return function() s:reorder_storage(P, {1, 0}) end
   end, "structure"},
-  {"what is streamed moved to the stack", pair(8, 16), function(s, _, P)
+  {"a streamed temporary moved to the stack", pair(8, 16), function(s, _, P)
     s:vectorize(s:loops(P)[2])
     s:stream_stores(P)
     return function() s:set_scope(P, "local") end
@@ -240,13 +240,13 @@ local illegal = {
   {"the rows of an input aligned", pair(4, 5), function(s, _, _, A)
     return function() s:storage_align(A, 0, 16) end
   end, "structure"},
-  {"the dimensions of an output turned round", pair(4, 5), function(s, Y)
+  {"the dimensions of an output in reverse order", pair(4, 5), function(s, Y)
     return function() s:reorder_storage(Y, {1, 0}) end
   end, "structure"},
-  {"an input laid out anew", pair(4, 5), function(s, _, _, A)
+  {"another layout for an input", pair(4, 5), function(s, _, _, A)
     return function() s:transform_layout(A, function(i, j) return j, i end) end
   end, "structure"},
-  {"rows so far apart that the stack does not hold them", pair(64, 16), function(s, _, P)
+  {"rows too far apart for the stack", pair(64, 16), function(s, _, P)
     s:set_scope(P, "local")
     return function() s:storage_align(P, 0, 4096) end
   end, "capacity"},
@@ -268,7 +268,7 @@ local illegal = {
   {"a row rotated over too few places", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i, (j + i) % 5 end) end
   end, "war"},
-  {"a prefetch of what the loop does not use", pair(4, 6), function(s, Y, _, A)
+  {"a prefetch of data that the loop does not use", pair(4, 6), function(s, Y, _, A)
     return function() s:prefetch(A, s:loops(Y)[1]) end
   end, "structure"},
   {"a prefetch in each lane", pair(4, 16), function(s, Y, P)
@@ -279,7 +279,7 @@ local illegal = {
     s:prefetch(P, s:loops(Y)[2])
     return function() s:vectorize(s:loops(Y)[2]) end
   end, "structure"},
-  {"a copy that leaves a prefetch without use", pair(4, 16), function(s, _, _, A)
+  {"a copy after which a prefetch has no use", pair(4, 16), function(s, _, _, A)
     s:prefetch(A, "i")
     return function() s:cache_read(A, "global") end
   end, "structure"},
@@ -287,14 +287,14 @@ local illegal = {
     s:prefetch(P, s:loops(Y)[1])
     return function() s:compute_inline(P) end
   end, "structure"},
-  {"a schedule for threads said of a loop that has none", pair(4, 16), function(s)
+  {"the pragma for thread schedules on a loop without threads", pair(4, 16), function(s)
     return function() s:pragma("i", "schedule", "dynamic") end
   end, "structure"},
-  {"a loop split with what was said of it", pair(4, 16), function(s)
+  {"a loop with a pragma split", pair(4, 16), function(s)
     s:pragma("i", "partition", "never")
     return function() s:split("i", 2) end
   end, "structure"},
-  {"a stage inlined with what was said of it", pair(4, 16), function(s, _, P)
+  {"a stage with an annotation inlined", pair(4, 16), function(s, _, P)
     s:annotate(P, "fma", "never")
     return function() s:compute_inline(P) end
   end, "structure"},

@@ -53,19 +53,19 @@ end
 
 local legal = {
   {"a tile of a product", gemm(8, 16, 4), called},
-  {"its loops in another order", gemm(8, 16, 4), function(s, C)
+  {"a tile of a product, its loops in another order", gemm(8, 16, 4), function(s, C)
     ready(s, C)
     s:reorder("k_i", "j_i", "i_i")
     s:tensorize("k_i", mm())
   end},
-  {"the factors the other way round", product(function(A, B, i, j, k) return nw.sum(B(k, j) * A(i, k), k) end), called},
+  {"a product with its factors exchanged", product(function(A, B, i, j, k) return nw.sum(B(k, j) * A(i, k), k) end), called},
   {"a transposed matrix, by strides alone", function()
     local A, B = nw.placeholder({8, 4}, "i32", "A"), nw.placeholder({16, 4}, "i32", "B")
     local k = nw.reduce_axis(4, "k")
     local C = nw.compute({8, 16}, function(i, j) return nw.sum(A(i, k) * B(j, k), k) end, "C")
     return nw.schedule(C), C
   end, called},
-  {"rows done as columns", gemm(16, 8, 4), function(s, C)
+  {"rows computed as columns, with exchanged factors", gemm(16, 8, 4), function(s, C)
     s:tile("i", "j", 8, 4)
     s:split("k", 2)
     s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
@@ -109,7 +109,7 @@ local legal = {
     s:split("k_o", 2)
     s:split("j_o", 2)
   end},
-  {"a loop of calls split where it does not divide", gemm(12, 16, 4), function(s, C)
+  {"a loop of calls split by a factor that does not divide it", gemm(12, 16, 4), function(s, C)
     called(s, C)
     s:split("i_o", 2)
   end},
@@ -117,7 +117,7 @@ local legal = {
     called(s, C)
     s:cut("i_o", 3)
   end},
-  {"two loops of calls made one", gemm(8, 16, 4), function(s, C)
+  {"two loops of calls fused", gemm(8, 16, 4), function(s, C)
     called(s, C)
     s:fuse("i_o", "j_o")
   end},
@@ -137,7 +137,7 @@ local legal = {
     s:split("i", {factor = 4, tail = "cut"})
     s:tensorize("i_i", mm())
   end},
-  {"a condition about the loops outside", gemm(8, 16, 4), function(s, C)
+  {"a condition that depends on outer loops only", gemm(8, 16, 4), function(s, C)
     tile(s)
     s:split("j_o", 4)
     s:decompose_reduction(C, "k_o")
@@ -159,7 +159,7 @@ local legal = {
     s:decompose_reduction(Z, "x_i")
     s:tensorize("x_i", mm())
   end},
-  {"a sum of vectors, in pieces", vector(function(X, Y)
+  {"a sum of vectors, a vector at a time", vector(function(X, Y)
     return nw.compute({20}, function(i) return X(i) + Y(i) end, "Z")
   end, {20}, {20}), function(s)
     s:split("i", 4)
@@ -178,7 +178,7 @@ local legal = {
     return nw.compute({8}, function(i) return X(i) * X(i + 1) end, "Z")
   end, {9}), function(s) s:tensorize("i", small.id "mul_i32_8") end},
   {"a scalar product with its init", gemm(3, 5, 7), function(s) s:tensorize("k", small.id "dot_i32_7_init") end},
-  {"a scalar product that goes on", gemm(3, 5, 8), function(s, C)
+  {"a scalar product that adds to its output", gemm(3, 5, 8), function(s, C)
     local k_o = s:split("k", 4)
     s:decompose_reduction(C, k_o)
     s:tensorize("k_i", small.id "dot_i32_4")
