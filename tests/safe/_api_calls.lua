@@ -1,4 +1,4 @@
---- Draws random calls from the rows, and makes them.
+--- Draws random calls of the functions and methods that have a row, and makes these calls.
 local nw = require "nestwright"
 local objects = require "_api_objects"
 local rule = require "_api_rule"
@@ -7,14 +7,14 @@ local values = require "_api_values"
 
 local calls = {}
 
-local SLOW = {} -- functions that measure or try many things are drawn less often
+local SLOW = {} -- functions that take long, because they measure or try many things; they are drawn less often
 for name in ("nw.calibrate nw.bandwidth nw.roofs nw.roofline nw.joules nw.microkernels cost.audit cost.train nw.peak_flops "
   .. "nw.peak_vs_ports nw.core_hz schedule.partition_auto schedule.timeline schedule.time_steps schedule.time kernel.time "
   .. "kernel.busy kernel.timeline schedule.check schedule.moves xsmm.gemm nw.intrinsic"):gmatch "%S+" do
   SLOW[name] = true
 end
 
--- Operators, calls and indexing of objects, as rows.
+-- Returns rows for operators, calls and indexing of objects.
 local function signs()
   local number = "nw.expr|nw.axis|number"
   local out = {
@@ -48,7 +48,7 @@ function calls.rows()
   return list
 end
 
--- Replaces an argument, or an entry of it, by something else. Returns a description of the new value.
+-- Replaces an argument, or an entry of a table argument, by a wrong value. Returns a description of the new value.
 local function spoil(given, at, draw)
   local word, value = values.ugly(draw, objects)
   local old = given[at]
@@ -65,7 +65,7 @@ local function spoil(given, at, draw)
   return ("%s in %s"):format(word, tostring(key))
 end
 
--- Returns the arguments, their number, and a description of what was changed.
+-- Returns the arguments, their number, a description of the changes, and whether only the number of arguments was changed.
 local function arguments_of(params, row, draw)
   local given, said, n, bad, changed = {}, {}, #params, 1, {}
   for k, p in ipairs(params) do
@@ -82,12 +82,13 @@ local function arguments_of(params, row, draw)
       said[#said + 1] = ("only %d"):format(n)
     elseif how == 2 or n == 0 then
       n = n + draw(3)
-      said[#said + 1] = ("%d of them"):format(n)
+      said[#said + 1] = ("%d arguments"):format(n)
       for k = #params + 1, n do given[k] = select(2, values.ugly(draw, objects)) end
     else
       local name, word = params[at] and params[at].name or at, spoil(given, at, draw)
       said[#said + 1] = ("%s = %s"):format(name, word)
-      changed[at] = given[at] ~= nil and not (name == "self" and word == "nw." .. row.class) -- another object is fine
+      -- another object of the class is a valid `self`
+      changed[at] = given[at] ~= nil and not (name == "self" and word == "nw." .. row.class)
     end
   end
   local valid = true
@@ -110,7 +111,7 @@ function calls.make(seed, n, list, tell)
   local row = list[draw(#list)]
   if SLOW[row.class .. "." .. row.name] and draw(6) > 1 then row = list[draw(#list)] end
   local params = signature.parameters(row.signature)
-  tell("draw", n, row.class .. "." .. row.name) -- making objects takes time
+  tell("draw", n, row.class .. "." .. row.name) -- reported here because making objects takes time
   local fn = function_of(row)
   if not fn then return tell("skip", n, row.class .. "." .. row.name) end
   local given, count, said, valid = arguments_of(params, row, draw)
@@ -119,14 +120,14 @@ function calls.make(seed, n, list, tell)
   local ok, err
   local c = {row = row, params = params, given = given, count = count, valid = valid}
   if draw(10) == 1 then
-    local inside = coroutine.wrap(run) -- if a callback yields, the coroutine ends here
+    local inside = coroutine.wrap(run) -- if a callback yields, this coroutine stops there
     ok, err = inside()
     if ok == 1 then ok = true end
   else
     ok, err = run()
   end
   if ok then
-    local fine, problem = pcall(tostring, err) -- it must be possible to print the result
+    local fine, problem = pcall(tostring, err) -- printing the result must not fail
     if not fine and rule.complaint(c, problem) then tell("raw", n, "shown: " .. rule.shown(problem)) end
     return
   end

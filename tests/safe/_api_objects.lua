@@ -1,4 +1,4 @@
---- Makes objects of every class that has methods, when they are first needed.
+--- Makes an object of each class that has methods. An object is made when it is first needed.
 local nw = require "nestwright"
 
 local objects = {}
@@ -12,7 +12,7 @@ end
 
 local function symbolic() return (product(nw.size "M")) end
 
--- Returns a schedule of which a step was just refused.
+-- Returns a schedule whose last step was refused.
 local function refused()
   local s = product(8)
   local _, problem = pcall(s.parallel, s, "k")
@@ -71,7 +71,7 @@ local MAKE = {
   learner = {function() return nw.cost.train {audit(), audit(), held_out = false, rounds = 2} end},
 }
 
--- Objects that take too long to be made again for each call.
+-- The classes whose objects are made only once, because making them takes long.
 local KEPT = {kernel = true, ranking = true, intrinsic = true, learner = true, accesses = true, machine = true}
 
 local kept, missing = {}, {}

@@ -1,18 +1,18 @@
---- Decides whether an error says what was wrong, by the rule at the top of api.lua.
+--- Decides whether an error says what was wrong. The comment at the top of api.lua describes the rule.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local values = require "_api_values"
 
 local rule = {}
 
---- Returns a value in a few words.
+--- Returns a short text that describes a value.
 function rule.shown(value)
   local ok, text = pcall(tostring, value)
   text = ok and text or type(value)
   return (#text > 50 and text:sub(1, 50) .. "..." or text):gsub("%c", "?")
 end
 
--- Words in messages about operators, calls and indexing, whose parameters have no names. A(i, j) is an example.
+-- Words that name the arguments of operators, calls such as A(i, j), and indexing. Their parameters have no names.
 local SIGNS = {"operand", "operands", "division", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
 
 local function add_fields(t, words)
@@ -24,12 +24,13 @@ local function add_fields(t, words)
   if t.kind == "list" then add_fields(t.item, words) end
 end
 
--- Returns the parameters of a row, the parameters of its primitive, and the fields of tables among them.
+-- Returns the words that a message may use to name an argument: the parameters of a row, those of its primitive, and the fields of
+-- table parameters.
 local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 4, {"argument", "arguments", "operand"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
-    -- messages name the tensor
+    -- messages name the tensor instead
     if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
@@ -43,10 +44,10 @@ end
 
 local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p", "%%%0") .. "%f[^%w_]") ~= nil end
 
--- Adds the forms in which strings and numbers in a value would be shown in a message.
+-- Adds the texts by which a message could show a value, or a value inside of a table.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- a path is not in quotes
+  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- a path has no quotes
   if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)
@@ -67,7 +68,7 @@ local function quotes(text, given, count)
   return false
 end
 
--- True if no argument has a name: the function takes nothing but its object, or only a "...".
+-- True if no parameter has a name, because the function takes only its object or only "...".
 local function is_nameless(params)
   for _, p in ipairs(params) do if p.name ~= "self" and p.name ~= "..." then return false end end
   return true
@@ -75,9 +76,9 @@ end
 
 local functions = {}
 for _, row in ipairs(require "nestwright.language.rows".all()) do functions[row.name] = not row.field or nil end
-for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay name the wrong step
+for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay also name a primitive
 
--- True if a message begins with the names of two functions, as in "load: check: ...", of which the user called only one.
+-- True if a message begins with the names of two functions, as in "load: check: ...", although the user called only one of them.
 local function names_two(message, words)
   local first, second, says = message:match "^([%w_]+): ([%w_]+)(.*)"
   if not (functions[first] and functions[second]) then return false end
@@ -86,18 +87,18 @@ local function names_two(message, words)
   return true
 end
 
---- Returns nil, or what is wrong with an error. c is the call: {row, params, given, count, valid (true if only the number of
---- arguments was changed)}.
+--- Returns nil, or a text that says what is wrong with an error. c is the call: {row, params, given, count, valid}; valid is true
+--- if only the number of arguments was changed.
 function rule.complaint(c, err)
   if type(err) == "string" and (err:find(values.RAISED, 1, true) or err:find "attempt to yield") then return nil end
-  if not errors.is_error(err) then return "not an error of the library: " .. rule.shown(err) end
+  if not errors.is_error(err) then return "this is not an error of the library: " .. rule.shown(err) end
   if type(err.code) ~= "string" or type(err.message) ~= "string" then return "an error without code or message" end
-  if err.code == "internal" then return "a fault: " .. err.message end
+  if err.code == "internal" then return "an internal fault: " .. err.message end
   if err.message:find "[%z\1-\8\11-\31\127]" then return "a message with control characters" end
   if err.refusal then return nil end
   local text, words = err.message .. " " .. (err.hint or ""), words_of(c.row, c.params, c.given, core.primitives())
   if text:find(values.RAISED, 1, true) then return nil end
-  if names_two(err.message, words) then return "the names of two functions: " .. rule.shown(err.message) end
+  if names_two(err.message, words) then return "the message names two functions: " .. rule.shown(err.message) end
   for _, word in ipairs(words) do if has_word(text, word) then return nil end end
   local function_said = has_word(text, c.row.name)
   if function_said and (is_nameless(c.params) or c.valid or quotes(text, c.given, c.count)) then return nil end
@@ -105,7 +106,7 @@ function rule.complaint(c, err)
   if function_said and err.code == "stale" then return nil end
   if function_said and err.code == "limit" and text:find "this machine has no" then return nil end
   if text:find "^%d+:%d+: " or err.code == "parse" and text:find "%d+:%d+: " then return nil end
-  return ("[%s] names no argument: %s"):format(err.code, rule.shown(err.message))
+  return ("an error with code %s names no argument: %s"):format(err.code, rule.shown(err.message))
 end
 
 return rule

@@ -1,8 +1,7 @@
---- Values that no function should be given, and valid values for each type of a signature. Every value has a description for
---- messages.
+--- Wrong values for any function, and valid values for each type of a signature. Every value has a description for messages.
 local values = {}
 
---- Our own callbacks and metatables raise this error. It is not an error of the library.
+--- The text of the error that the callbacks and metatables of this file raise. It is not an error of the library.
 values.RAISED = "raised by the argument itself"
 
 local function raise() error(values.RAISED, 0) end
@@ -35,7 +34,7 @@ local PLAIN = {
   {"1e300", 1e300}, {"-1e300", -1e300}, {"5e-324", 5e-324}, {"nan", 0 / 0}, {"inf", 1 / 0}, {"-inf", -1 / 0},
   {"2^53+1.0", 2.0 ^ 53},
   {"''", ""}, {"'no such thing'", "no such thing"}, {"NUL in a string", "a\0b"}, {"an escape", "\27[31mred"},
-  {"a line end", "a\nb"}, {"a C1 control", "a\u{9b}31m"}, {"a turned text", "a\u{202e}b"}, {"no UTF-8", "\xff\xfe\x80"},
+  {"a line end", "a\nb"}, {"a C1 control", "a\u{9b}31m"}, {"a bidi control", "a\u{202e}b"}, {"invalid UTF-8", "\xff\xfe\x80"},
   {"1 MB", ("x"):rep(1 << 20)},
   {"1 MB of brackets", ("("):rep(1 << 20)}, {"formats", "%s%d%n%99999d"}, {"an option", "--help"}, {"a path", "/nowhere/at/all"},
   {"'1'", "1"}, {"'1e400'", "1e400"}, {"print", print}, {"io.stdout", io.stdout},
@@ -46,16 +45,17 @@ local MADE = {
   {"{[0] = 1, [1 << 40] = 2}", function() return {[0] = 1, [1 << 40] = 2} end}, {"{[1.5] = 1}", function() return {[1.5] = 1} end},
   {"{nan}", function() return {0 / 0} end}, {"{'a\\0b'}", function() return {"a\0b", "\27[1m"} end},
   {"{nonsense = 1}", function() return {nonsense = 1} end}, {"{['\\27[1m'] = 1}", function() return {["\27[1m"] = 1} end},
-  {"a table in itself", cyclic}, {"a metatable that raises", raising}, {"300 deep", deep},
+  {"a table in itself", cyclic}, {"a metatable that raises", raising}, {"nested 300 deep", deep},
   {"50,000 entries", many},
-  {"a function that raises", function() return raise end}, {"a function of nothing", function() return function() end end},
-  {"a function of rubbish", function() return function() return {}, print, "x" end end},
+  {"a function that raises", function() return raise end},
+  {"a function that returns nothing", function() return function() end end},
+  {"a function that returns useless values", function() return function() return {}, print, "x" end end},
   {"a function that yields", function() return function() coroutine.yield(1) end end},
   {"a coroutine", function() return coroutine.create(raise) end},
   {"{print, true, 'x'}", function() return {print, true, "x"} end},
 }
 
---- Returns one of them: its description and the value.
+--- Returns the description of a wrong value, and the value.
 function values.ugly(draw, objects)
   local n = draw(#PLAIN + #MADE + 8)
   if n <= #PLAIN then return PLAIN[n][1], PLAIN[n][2] end
@@ -67,7 +67,7 @@ end
 
 -- ---- valid values of a type
 
--- Values by the name of a parameter or a field, if its type does not say enough.
+-- Valid values by the name of a parameter or field, for those whose type does not determine a valid value.
 local NAMED = {
   dtype = {"f32", "i32", "f64", "bool", "u8"}, path = {"out.npy", "out.json", "out.svg", "out.so", "out.csv"},
   shape = {{4, 4}, {3}, 5}, sizes = {{M = 8}}, params = {{N = 4}, {a = {1, 2}, b = {"x"}}}, loop = {"i", "j", "k"},
@@ -103,7 +103,7 @@ local function valid_fields(t, draw, objects)
   return out
 end
 
---- Returns a valid value of a type, for the parameter or field with this name.
+--- Returns a valid value of this type for the parameter or field with this name.
 function valid(t, draw, objects, name)
   local kind = NAMED[name]
   if kind and draw(3) > 1 then return kind[draw(#kind)] end

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs a command; interrupts it when a file has not grown for LIMIT seconds, and kills it when that does not help.
+# Runs a command and watches the size of a file. If the file has not grown for LIMIT seconds, the command is interrupted. If it
+# has not grown for 4*LIMIT seconds, the command is killed.
 # usage: _api_watch.sh FILE LIMIT COMMAND...
 file=$1 limit=$2
 shift 2
-# The subshell looks after the process that becomes the command: one in the background would ignore the interrupt.
+# The subshell watches this process, which then becomes the command. A command in the background would ignore the interrupt.
 (
   last=x still=0
   while sleep 1 && kill -0 $$; do

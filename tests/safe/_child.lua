@@ -1,18 +1,18 @@
---- Runs this program again, in a process of its own with limits.
+--- Runs the program that runs this script (nestwright) again, in a process with limits.
 local child = {}
 
 local function quoted(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
 
--- The program itself: the first word of the command line, which is in arg before the script.
+-- Returns the path of the program: the first word of the command line. Lua keeps it in `arg`, before the script.
 local function program()
   local n = -1
   while arg[n - 1] do n = n - 1 end
   return arg[n]
 end
 
---- Runs the program with these arguments. The options are the limits: KiB of address space, seconds, and blocks of 512 bytes
---- that a file may have. There are also environment ("A=1 B=2") and input. The result has text (both outputs) and code (124 if
---- the time was exceeded).
+--- Runs the program with these arguments. The options are: kib (limit on the address space in KiB), seconds (time limit), blocks
+--- (limit on file sizes in blocks of 512 bytes), environment ("A=1 B=2"), and input (a file). The result has the fields text (both
+--- outputs) and code (124 if the time limit was exceeded).
 function child.run(arguments, options)
   local words = {}
   for n, word in ipairs(arguments) do words[n] = quoted(word) end

@@ -1,26 +1,28 @@
---- Things that a session may find in place of a file: files of other users, files that never end, and damaged files.
+--- What a session may find in place of one of its files: a file of another user, a directory, an endless file, a damaged file.
+--- Such a thing is called a disguise.
 local sandbox = require "_sandbox"
 local must, write = sandbox.must, sandbox.write
 
 local function as_nobody(path) must("chown 65534 " .. path) end
 
--- {a description, a function that makes the thing from a path and the text of the file}. nobody: only root can make it.
+-- {a description, a function that makes the disguise from a path and the text of the file}. nobody: only root can make it.
+-- trust: another user may have written the file, which is not wrong for a file that the user names.
 local disguises = {
-  {"is another user's", function(path, text)
+  {"belongs to another user", function(path, text)
     write(path, text)
     must("chmod 600 " .. path)
     as_nobody(path)
   end, nobody = true, trust = true},
   {"may be written by anybody", function(path, text) write(path, text) must("chmod 666 " .. path) end, trust = true},
   {"may be written by a group", function(path, text) write(path, text) must("chmod 660 " .. path) end, trust = true},
-  {"is a link to another user's", function(path, text)
+  {"is a link to a file of another user", function(path, text)
     local other = sandbox.folder() .. "/other"
     write(other, text)
     as_nobody(other)
     must(("ln -s %s %s"):format(other, path))
   end, nobody = true, trust = true},
   {"is a link to itself", function(path) must(("ln -s %s %s"):format(path, path)) end},
-  {"is a link to a device without end", function(path) must("ln -s /dev/zero " .. path) end},
+  {"is a link to an endless device", function(path) must("ln -s /dev/zero " .. path) end},
   {"is a FIFO", function(path) must("mkfifo " .. path) end},
   {"is a directory", function(path) must("mkdir " .. path) end},
   {"is a terabyte long", function(path) must("truncate -s 1T " .. path) must("chmod 600 " .. path) end},
@@ -29,8 +31,8 @@ local disguises = {
 local damages = {
   {"is empty", function() return "" end},
   {"is cut short", function(text) return text:sub(1, #text // 2) end, quick = true},
-  {"has a NUL in it", function(text) return text:sub(1, #text // 3) .. "\0" .. text:sub(#text // 3 + 1) end},
-  {"is of random bytes", function(text)
+  {"contains a NUL", function(text) return text:sub(1, #text // 3) .. "\0" .. text:sub(#text // 3 + 1) end},
+  {"consists of random bytes", function(text)
     local bytes = {}
     for n = 1, math.max(#text, 1000) do bytes[n] = string.char(math.random(0, 255)) end
     return table.concat(bytes)
@@ -44,19 +46,19 @@ local damages = {
   end},
 }
 
---- Returns what shows whether a file was touched.
+--- Returns the state and the contents of a file, to see whether the file was changed.
 local function state_of(path)
   local text = must("stat -c '%F %s %u %a %N %i' " .. path)
   return text:find "^regular" and not text:find "1099511627776" and text .. sandbox.read(path) or text
 end
 
---- Calls try(path, title) for each disguise, with a new file of that name, and checks that the file is unchanged. trusted: also
---- for files of other users.
+--- Calls try(path, title) for each disguise, with a new file, and checks that the file is unchanged. If `trusted` is true, files
+--- that another user may have written are allowed, so these disguises are left out.
 local function each(kind, folder_of, text, trusted, try)
   for _, d in ipairs(disguises) do
     local title, name = d[1], kind .. " that " .. d[1]
     if d.nobody and not sandbox.is_root then
-      sandbox.skip(name, "only root can give files to others")
+      sandbox.skip(name, "only root can make files of another user")
     elseif not (d.trust and trusted) then
       sandbox.case(name, function()
         local path = folder_of()
@@ -64,13 +66,13 @@ local function each(kind, folder_of, text, trusted, try)
         local before = state_of(path)
         local wrong = try(path, title)
         if wrong then return wrong end
-        if state_of(path) ~= before then return "it is not what it was: " .. state_of(path) end
+        if state_of(path) ~= before then return "the file was changed: " .. state_of(path) end
       end)
     end
   end
 end
 
---- Calls try(path, title) for each kind of damage, or for two of them in a quick run.
+--- Calls try(path, title) for each kind of damage. In a quick run, only some kinds are tried.
 local function each_damage(kind, folder_of, text, try)
   for _, d in ipairs(damages) do
     local function damaged()

@@ -1,5 +1,5 @@
---- The cache of object code: objects that may have been written by another user are not run, and damaged objects are compiled
---- again.
+--- The cache of object code. An object that another user may have written is not run. If an object is damaged, its program is
+--- compiled again.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -15,8 +15,8 @@ print(ok and "right" or "wrong", f.cached and "cached" or "compiled")
 ]]
 
 local script = sandbox.root .. "/kernel.lua"
-local name -- of the file of the object
-local good -- the contents of the file, and those of an object that reports that it was run
+local name -- the name of the object's file
+local good -- the contents of this file
 
 local function build(folder, argument)
   return run(("NESTWRIGHT_CACHE=%s exec %s %s %s"):format(folder, quote(sandbox.program), script, argument or ""), 20)
@@ -45,13 +45,13 @@ local function made(source)
   return status == 0 and ok and text or nil
 end
 
--- Checks that the session ran code that it compiled itself, and gave at most one message, which says why.
+-- Checks that the session ran code that it compiled itself. Checks also that it printed the message once, if one is expected.
 local function check(out, status, said)
-  if status ~= 0 then return ("it ended with %s: %s"):format(status, out) end
-  if out:find "FOREIGN" then return "it was run" end
+  if status ~= 0 then return ("the session ended with status %s: %s"):format(status, out) end
+  if out:find "FOREIGN" then return "the object was run" end
   if not out:find "right\tcompiled" then return out end
   local times = select(2, out:gsub("not cached", ""))
-  if times ~= (said and 1 or 0) then return ("it is said %d times: %s"):format(times, out) end
+  if times ~= (said and 1 or 0) then return ("the message was printed %d times: %s"):format(times, out) end
 end
 
 local function in_place()
@@ -62,16 +62,16 @@ end
 
 local function folder_of(path) return path:match "^(.*)/" end
 
--- The object was removed and written again, so the next session takes it from the cache.
+-- Checks that a damaged object is compiled again and replaced, so that the next session takes the new object from the cache.
 local function recompiled(path)
   local wrong = check(build(folder_of(path)))
   if wrong then return wrong end
   local out = build(folder_of(path))
-  if not out:find "right\tcached" then return "afterwards: " .. out end
+  if not out:find "right\tcached" then return "the next session does not use the cache: " .. out end
 end
 
 local function damaged(title, bytes)
-  if not bytes then return sandbox.skip("an object " .. title, "there is no C compiler, or no Python that loads the library") end
+  if not bytes then return sandbox.skip("an object " .. title, "the C compiler is missing, or Python cannot load the library") end
   sandbox.case("an object " .. title, function()
     local path = in_place()
     write(path, bytes)
@@ -90,21 +90,21 @@ end
 -- The header has 32 bytes; an ELF file follows.
 local function objects()
   local elf = good:sub(33)
-  damaged("of random bytes, with a right sum", raw(("\1\7\200"):rep(300)))
-  damaged("that is cut short, with a right sum", raw(elf:sub(1, 500)))
-  damaged("without its function, with a right sum", made "int x;")
-  damaged("of another computation, under this name", made(POISON:format(("0"):rep(32))))
-  damaged("whose sections are nowhere, with a right sum", raw(elf:sub(1, 40) .. ("\255"):rep(8) .. elf:sub(49)))
+  damaged("of random bytes, with a correct checksum", raw(("\1\7\200"):rep(300)))
+  damaged("that is cut short, with a correct checksum", raw(elf:sub(1, 500)))
+  damaged("without its function, with a correct checksum", made "int x;")
+  damaged("of another computation, under the name of this one", made(POISON:format(("0"):rep(32))))
+  damaged("with an invalid section table, with a correct checksum", raw(elf:sub(1, 40) .. ("\255"):rep(8) .. elf:sub(49)))
   local folder = cache()
   build(folder, "5")
-  damaged("of another key, under this name", read(folder .. "/" .. object_of(folder)))
+  damaged("of another key, under the name of this one", read(folder .. "/" .. object_of(folder)))
 end
 
--- If the checksum of a changed object is right, the object may be used, but it must not end the session.
+-- If the checksum of a changed object is correct, the object may be used. It must not end the session.
 local function mutated(n)
-  if not raw "x" then return sandbox.skip("mutated objects", "there is no Python that loads the library") end
+  if not raw "x" then return sandbox.skip("mutated objects", "Python cannot load the library") end
   local elf = good:sub(33)
-  sandbox.case(("%d mutated objects with a right sum"):format(n), function()
+  sandbox.case(("%d mutated objects with a correct checksum"):format(n), function()
     for k = 1, n do
       local bytes = elf
       for _ = 1, 12 do
@@ -118,7 +118,7 @@ local function mutated(n)
       if status > 1 then
         local kept = os.getenv "NW_KEEP"
         if kept then write(kept, bytes) end
-        return ("number %d ended it with %s: %s"):format(k, status, out)
+        return ("object %d ended the session with status %s: %s"):format(k, status, out)
       end
     end
   end)
@@ -126,8 +126,9 @@ end
 
 local function directories(poison)
   local function try(title, nobody, change)
-    if nobody and not sandbox.is_root then return sandbox.skip("a cache that " .. title, "only root can give files to others") end
-    sandbox.case("a cache that " .. title, function()
+    local case = "a cache that " .. title
+    if nobody and not sandbox.is_root then return sandbox.skip(case, "only root can make files of another user") end
+    sandbox.case(case, function()
       local path = in_place()
       write(path, poison)
       must("chmod 600 " .. path)
@@ -135,14 +136,14 @@ local function directories(poison)
       local out, status = build(at)
       local wrong = check(out, status, true)
       if wrong then return wrong end
-      if read(path) and read(path) ~= poison then return "it was written to" end
+      if read(path) and read(path) ~= poison then return "a file in it was changed" end
     end)
   end
-  try("is another user's", true, function(folder) must("chown -R 65534 " .. folder) end)
+  try("belongs to another user", true, function(folder) must("chown -R 65534 " .. folder) end)
   try("anybody may write to", false, function(folder) must("chmod 777 " .. folder) end)
   try("a group may write to", false, function(folder) must("chmod 770 " .. folder) end)
   try("is a link", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2" end)
-  try("is a link with a slash behind it", false, function(folder)
+  try("is a link, named with a slash at the end", false, function(folder)
     must(("ln -s %s %s2"):format(folder, folder))
     return folder .. "2/"
   end)
@@ -151,14 +152,14 @@ local function directories(poison)
 end
 
 local function upkeep()
-  sandbox.case("links under the names that temporaries once had", function()
+  sandbox.case("links at the names that temporary files had in earlier versions", function()
     local path, victim = in_place(), sandbox.folder() .. "/victim"
     write(victim, "precious")
     local out = run(("ln -s %s %s.$$; NESTWRIGHT_CACHE=%s exec %s %s"):format(victim, path, folder_of(path),
       quote(sandbox.program), script))
     if not out:find "right" or read(victim) ~= "precious" then return out end
   end)
-  sandbox.case("what killed sessions have left goes, and what others write stays", function()
+  sandbox.case("old files of killed sessions are removed, and new files of other sessions are kept", function()
     local path = in_place()
     local temporary = folder_of(path) .. "/.nestwright-%016x.part"
     local old, new = temporary:format(1), temporary:format(2)
@@ -168,7 +169,7 @@ local function upkeep()
     build(folder_of(path))
     if read(old) or not read(new) then return must("ls -a " .. folder_of(path)) end
   end)
-  sandbox.case("the oldest objects go when there is too much", function()
+  sandbox.case("the oldest objects are removed if the cache is too large", function()
     local path, object = in_place(), "/%s.o"
     for k = 1, 5 do
       local one = folder_of(path) .. object:format(("%d"):format(k):rep(32))
@@ -190,12 +191,12 @@ return function(n)
   good = read(folder .. "/" .. name)
   assert(build(folder):find "right\tcached")
   local poison = made(POISON:format(name:sub(1, 32)))
-  sandbox.case("an object that is the user's own is run", function() -- otherwise the cases below would show nothing
+  sandbox.case("an object that belongs to the user is run", function() -- without this, the cases below would prove nothing
     local path = in_place()
     if not poison then return end
     write(path, poison)
     must("chmod 600 " .. path)
-    if not build(folder_of(path)):find "FOREIGN" then return "it is not" end
+    if not build(folder_of(path)):find "FOREIGN" then return "the object was not run" end
   end)
   disguises.each("an object", in_place, poison or good, false, function(path)
     local out, status = build(folder_of(path))

@@ -1,5 +1,5 @@
---- The session's own files: histories, the calibration, the times of kernels. A file that may belong to another user is not
---- used; one line says why, and the session continues.
+--- The session's own files: histories, the calibration, the times of kernels. A file that another user may have written is not
+--- used. One line of output says why, and the session continues.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local disguises = require "_disguises"
@@ -7,7 +7,7 @@ local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
 
 local function count(text, words) return select(2, text:gsub(words:gsub("%p", "%%%0"), "")) end
 
--- Returns a path in a new state folder, and the folder of a path.
+-- Returns a function that makes a new state folder and returns the path of the file `name` in it.
 local function in_state(name)
   return function()
     local folder = sandbox.folder()
@@ -24,7 +24,7 @@ local HISTORY = ("print 'FOREIGN'\n"):rep(200)
 
 local function prompt(path)
   local child, text = sessions.open(state_of(path))
-  if not child then return nil, "no prompt came: " .. text end
+  if not child then return nil, "the prompt did not appear: " .. text end
   child:send "\16"
   local _, seen = child:expect("FOREIGN", 300)
   text = text .. seen
@@ -34,22 +34,22 @@ local function prompt(path)
   child:send "os.exit(0)\n"
   local status = child:finish(10000)
   text = text .. rest
-  if status ~= 0 then return nil, ("the prompt ended with %s: %s"):format(status, text) end
+  if status ~= 0 then return nil, ("the prompt ended with status %s: %s"):format(status, text) end
   return text
 end
 
 local function try_prompt(path)
   local text, wrong = prompt(path)
   if wrong then return wrong end
-  if text:find "FOREIGN" then return "it is used" end
-  if count(text, "the history is not saved: ") ~= 1 then return "it is not said once: " .. text end
+  if text:find "FOREIGN" then return "the file was used" end
+  if count(text, "the history is not saved: ") ~= 1 then return "the message is missing or repeated: " .. text end
 end
 
 local function try_damaged_prompt(path)
   return select(2, prompt(path))
 end
 
--- ---- the kernel of a notebook: its reply says how many entries it has
+-- ---- the kernel of a notebook: its reply gives the number of history entries
 
 local NOTEBOOK = ('[1, 1, "FOREIGN"]\n'):rep(200)
 
@@ -57,8 +57,8 @@ local function try_notebook(path)
   local text, wrong = sessions.notebook(state_of(path), {"20 + 3"})
   if wrong then return wrong end
   if not text:find "answer: 23" then return text end
-  if tonumber(text:match "history: (%d+)") > 100 then return "it is used" end
-  if count(text, "the history is not saved: ") ~= 1 then return "it is not said once: " .. text end
+  if tonumber(text:match "history: (%d+)") > 100 then return "the file was used" end
+  if count(text, "the history is not saved: ") ~= 1 then return "the message is missing or repeated: " .. text end
 end
 
 local function try_damaged_notebook(path)
@@ -109,14 +109,14 @@ end
 local function tries(script, used, said)
   local function damaged(path)
     local out, status = script(state_of(path))
-    if status ~= 0 or not out:find "the end" then return ("it ended with %s: %s"):format(status, out) end
+    if status ~= 0 or not out:find "the end" then return ("the session ended with status %s: %s"):format(status, out) end
     return nil, out
   end
   local function foreign(path)
     local wrong, out = damaged(path)
     if wrong then return wrong end
-    if out:find(used, 1, true) then return "it is used" end
-    if count(out, said) ~= 1 then return "it is not said once: " .. out end
+    if out:find(used, 1, true) then return "the file was used" end
+    if count(out, said) ~= 1 then return "the message is missing or repeated: " .. out end
   end
   return foreign, function(path) return (damaged(path)) end
 end
@@ -126,7 +126,7 @@ end
 local function folders()
   local function try(title, change, nobody)
     local name = "a state folder that " .. title
-    if nobody and not sandbox.is_root then return sandbox.skip(name, "only root can give files to others") end
+    if nobody and not sandbox.is_root then return sandbox.skip(name, "only root can make files of another user") end
     sandbox.case(name, function()
       local path = in_state "history"()
       sandbox.write(path, HISTORY)
@@ -135,13 +135,13 @@ local function folders()
       return try_prompt(path)
     end)
   end
-  try("is another user's", function(folder) must("chown -R 65534 " .. folder) end, true)
+  try("belongs to another user", function(folder) must("chown -R 65534 " .. folder) end, true)
   try("anybody may write to", function(folder) must("chmod 777 " .. folder) end)
   try("is a file", function(folder) must(("mv %s %s2; touch %s"):format(folder, folder, folder)) end)
   try("is a FIFO", function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
 end
 
--- Some users keep their settings by a link to a file of their own.
+-- A file in the state folder may be a link to a file of the user, as some users keep their settings elsewhere.
 local function linked()
   sandbox.case("a history that is a link to the user's own file", function()
     local path, real = in_state "history"(), sandbox.folder() .. "/mine"
@@ -149,13 +149,13 @@ local function linked()
     must(("chmod 600 %s; ln -s %s %s"):format(real, real, path))
     local text, wrong = prompt(path)
     if wrong then return wrong end
-    if not text:find "FOREIGN" then return "it is not used" end
+    if not text:find "FOREIGN" then return "the history was not used" end
     if must("readlink " .. path) ~= real .. "\n" then return "the link is gone" end
-    if not sandbox.read(real):find("print(20 + 3, 'end')", 1, true) then return "nothing was added to it" end
+    if not sandbox.read(real):find("print(20 + 3, 'end')", 1, true) then return "no line was added to the history" end
   end)
 end
 
--- Both histories have a greatest length.
+-- Both histories are cut to a maximum length.
 local function trimmed(with_notebook)
   sandbox.case("a long history of the prompt is trimmed", function()
     local path, lines = in_state "history"(), {}
@@ -189,7 +189,7 @@ return function(with_notebook)
   linked()
   if with_notebook and not sessions.notebook(sandbox.folder(), {"1"}) then
     with_notebook = false
-    sandbox.skip("histories of notebooks", "there is no kernel, or no client of Jupyter")
+    sandbox.skip("histories of notebooks", "the kernel or the Jupyter client is missing")
   end
   if with_notebook then
     disguises.each("a notebook's history", in_state "notebook_history", NOTEBOOK, false, try_notebook)

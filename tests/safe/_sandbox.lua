@@ -1,5 +1,5 @@
---- What the tests of files share: a temporary folder, commands with a time limit, other users, small disks, and the count of
---- passed cases.
+--- Functions for the tests of files: a temporary folder, commands with a time limit, other users, small disks, and counters of
+--- cases.
 local sandbox = {passed = 0, failed = 0, skipped = 0}
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
@@ -10,7 +10,7 @@ local counter = 0
 
 --- Runs a shell command. Returns its output and its exit status: 124 or 137 if it took too long.
 function sandbox.run(command, seconds)
-  -- not the state folder of the person who runs the tests
+  -- a state folder of its own, so that the files of the person who runs the tests are not used
   local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or ""
   local pipe = assert(io.popen(("%s timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(state, seconds or SECONDS,
     quote(command))))
@@ -20,7 +20,7 @@ function sandbox.run(command, seconds)
   return out, tonumber(status)
 end
 
---- The same for a command that must succeed.
+--- Runs a shell command that must succeed, and returns its output.
 function sandbox.must(command)
   local out, status = sandbox.run(command)
   if status ~= 0 then error(("%s: %s"):format(command, out), 0) end
@@ -67,8 +67,8 @@ function sandbox.as_other()
   return sandbox.other or nil
 end
 
---- Returns a device that is always full, or nil. For root, it is a new device, because a writer that replaces files would
---- remove the system's device.
+--- Returns a device that is always full, or nil. For root, it is a new device, because a faulty writer could replace the
+--- system's device by a file.
 function sandbox.full_device()
   if not sandbox.is_root then return "/dev/full" end
   local path = sandbox.folder() .. "/full"
@@ -92,7 +92,7 @@ function sandbox.close()
   sandbox.run("rm -rf " .. sandbox.root)
 end
 
---- Runs one case. f returns what went wrong, or nothing; an error also counts as a failure.
+--- Runs one case. f returns a message if something went wrong, and otherwise nothing. An error also counts as a failure.
 function sandbox.case(name, f)
   local ok, wrong = pcall(f)
   if ok and not wrong then

@@ -10,7 +10,8 @@ local sessions = {}
 local INPUTRC = sandbox.root .. "/inputrc"
 sandbox.write(INPUTRC, "set enable-bracketed-paste off\n")
 
---- Returns a prompt whose state is in a folder, or nil if it does not start. `before` is a shell command that runs first.
+--- Starts a prompt with this state folder and returns it, or nil if it does not start. `before` is a shell command that runs
+--- first.
 function sessions.open(state, before)
   local command = ("%s exec env XDG_STATE_HOME=%s NO_COLOR=1 TERM=xterm INPUTRC=%s %s"):format(before or "", quote(state), INPUTRC,
     quote(sandbox.program))
@@ -21,10 +22,10 @@ function sessions.open(state, before)
   return nil, seen
 end
 
---- Runs a prompt that answers each line and ends. Returns everything that was shown, and what is wrong, if anything is.
+--- Starts a prompt, sends it some lines, and ends it. Returns the whole output, and a message if something was wrong.
 function sessions.prompt(state, lines, before)
   local child, text = sessions.open(state, before)
-  if not child then return text, "no prompt came: " .. text end
+  if not child then return text, "the prompt did not appear: " .. text end
   for n, line in ipairs(lines) do
     child:send(line .. "\n")
     child:send(("do io.write('<%d' .. '>') end\n"):format(n))
@@ -34,7 +35,7 @@ function sessions.prompt(state, lines, before)
   end
   child:send "os.exit(0)\n"
   local status = child:finish(10000)
-  return text, status ~= 0 and "the prompt ended with " .. status or nil
+  return text, status ~= 0 and "the prompt ended with status " .. status or nil
 end
 
 local function client()
@@ -45,14 +46,14 @@ local function client()
   return sessions.has_client
 end
 
---- The same for the kernel of a notebook, or nil if there is no kernel or no client.
+--- Does the same with the kernel of a notebook. Returns nil if the kernel or its client is missing.
 function sessions.notebook(state, cells, before)
   if not client() then return nil end
   local words = {}
   for n, cell in ipairs(cells) do words[n] = quote(cell) end
   local out, status = sandbox.run(("XDG_STATE_HOME=%s /usr/bin/python3 -W ignore %s/notebook.py %s %s %s %s"):format(quote(state),
     sandbox.here, quote(sandbox.kernel), sandbox.folder(), quote(before or ""), table.concat(words, " ")))
-  return out, status ~= 0 and ("the client ended with %s: %s"):format(status, out) or nil
+  return out, status ~= 0 and ("the client ended with status %s: %s"):format(status, out) or nil
 end
 
 return sessions

@@ -1,5 +1,5 @@
---- The session's own files if they cannot be written: the session continues and says so in one line, and the old contents are
---- kept.
+--- The session's own files in places where they cannot be written. The session must continue and say so in one line, and the old
+--- contents must be kept.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
@@ -17,7 +17,7 @@ end
 
 local function check_history(folder, name, text, wrong, said, old)
   if wrong then return wrong end
-  if count(text, said) ~= 1 then return ("'%s' is said %d times: %s"):format(said, count(text, said), text) end
+  if count(text, said) ~= 1 then return ("'%s' is printed %d times: %s"):format(said, count(text, said), text) end
   local now = sandbox.read(("%s/nestwright/%s"):format(folder, name))
   if now ~= old then return ("the history is now %q"):format(now) end
 end
@@ -25,7 +25,7 @@ end
 local LIMITED = "the history is not saved: cannot write"
 
 local function prompts()
-  sandbox.case("the prompt's history beyond the limit of a file's size", function()
+  sandbox.case("the prompt's history with a limit on file sizes", function()
     local folder = state_in(sandbox.folder(), "history", OLD)
     local text, wrong = sessions.prompt(folder, {"20 + 3", "20 + 4"}, "ulimit -f 0;")
     if not (text:find "23" and text:find "24") then return "no answer: " .. text end
@@ -43,14 +43,14 @@ local function prompts()
       return check_history(folder, "history", text, wrong, LIMITED, old)
     end)
   end
-  sandbox.case("the prompt's history where no folder can be made", function()
+  sandbox.case("the prompt's history in a place where no folder can be made", function()
     local text, wrong = sessions.prompt("/proc/nowhere", {"20 + 3"})
     if wrong or not text:find "23" then return wrong or text end
     if count(text, "the history is not saved: cannot make") ~= 1 then return text end
   end)
 end
 
--- Every line of the file must be one that was typed, and complete.
+-- Checks that every line of the file is complete and was typed.
 local function killed(kills)
   local folder = state_in(sandbox.folder(), "history", OLD)
   for k = 1, kills do
@@ -73,9 +73,9 @@ local function notebooks()
   local folder = state_in(sandbox.folder(), "notebook_history", '[1, 1, "1 + 1"]\n')
   local text, wrong = sessions.notebook(folder, {"20 + 3", "20 + 4"}, "ulimit -f 0;")
   if not text then
-    return sandbox.skip("a notebook's history beyond the limit of a file's size", "there is no kernel, or no client of Jupyter")
+    return sandbox.skip("a notebook's history with a limit on file sizes", "the kernel or the Jupyter client is missing")
   end
-  sandbox.case("a notebook's history beyond the limit of a file's size", function()
+  sandbox.case("a notebook's history with a limit on file sizes", function()
     if not (text:find "answer: 23" and text:find "answer: 24") then return text end
     return check_history(folder, "notebook_history", text, wrong, LIMITED, '[1, 1, "1 + 1"]\n')
   end)
@@ -97,11 +97,11 @@ local function caches(kills)
   local function build(folder, before)
     return run(("%s NESTWRIGHT_CACHE=%s exec %s %s"):format(before or "", folder, quote(sandbox.program), script))
   end
-  sandbox.case("the cache beyond the limit of a file's size", function()
+  sandbox.case("the cache with a limit on file sizes", function()
     local folder = sandbox.folder()
     local out, status = build(folder .. "/c", "ulimit -f 0;")
     if status ~= 0 or not out:find "right" or count(out, "not cached") ~= 1 then return out end
-    if must(("find %s/c -type f"):format(folder)) ~= "" then return "something is left" end
+    if must(("find %s/c -type f"):format(folder)) ~= "" then return "a file is left" end
   end)
   local disk = sandbox.small_disk(8)
   if not disk then
@@ -142,7 +142,7 @@ print(list[1].seconds.first > 0 and "measured")
 local function measured()
   local script = sandbox.root .. "/measured.lua"
   sandbox.write(script, MEASURED)
-  sandbox.case("kernels' times beyond the limit of a file's size", function()
+  sandbox.case("kernels' times with a limit on file sizes", function()
     local folder = sandbox.folder()
     local command = ("XDG_STATE_HOME=%s exec %s %s"):format(folder, quote(sandbox.program), script)
     local out = must(command .. " 1")
@@ -152,13 +152,13 @@ local function measured()
     local text, status = run("ulimit -f 0; " .. command .. " 2")
     local notes = count(text, "times of kernels cannot be kept: microkernels: cannot write")
     if status ~= 0 or not text:find "measured" or notes ~= 1 then return text end
-    if sandbox.read(path) ~= before then return "what was kept is lost" end
+    if sandbox.read(path) ~= before then return "the old times are lost" end
   end)
 end
 
 local function kernelspecs()
-  if not sandbox.read(sandbox.kernel) then return sandbox.skip("the kernel's description", "there is no kernel") end
-  sandbox.case("the kernel's description beyond the limit of a file's size", function()
+  if not sandbox.read(sandbox.kernel) then return sandbox.skip("the kernel's description", "the kernel is missing") end
+  sandbox.case("the kernel's description with a limit on file sizes", function()
     local folder = sandbox.folder()
     local command = ("exec %s --install --prefix %s"):format(quote(sandbox.kernel), folder)
     must(command)
@@ -166,7 +166,7 @@ local function kernelspecs()
     local before = sandbox.read(path)
     local out, status = run("ulimit -f 0; " .. command)
     if status ~= 1 or not out:find "cannot write .*kernel.json: .*; the existing file is unchanged" then return out end
-    if sandbox.read(path) ~= before then return "it is lost" end
+    if sandbox.read(path) ~= before then return "the old description is lost" end
   end)
 end
 

@@ -1,25 +1,26 @@
 --- Calls all public functions and methods with wrong arguments, drawn from their rows. Each call must return a result or raise
 --- an error that says what is wrong, and the process must continue.
 ---
---- A call consists of a row, an object of its class, and arguments of the types in the row, of which one or more are replaced,
---- left out, or added. Its answer is "raw", which is a failure, unless it is one of these:
+--- A call consists of a row, an object of its class, and arguments of the types in the row. One or more arguments are replaced,
+--- left out, or added. The answer to a call must be one of these; any other answer is "raw", which is a failure:
 ---   * results that can be printed;
----   * an error of the library with a code, if its message or hint names what was wrong. It may name, as a separate word, a
----     parameter of the row (or of its primitive), a field of a table in the row, or the position ("argument 2"). It may name
----     the function together with the given value. The name of the function alone is enough if no parameter has a name, or if
----     only the number of arguments was changed; in the latter case, the state of the object is wrong (there is nothing to
----     undo). It may also name the function and the bytes that were requested, the step that has removed a loop, or what this
----     machine lacks;
----   * an error in a text, if it gives the line and the column;
----   * a refused step, if the error names the step;
+---   * an error of the library with a code, whose message or hint names what was wrong (see below);
+---   * an error in a text, with its line and column;
+---   * a refused step, with the name of the step;
 ---   * an error that a callback or a metatable raised, or Lua's error about a callback that yields.
---- A call counts as a crash if the process ends with it, or if it takes more than LIMIT seconds and cannot be interrupted then.
---- An interrupted call is reported but is not a failure, because a user would interrupt it too.
+--- An error names what was wrong if it contains one of these, as separate words:
+---   * a parameter of the row or of its primitive, a field of a table in the row, or the position ("argument 2");
+---   * the function and the given value;
+---   * the function, if no parameter has a name, or if only the number of arguments was changed. In the second case, the state of
+---     the object is wrong, as when there is nothing to undo;
+---   * the function and one of these: the bytes that were requested, the step that removed a loop, what this machine lacks.
+--- A call counts as a crash if it ends its process, or if it takes more than LIMIT seconds and then cannot be interrupted. An
+--- interrupted call is reported, but it is not a failure, because a user would interrupt it too.
 ---
---- The calls run in processes of their own, in a temporary directory, with a memory limit. A call that ends its process ends at
---- most 100 calls, and the next process continues after that call.
---- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     a new seed each time by default; NW_FIGURES=FILE: figures as JSON
----        nestwright tests/safe/api.lua call SEED N         one call, and its answer
+--- The calls run in separate processes, in a temporary directory, with a memory limit. Each process makes at most 100 calls. If a
+--- call ends its process, a new process continues with the next call.
+--- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     by default, each run has a new seed; NW_FIGURES=FILE: figures as JSON
+---        nestwright tests/safe/api.lua call SEED N         makes one call and prints the answer
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
@@ -71,7 +72,7 @@ local results = directory .. "/results"
 local figures = {api_calls = 0, raw_errors = 0, api_crashes = 0}
 local long, skipped, classes = {}, {}, {}
 
--- Runs calls first..last in a process. Returns the number of the call that ended it, or nil.
+-- Makes the calls from `first` to `last` in a new process. Returns the number of the call that ended the process, or nil.
 local function batch(first, last)
   local command = ("cd %s && : >%s && ulimit -v %s && XDG_STATE_HOME=$PWD HOME=$PWD %s %s %d %s %s batch %d %d %d %s "
     .. ">/dev/null 2>err </dev/null"):format(directory, results, MEMORY, watch, results, LIMIT, program, script, seed, first, last,
@@ -81,7 +82,7 @@ local function batch(first, last)
   for line in io.lines(results) do
     local what, n, text = line:match "^(%l+)\t(%d+)\t(.*)$"
     n = tonumber(n)
-    if what == "draw" then at, said = n, "making objects: of " .. text end
+    if what == "draw" then at, said = n, "making objects for " .. text end
     if what == "call" then at, said, figures.api_calls = n, text, figures.api_calls + 1 end
     if what == "skip" then skipped[text] = true end
     if what == "broken" then error(("call %d cannot be made: %s"):format(n, text)) end
@@ -102,7 +103,7 @@ local function batch(first, last)
   local err <close> = assert(io.open(directory .. "/err"))
   if not at then error("no call was made: " .. err:read "a") end
   figures.api_crashes = figures.api_crashes + 1
-  print(("not ok call %d, %s\n  ends the process (%s %s): %s"):format(at, said, kind, status,
+  print(("not ok call %d, %s\n  the call ended its process (%s %s): %s"):format(at, said, kind, status,
     (err:read "a" or ""):sub(-300)))
   return at
 end
@@ -122,9 +123,9 @@ local function list_of(t)
   table.sort(out)
   return table.concat(out, ", ")
 end
-if next(skipped) then print("skipped because this build or machine lacks something: " .. list_of(skipped)) end
+if next(skipped) then print("skipped, because this build or machine lacks something: " .. list_of(skipped)) end
 if next(long) then print(("interrupted after %d seconds: "):format(LIMIT) .. list_of(long)) end
-if next(classes) then print("raw errors of: " .. list_of(classes)) end
+if next(classes) then print("functions with raw errors: " .. list_of(classes)) end
 local path = os.getenv "NW_FIGURES"
 if path then
   local f <close> = assert(io.open(path, "w"))

@@ -1,5 +1,5 @@
-"""Messages that no front end should send, by kind. Each function sends one or more messages. It tells the batch what
-must follow: how many times the code may run, and whether there must be a reply."""
+"""Messages that no front end should send, by kind. Each function sends one or more messages. It tells the batch how
+many times their code must run, and which messages must be answered."""
 import json
 import os
 import socket
@@ -46,7 +46,7 @@ def unsigned(batch, chance):
 
 
 def altered(batch, chance):
-    """A message that is changed after it is signed."""
+    """Sends a message that was changed after it was signed."""
     number = batch.must_run(0)
     parts = parts_of("execute_request", {"code": f"-- hit({number})", "silent": True})
     signature = sign(batch.kernel.key, parts)
@@ -57,7 +57,7 @@ def altered(batch, chance):
 
 
 def framed(batch, chance):
-    """Frames that are missing, added or out of order."""
+    """Sends frames of which some are missing, added or out of order."""
     number = batch.must_run(0)
     whole = batch.kernel.message(parts_of("execute_request", hit(number)))
     turned = whole[:]
@@ -72,7 +72,7 @@ def framed(batch, chance):
 
 
 def buffers(batch, chance):
-    """Frames after the content are buffers for a comm. A cell ignores them, so the cell runs."""
+    """Sends a cell with additional frames after the content. They are buffers for a comm. A cell ignores them, so it runs."""
     number = batch.must_run(1)
     batch.wait()
     batch.send("shell", batch.kernel.message(parts_of("execute_request", hit(number))) + [os.urandom(chance.choice([0, 1, 5000]))] * 3)
@@ -89,11 +89,11 @@ def replayed(batch, chance):
         again = chance.choice([whole, whole + [b"buffer"], [b"id"] + whole, [b"", b"a"] + whole])
         batch.send(chance.choice(["shell", "shell/2", "control", "stdin"]), again)
     batch.kept.append(whole)
-    batch.send("shell/2", chance.choice(batch.kept))  # of this batch or of an earlier one
+    batch.send("shell/2", chance.choice(batch.kept))  # a message of this batch or of an earlier one
 
 
 def mutated(batch, chance):
-    """A valid message of which one part is changed before it is signed. It may run or not."""
+    """Sends a valid message with one part that was changed before it was signed. Its code may run or not."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     parts = parts_of(kind, {**content, "code": "noted(1)"} if "code" in content else content)
     part = chance.choice([0, 0, 1, 2, 3, 3, 3])
@@ -103,7 +103,7 @@ def mutated(batch, chance):
 
 
 def unlike_json(batch, chance):
-    """A part that is not an object, or not JSON."""
+    """Sends a message with a part that is not an object, or not JSON."""
     parts = parts_of("execute_request", hit(batch.must_run(0)))
     deep = chance.choice([257, 10000, 200000])
     parts[chance.randrange(4)] = chance.choice([
@@ -114,7 +114,7 @@ def unlike_json(batch, chance):
 
 
 def typed(batch, chance):
-    """A field that has another type, or is missing. Every request that has the name of a shell request must be
+    """Sends a request with a field that is missing or has another type. If its name is that of a shell request, it must be
     answered."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     content = dict(content)
@@ -130,7 +130,7 @@ def typed(batch, chance):
 
 
 def headed(batch, chance):
-    """A cell with another header, parent header or metadata. It may run."""
+    """Sends a cell with another header, parent header or metadata. It may run."""
     parts = parts_of("execute_request", {"code": "noted(1)", "silent": True})
     header = json.loads(parts[0])
     for name in chance.sample(sorted(header), chance.randint(1, 3)):
@@ -144,7 +144,7 @@ def headed(batch, chance):
 
 
 def identified(batch, chance):
-    """Several identities, which the reply must repeat."""
+    """Sends a message with several identities, which the reply must repeat."""
     number = batch.must_run(1)
     batch.wait()
     parts = parts_of("execute_request", hit(number))
@@ -155,7 +155,7 @@ def identified(batch, chance):
 
 
 def huge(batch, chance):
-    """Megabytes in one frame: signed or not, in a cell, in JSON, or in random bytes."""
+    """Sends megabytes in one frame. They are signed or not, and are a cell, JSON, or random bytes."""
     number, size = batch.may_run(), chance.choice([1, 5, 20, 70, 140]) << 20
     parts = parts_of("execute_request", hit(number))
     what = chance.randrange(4)
@@ -172,7 +172,7 @@ def huge(batch, chance):
 
 
 def long_code(batch, chance):
-    """Long texts in requests that a front end sends while the user types."""
+    """Sends long texts in requests that a front end sends while the user types."""
     kind = chance.choice(["complete_request", "inspect_request", "is_complete_request"])
     piece = chance.choice(["x = 1\n", "(", "{{", "f(", "\u00e9", "a.b.", "--[[", "'", "do ", "x x\n", "\\", "for i=1,2 do\n", ";"])
     code = piece * chance.choice([1000, 50000, 200000])
@@ -182,7 +182,7 @@ def long_code(batch, chance):
 
 
 def remembered(batch, chance):
-    """Requests for the history with patterns that could take long."""
+    """Requests the history with patterns that could take long."""
     pattern = chance.choice(["*" * 2000, "*a" * 300 + "b", "[" * 5000, "[a-" * 500, "\\" * 999, "?" * 3000, "[[:alpha:]]" * 400, "*?" * 500 + "[", "+(+(a))"])
     parts = parts_of("history_request", {"hist_access_type": chance.choice(["search", "range", "tail", "", "x"]), "pattern": pattern,
                                          "n": chance.choice([0, -1, 5, 2 ** 62]), "unique": True, "session": chance.choice([0, -5, 2 ** 62, -2 ** 63]),
@@ -192,8 +192,8 @@ def remembered(batch, chance):
 
 
 def controlled(batch, chance):
-    """On the control socket: requests for another socket, messages that are not requests, and shutdown requests
-    without a clear meaning."""
+    """Sends to the control socket: requests for another socket, messages that are not requests, and shutdown requests
+    with invalid fields."""
     kind, content = chance.choice([
         ("shutdown_request", {"restart": chance.choice([7, "yes", [], {}, 1.5])}), ("debug_request", {"seq": 1, "command": "x"}),
         ("input_reply", {"value": "x"}), ("create_subshell_request", {}), ("usage_request", {}), ("kernel_info_request", {"x": VALUES}),
@@ -203,7 +203,7 @@ def controlled(batch, chance):
 
 
 def widget(batch, chance):
-    """Messages to a control that its front end would not send."""
+    """Sends messages to a widget that no front end would send."""
     if not batch.comms:
         return typed(batch, chance)
     data = chance.choice([*VALUES, {"method": "update", "state": chance.choice([*VALUES, {"index": chance.choice(VALUES), "value": chance.choice(VALUES)}])},
@@ -212,7 +212,7 @@ def widget(batch, chance):
 
 
 def raw(batch, chance):
-    """Bytes that do not follow ZeroMQ's protocol."""
+    """Sends bytes that do not follow ZeroMQ's protocol."""
     port = batch.kernel.info[chance.choice(["shell", "control", "stdin", "hb", "iopub"]) + "_port"]
     greeting = b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 16 + b"\0" * 32
     with socket.create_connection(("127.0.0.1", port), 5) as s:
@@ -221,7 +221,7 @@ def raw(batch, chance):
 
 
 def subscribed(batch, chance):
-    """A subscriber may subscribe to any prefix."""
+    """Subscribes to any prefix, which is allowed."""
     s = batch.kernel.context.socket(zmq.SUB)
     s.connect(f"tcp://127.0.0.1:{batch.kernel.info['iopub_port']}")
     for _ in range(chance.choice([1, 50])):

@@ -1,4 +1,4 @@
-"""Random changes of valid texts: bytes, words and numbers."""
+"""Makes random changes to valid texts: to bytes, words and numbers."""
 import re
 
 CORNERS = ["0", "-1", "1", "255", "2147483647", "2147483648", "-9223372036854775808", "9223372036854775807", "18446744073709551616",
@@ -51,7 +51,7 @@ def _nest(chance, text):
 
 
 def changed(chance, text, most=3):
-    """Returns the text with one to `most` changes. Before a change, it is never empty."""
+    """Returns the text with one to `most` changes. If it becomes empty, it is not changed any more."""
     for _ in range(chance.randint(1, most)):
         if text:
             text = chance.choice([_flip, _byte, _cut, _swap, _delete, _double, _corner, _corner, _nest])(chance, text)

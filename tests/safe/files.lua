@@ -1,6 +1,7 @@
---- Writes every kind of file where it cannot be written: on a full disk, in a read-only folder, and by a process that is killed
---- during the write. The old contents must remain, and a failed write must not be reported as a success.
---- usage: nestwright tests/safe/files.lua [KILLS]      how many times each kind is killed (6); NW_FIGURES=FILE: figures as JSON
+--- Writes every kind of file where writing fails: on a full disk, in a read-only folder, and in a process that is killed during
+--- the write. The old contents must remain, and a failed write must not be reported as a success.
+--- usage: nestwright tests/safe/files.lua [KILLS]
+--- KILLS: the number of writers of each kind that are killed (by default 6). NW_FIGURES=FILE: write the figures as JSON.
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
 local sandbox = require "_sandbox"
 local writers = require "_writers"
@@ -13,7 +14,7 @@ local function command(writer, path, which)
   return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which)
 end
 
--- Returns the file, and the files that are written beside it.
+-- Returns the bytes of the file, and those of the file that is written with it.
 local function bytes(writer, path)
   local other = writer.with and path:gsub("%.%w+$", writer.with)
   return {sandbox.read(path), other and sandbox.read(other)}
@@ -21,7 +22,7 @@ end
 
 local function same(a, b) return a[1] == b[1] and a[2] == b[2] end
 
--- Writes the content once, without any obstacle.
+-- Writes the content once, in a place that can be written.
 local function reference(writer, which)
   local path = sandbox.folder() .. "/file" .. writer.suffix
   if writer.grows and which == "b" then must(command(writer, path, "a")) end
@@ -33,17 +34,19 @@ end
 
 local function leftovers(folder) return must("find " .. folder .. " -name '.nestwright-*'") end
 
--- Checks a write that cannot have succeeded: it must say so and name the file, and the old contents must remain.
+-- Checks a write that must have failed. The program must report the failure and its reason, and the old contents must remain.
 local function check_failure(writer, folder, path, before, out, status)
-  if status ~= 0 then return ("the program ended with %s: %s"):format(status, out) end
-  if out:find "^written" then return "it reports success" end
-  if not out:find("failed", 1, true) then return "it says nothing: " .. out end
-  if not out:find("cannot", 1, true) and not out:find("ulimit", 1, true) then return "it does not say why: " .. out end
-  if not same(before, bytes(writer, path)) then return "what was there is lost: " .. out end
-  if leftovers(folder) ~= "" then return "something is left: " .. leftovers(folder) end
+  if status ~= 0 then return ("the program ended with status %s: %s"):format(status, out) end
+  if out:find "^written" then return "the program reports success" end
+  if not out:find("failed", 1, true) then return "the program reports no failure: " .. out end
+  if not out:find("cannot", 1, true) and not out:find("ulimit", 1, true) then return "the program gives no reason: " .. out end
+  if not same(before, bytes(writer, path)) then return "the old contents are lost: " .. out end
+  if leftovers(folder) ~= "" then return "a temporary file is left: " .. leftovers(folder) end
 end
 
--- ---- places that cannot be written to. Each function returns the folder, the file, and the prefix of the command
+-- ---- places that cannot be written to
+
+-- Each function returns the folder, the file, and the prefix of the command.
 
 local function with_old(writer, folder)
   local path = folder .. "/file" .. writer.suffix
@@ -79,7 +82,7 @@ end
 
 function places.folder(writer)
   local other = sandbox.as_other()
-  if not other then return nil, "needs root and setpriv, as root may write everywhere" end
+  if not other then return nil, "needs root and setpriv, to run as a user who may not write everywhere" end
   local folder, path = with_old(writer, sandbox.folder())
   must(("chmod -R a+rX %s && chmod a+rw %s"):format(folder, path))
   return folder, path, other
@@ -87,14 +90,14 @@ end
 
 function places.file(writer)
   local other = sandbox.as_other()
-  if not other then return nil, "needs root and setpriv, as root may write everywhere" end
+  if not other then return nil, "needs root and setpriv, to run as a user who may not write everywhere" end
   local folder, path = with_old(writer, sandbox.folder())
   must(("chown -R 65534 %s && chmod a-w %s"):format(folder, path))
   return folder, path, other
 end
 
-local PLACES = {{"limit", "beyond the limit of a file's size"}, {"disk", "on a full disk"}, {"below", "below a file"},
-  {"missing", "in a folder that is not there"}, {"folder", "in a folder that may not be written to"},
+local PLACES = {{"limit", "with a limit on file sizes"}, {"disk", "on a full disk"}, {"below", "below a file"},
+  {"missing", "in a folder that does not exist"}, {"folder", "in a folder that may not be written to"},
   {"file", "over a file that may not be written to"}}
 
 local function try_place(writer, place, title)
@@ -116,7 +119,7 @@ end
 local function try_streams(writer)
   local device = sandbox.full_device()
   if not device then
-    sandbox.skip(writer.name .. " to a full device", "no device can be made here")
+    sandbox.skip(writer.name .. " to a full device", "no device can be made")
   else
     sandbox.case(writer.name .. " to a full device", function()
       local out = must(command(writer, device, "b"))
@@ -129,7 +132,7 @@ local function try_streams(writer)
     must(("mv %s %s/real && ln -s real %s"):format(path, folder, path))
     must(command(writer, path, "b"))
     if must("readlink " .. path) ~= "real\n" then return "the link is gone" end
-    if not same(bytes(writer, path), writer.b) then return "the file that it points to is not the new one" end
+    if not same(bytes(writer, path), writer.b) then return "the file to which the link points has not the new contents" end
   end)
   sandbox.case(writer.name .. " to a FIFO that nobody reads", function()
     local path = sandbox.folder() .. "/pipe"
@@ -141,15 +144,15 @@ end
 
 -- ---- killed during a write
 
--- The rows of a sweep that was killed in its loop must contain all old rows, in order.
+-- Checks the rows of a sweep that was killed in its loop: they must contain all old rows, in order.
 local function check_rows(path)
   local text, n = sandbox.read(path), 0
   for value in text:gmatch(path:find "csv$" and "\n(%d+)," or '"n": (%d+)') do
     n = n + 1
-    if tonumber(value) ~= n then return ("row %d is of %s"):format(n, value) end
+    if tonumber(value) ~= n then return ("row %d is the row of point %s"):format(n, value) end
   end
   local squares = select(2, text:gsub("x" .. ("x"):rep(49), ""))
-  if squares ~= n then return "a row is cut" end
+  if squares ~= n then return "a row is incomplete" end
 end
 
 local function try_killed(writer)

@@ -1,8 +1,8 @@
---- Files that are not what a session expects, both among those that it reads by itself and those that it is given: files of
---- other users, links, FIFOs, directories, endless files, damaged files. A file that must not be used is not used, and no file
---- blocks or ends the session.
---- usage: nestwright tests/safe/foreign.lua [quick]      quick: without notebooks, and with less damage; NW_FIGURES=FILE:
---- figures
+--- Puts unexpected files in place of the files that a session reads by itself, and of those that a user names: files of other
+--- users, links, FIFOs, directories, endless files, damaged files. A file that must not be used is not used, and no file blocks or
+--- ends the session.
+--- usage: nestwright tests/safe/foreign.lua [quick]
+--- quick: no notebooks, and fewer kinds of damage. NW_FIGURES=FILE: write the figures as JSON.
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
 local sandbox = require "_sandbox"
 

@@ -1,4 +1,4 @@
-"""A kernel that is started without a front end, with sockets on which a test can send any message."""
+"""Starts a kernel without a front end, and connects sockets on which a test can send any message."""
 import hashlib
 import hmac
 import json
@@ -60,7 +60,7 @@ class Kernel:
         self.context = zmq.Context()
         self.setup = setup  # called for each socket before it connects
         self.log = open(os.path.join(folder, "log"), "wb")
-        # glibc keeps the freed memory of large messages. The tests look for memory that the kernel still holds.
+        # By default, glibc keeps the freed memory of large messages. The tests measure only memory that the kernel still uses.
         environment = {**os.environ, "XDG_STATE_HOME": folder, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",
                        "MALLOC_ARENA_MAX": "1"}
         self.process = subprocess.Popen([os.path.join(build, "bin/nestwright-kernel"), "-f", self.path], stdin=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ class Kernel:
         return s
 
     def socket(self, name, identity=None):
-        """Returns the socket of that name, "shell" or "shell/2". It is the same socket each time."""
+        """Returns the socket with this name, such as "shell" or "shell/2". The same name always gives the same socket."""
         if name not in self.sockets:
             self.sockets[name] = self.open(name.split("/")[0], identity)
         return self.sockets[name]
@@ -96,8 +96,8 @@ class Kernel:
         return [DELIMITER, sign(self.key, parts) if signature is None else signature, *parts]
 
     def ask(self, name, kind, content, limit, seen=None):
-        """Returns the content of the reply, or None if there is none within this many seconds. seen is called with
-        all other messages."""
+        """Sends a request. Returns the content of the reply, or None if no reply comes within `limit` seconds. Calls `seen`
+        with each other message."""
         s, parts = self.socket(name), parts_of(kind, content)
         mine = json.loads(parts[0])["msg_id"]
         s.send_multipart(self.message(parts))

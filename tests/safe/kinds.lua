@@ -1,6 +1,6 @@
---- The kinds of text that Nestwright reads: valid texts of each, and how an accepted text is used. A kind is {name, share,
---- ending, use = f(text, path)}; use raises an error, or returns. The valid texts are written to files once, because some take
---- long to make: kinds.prepare.
+--- The kinds of text that Nestwright reads, with valid texts of each kind. A kind is {name, share, ending, use = f(text, path)}.
+--- `use` reads a text and uses the result; it raises an error if the text is refused. kinds.prepare writes the valid texts to
+--- files once, because some take long to make.
 local nw = require "nestwright"
 local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
@@ -32,8 +32,8 @@ kinds.read = read
 
 local function same_trace(s, name)
   local text = s:trace "json"
-  must(schedule(name):replay(text):trace "json" == text, "a trace does not replay to itself")
-  must(s:reparses(), "the text of a schedule does not read back")
+  must(schedule(name):replay(text):trace "json" == text, "replaying a trace gives another trace")
+  must(s:reparses(), "parsing the text of a schedule does not give the same program")
 end
 
 local function look_at_schedule(s, name)
@@ -53,7 +53,7 @@ local function replay(text)
   look_at_schedule(s, SHAPES[name] and name or "gemm")
 end
 
--- A trace in Lua is a program of the user, so its own mistakes are Lua's errors. Its steps are applied as they are.
+-- A trace in Lua is a program of the user, so its mistakes cause errors of Lua. Its steps are applied without changes.
 local function run_trace(text)
   local name = text:match "^%-%- (%w+)\n"
   name = SHAPES[name] and name or "gemm"
@@ -62,7 +62,7 @@ local function run_trace(text)
   if not chunk then error(why, 0) end
   debug.sethook(function()
     steps = steps + 1
-    if steps > 100 then error("text: it goes on for long", 0) end
+    if steps > 100 then error("text: too many steps", 0) end
   end, "", 1000)
   local ok, err = pcall(chunk)
   debug.sethook()
@@ -79,7 +79,7 @@ end
 local function ask_nest(text)
   local n = nw.nest.parse(text)
   local printed = tostring(n)
-  must(tostring(nw.nest.parse(printed)) == printed, "the text of a nest does not read back")
+  must(tostring(nw.nest.parse(printed)) == printed, "parsing the text of a nest does not give the same nest")
   n:params()
   n:arrays()
   local way = math.random(5)
@@ -94,7 +94,7 @@ local function decode(text)
   local v = json.decode(text)
   local again = json.encode(v)
   if text:find "null" then return json.decode(again) end -- lists with null lose entries when they are encoded
-  must(json.encode(json.decode(again)) == again, "JSON does not read back")
+  must(json.encode(json.decode(again)) == again, "decoding and encoding JSON changes it")
 end
 
 local TINY = [[
@@ -115,7 +115,7 @@ end
 local function load_machine(_, path) use_machine(nw.machine(path)) end
 
 local function load_calibration(_, path)
-  local t = calibration.read(path) -- nil if it cannot be used; the machine record is then made without it
+  local t = calibration.read(path) -- nil if the file cannot be used; the machine record is then made without it
   if t then use_machine(nw.machine(require "nestwright.hw.host"(t))) end
 end
 
@@ -137,7 +137,7 @@ local function load_array(_, path)
   local a = nw.load(path)
   tostring(a)
   nw.save(a, path)
-  must(nw.allclose(a, nw.load(path), {rtol = 0, atol = 0}), "an array does not read back")
+  must(nw.allclose(a, nw.load(path), {rtol = 0, atol = 0}), "loading a saved array gives other values")
 end
 
 -- The header that learn.lua writes before the text of the trees.
@@ -159,7 +159,7 @@ local function use_model(path)
   local model, row = nw.cost.load(path), {}
   for n = 1, #nw.cost.features() do row[n] = n / 7 end
   for _, score in ipairs(core.learner_scores(model, {row, row}, {0, 1})) do
-    must(math.type(score) == "float", "a score is no number")
+    must(math.type(score) == "float", "a score is not a number")
   end
   tostring(model)
   tostring(model:held_out())
@@ -167,7 +167,7 @@ end
 
 local function load_model(_, path) use_model(path) end
 
--- The trees are changed, and the checksum is that of the changed trees.
+-- Saves the changed trees with their own checksum, and loads them.
 local function load_trees(text, path)
   write(path, saved_model(text, text:find "rank:pairwise" and "pairs" or "times"))
   use_model(path)
@@ -196,13 +196,13 @@ add("trees", 1, "json", load_trees)
 
 local function keep(folder, kind, n, text) write(("%s/%s.%d"):format(folder, kind, n), text) end
 
--- The parameters are so small that counting takes little time.
+-- Makes the parameters small, so that counting misses takes little time.
 local function small(text)
   local function least(n) return tonumber(n) > 12 and "12" or n end
   return (text:gsub("%f[%w]param[^\n]*", function(line) return (line:gsub("%d+", least)) end))
 end
 
--- Writes further files, after the n texts of the kind.
+-- Writes further files, numbered after the n existing texts of the kind.
 local function copy_all(folder, kind, n, pattern, change)
   local pipe = assert(io.popen("ls " .. pattern))
   for path in pipe:lines() do

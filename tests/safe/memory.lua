@@ -1,25 +1,25 @@
---- Requests whose size a user chooses, if there is not enough memory. Each runs in a process of its own, in a session with a
---- schedule of a few steps. The request must end in a result, or in an error of this library. Afterwards the schedule must be
---- unchanged, another step must work, and small requests must succeed. There are three reasons for too little memory:
----   limit     the process may not have more address space (ulimit -v)
----   machine   the size is more than any machine has
+--- Makes requests whose size a user chooses, without enough memory for them. Each request runs in a process of its own, in a
+--- session with a schedule of a few steps. It must end with a result or with an error of this library. Afterwards the schedule must
+--- be unchanged, another step must work, and small requests must succeed. There are three reasons for too little memory:
+---   limit     the address space of the process is limited (ulimit -v)
+---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits
---- In addition, an ordinary session runs under many limits, from what Lua needs to start to more than the session needs.
---- Whichever step, proof, compilation or call fails, the session must continue.
+--- In addition, an ordinary session runs under many limits, from the memory that Lua needs to start to more than the session needs.
+--- The session must continue, whichever step, proof, compilation or call fails.
 ---
---- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written there.
+--- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written to the file.
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local child = require "_child"
 
--- Requests that grow gradually would take long to exhaust a machine, so they use at most this many elements.
+-- Returns n, but at most `most`. A request that grows gradually would otherwise take too long to exhaust a machine.
 local function at_most(n, most) return math.min(n, most) end
 
 local WAYS = {limit = 3e9 // 1 | 0, machine = 1 << 44, overflow = (1 << 62) + 5}
-local LIMIT_KIB = 1000000 -- of address space, in the way "limit"
+local LIMIT_KIB = 1000000 -- the limit on the address space for the reason "limit"
 
--- Each request, as a function of the number of bytes.
+-- Each request is a function of the number of bytes.
 local requests = {}
 
 local function vector(nw)
@@ -173,13 +173,13 @@ requests["threads"] = function(nw, n)
   return s:build {threads = n}(nw.zeros {64})
 end
 
--- The requests that fail under a limit of address space. Their error must name the limit.
+-- The requests that fail if the address space is limited. Their error must name the limit.
 local NAMES_THE_LIMIT = {}
 for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", "temporary", "temporary of each thread",
   "temporary in the interpreter", "temporary in the interpreter, lowered", "temporary of a grid in the interpreter", "definition",
   "accesses"} do NAMES_THE_LIMIT[name] = true end
 
--- Words that the error must contain for a sweep.
+-- The words that the errors of sweeps must contain.
 local SAYS = {["rows of a sweep"] = "make 27000000000 points",
   ["point of a sweep"] = "the first 2 of 3 points are finished, and are in"}
 
@@ -199,25 +199,25 @@ local function in_child(name, way)
   s:reorder("j", "i_i")
   local was, trace = s:text(), s:trace()
   local ok, err = pcall(requests[name], nw, WAYS[way])
-  local good, said = true, "it was done"
+  local good, said = true, "succeeded"
   if not ok then good, said = fine(err) end
   if way == "limit" and NAMES_THE_LIMIT[name] then
-    assert(not ok and err.code == "memory" and said:find "ulimit %-v", "the limit is not named: " .. said)
+    assert(not ok and err.code == "memory" and said:find "ulimit %-v", "the error does not name the limit: " .. said)
   end
   if way == "limit" and SAYS[name] then
-    assert(not ok and err.code == "memory" and said:find(SAYS[name], 1, true), "the error does not say what is done: " .. said)
+    assert(not ok and err.code == "memory" and said:find(SAYS[name], 1, true), "the error does not say how much was done: " .. said)
   end
   collectgarbage()
   collectgarbage()
   assert(s:text() == was and s:trace() == trace, "the schedule changed")
   s:split("j", 7)
   s:undo()
-  assert(s:text() == was, "undo")
-  assert(nw.interpret(s, {nw.full({24, 36}, 2)})[1]:get(1, 1) == 3, "a small computation")
+  assert(s:text() == was, "undo returned to another program")
+  assert(nw.interpret(s, {nw.full({24, 36}, 2)})[1]:get(1, 1) == 3, "a small computation has a wrong result")
   print(good and "alive" or "not an error of the library", (said:gsub("\n.*", "")))
 end
 
--- Ordinary work, one operation after the other. Each may fail, and then prints its error.
+-- Does ordinary work, one operation after the other. If an operation fails, its error is printed.
 local function ordinary()
   local nw = require "nestwright"
   print "begun"
@@ -235,7 +235,7 @@ local function ordinary()
     function() return s:show "asm" end, function() return s:show "c" end, function() return nw.order(s):svg() end,
     function() s:check() end, function() s:undo() end, function() return s:replay(s:trace "json") end,
   }
-  local function text() -- nil if there is not enough memory even for this
+  local function text() -- nil if there is too little memory to print the program
     local ok, shown = pcall(function() return s:text() end)
     return ok and shown or nil
   end
@@ -265,7 +265,7 @@ local function check(name, kib, arguments)
   local out = child.run(arguments, {kib = kib, seconds = 60})
   cases = cases + 1
   local alive = out.code == 0 and out.text:find "\nalive" or out.text:find "^alive"
-  if arguments[3] == "ordinary" and not out.text:find "begun" then alive = out.code == 1 or out.code == 127 end -- it never began
+  if arguments[3] == "ordinary" and not out.text:find "begun" then alive = out.code == 1 or out.code == 127 end -- it did not start
   if not alive then lost = lost + 1 end
   local said = out.text:match "alive\t([^\n]*)" or ""
   print(("%s %s%s"):format(alive and "ok" or "not ok", name, said ~= "" and ": " .. said:sub(1, 150) or ""))

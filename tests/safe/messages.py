@@ -1,7 +1,8 @@
 """Sends 2,000 random messages of a hostile or broken client, in batches. After each batch, the kernel must answer on
-its sockets, run a valid cell, have run exactly the signed code, each piece once, and not have grown.
+its sockets and run a valid cell. It must have run each piece of signed code exactly once, and no other code. At the
+end, it must not use much more memory than before.
 
-With NW_FIGURES=FILE in the environment, the number of messages and of failures is written there as a flat JSON
+With NW_FIGURES=FILE in the environment, the numbers of messages and of failures are written to the file as a flat JSON
 object.
 usage: messages.py BUILD [MESSAGES [SEED]]
 """
@@ -48,9 +49,9 @@ class Failures:
 
 
 class Batch:
-    """Messages that are sent together, and what must follow from them."""
+    """A group of messages that are sent together, with the code that must run and the replies that must come."""
     numbers = 0
-    kept = collections.deque(maxlen=200)  # valid messages that were received
+    kept = collections.deque(maxlen=200)  # valid messages that the kernel has received
 
     def __init__(self, kernel, failures, comms):
         self.kernel, self.failures, self.comms = kernel, failures, comms
@@ -70,8 +71,8 @@ class Batch:
         self.answers[msg_id] = self.kinds[-1]
 
     def wait(self):
-        """Waits until everything sent to the shell is answered. A cell that fails aborts the cells that wait behind
-        it."""
+        """Waits until all requests to the shell are answered. Without this, a cell that fails would abort the cells that
+        are queued after it."""
         for name in ("shell", "shell/2"):
             self.kernel.ask(name, "kernel_info_request", {}, LIMIT, self.replied)
 
@@ -79,7 +80,7 @@ class Batch:
         self.kernel.socket(name).send_multipart(frames)
 
     def send_apart(self, channel, frames):
-        """Uses a socket of its own, because the kernel may close the connection."""
+        """Sends frames on a new socket, because the kernel may close the connection."""
         s = self.kernel.open(channel)
         s.send_multipart(frames)
         self.apart.append(s)
@@ -97,7 +98,7 @@ class Batch:
             try:
                 attacks.KINDS[kind][0](self, chance)
             except (OSError, zmq.ZMQError) as problem:
-                self.failures.add(kind, f"the kernel takes no connection: {problem}")
+                self.failures.add(kind, f"the kernel accepts no connection: {problem}")
 
     def check(self):
         told = ", ".join(f"{n} {kind}" for kind, n in collections.Counter(self.kinds).items())
@@ -126,7 +127,7 @@ class Batch:
         for number, times in enumerate(map(int, found), self.first):
             wanted, kind = self.runs.get(number, (times, None))
             if times != wanted:
-                self.failures.add(kind, f"its code ran {times} times, and must run {wanted} times")
+                self.failures.add(kind, f"the code of a message ran {times} times instead of {wanted} times")
 
 
 def settled_mb(kernel):
@@ -152,36 +153,36 @@ def widgets_of(kernel):
 
 def random_messages(kernel, failures, chance, n):
     comms, before = widgets_of(kernel), None
-    # The compiler is loaded first. Otherwise the first message that compiles something would look like a leak.
+    # Loads the compiler first. Otherwise the memory of the first compilation would look like a leak.
     kernel.value("#tostring(nw.schedule(nw.compute({4}, function(i) return i + 1 end, 'W')):build())", LIMIT)
     for done in range(0, n, BATCH):
         batch = Batch(kernel, failures, comms)
         batch.make(chance, min(BATCH, n - done))
         batch.check()
         if kernel.process.poll() is not None:
-            failures.add("kernel", f"it ended with status {kernel.process.returncode} after {batch.kinds}")
+            failures.add("kernel", f"the kernel ended with status {kernel.process.returncode} after {batch.kinds}")
             return
         if done >= n // 4 and before is None:
             before = settled_mb(kernel)
     grown = settled_mb(kernel) - before
-    print(f"  memory: {before:.0f} MB after a quarter, {grown:+.0f} MB by the end")
+    print(f"  memory: {before:.0f} MB after a quarter of the messages, {grown:+.0f} MB more at the end")
     if grown > GROWTH_MB:
         failures.add("memory", f"the kernel grew by {grown:.0f} MB")
 
 
 def interrupts(kernel, failures, n):
-    """Interrupts while nothing runs, with any content. They must not affect a later cell."""
+    """Sends interrupt requests with any content while no cell runs. They must not affect a later cell."""
     for i in range(n):
         content = {"x": attacks.VALUES[i % len(attacks.VALUES)]}
         if not kernel.ask("control", "interrupt_request", content, LIMIT):
             failures.add("interrupt", "an interrupt_request was not answered")
         if kernel.value("40 + 2", LIMIT) != "42":
-            failures.add("interrupt", "after an interrupt while nothing ran, a cell gives a wrong result")
+            failures.add("interrupt", "a cell gives a wrong result after an interrupt between cells")
     return n
 
 
 def answers(kernel, failures, n):
-    """A cell asks for input. Replies that are unsigned, repeated, or of another type must not be taken as the answer."""
+    """Lets a cell ask for input. Replies that are unsigned, repeated, or of another type must not count as the answer."""
     identity = b"asker"
     shell, stdin = kernel.socket("shell/asks", identity), kernel.socket("stdin/asks", identity)
     kernel.ask("shell/asks", "kernel_info_request", {}, LIMIT)
@@ -191,7 +192,7 @@ def answers(kernel, failures, n):
         time.sleep(0.02)
         shell.send_multipart(kernel.message(parts_of("execute_request", {"code": f"answer = io.read() .. {i}", "allow_stdin": True})))
         if not stdin.poll(LIMIT * 1000):
-            failures.add("input", "a cell that asks for input sends no request")
+            failures.add("input", "no input request came from a cell that reads input")
             return i
         stdin.recv_multipart()
         parts = parts_of("input_reply", {"value": "wrong"})
@@ -208,7 +209,7 @@ def answers(kernel, failures, n):
 
 
 def histories(build, folder, failures, chance, n):
-    """A damaged history file: the kernel starts, and returns those entries that it can read."""
+    """Starts a kernel with a damaged history file. It must start and return those entries that it can read."""
     path = os.path.join(folder, "nestwright", "notebook_history")
     right = b"".join(json.dumps([s, line, f"x = {line}\nprint(x)"]).encode() + b"\n" for s in (1, 2, 3) for line in range(1, 9))
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -227,7 +228,8 @@ def histories(build, folder, failures, chance, n):
 
 
 def wrong_curve_keys(build, folder, failures, n):
-    """A client with another public key of the kernel, or with none, receives nothing, and the kernel continues."""
+    """Connects clients that have a wrong public key of the kernel, or none. They must receive nothing, and the kernel must
+    continue."""
     if not zmq.has("curve"):
         print("skipped curve: this libzmq was built without it")
         return 0
@@ -251,7 +253,7 @@ def wrong_curve_keys(build, folder, failures, n):
             s.close(0)
         kernel.setup = encrypted
         if kernel.value("hits(1, 1)", LIMIT) != '"0"':
-            failures.add("curve", "after clients with wrong keys the kernel does not answer, or ran what they sent")
+            failures.add("curve", "the kernel does not answer, or ran code of clients with wrong keys")
     finally:
         kernel.stop()
     return n
@@ -267,7 +269,7 @@ def main():
         kernel = Kernel(build, folder)
         try:
             if kernel.run(SETUP, 4 * LIMIT) != "ok":
-                failures.add("kernel", "it does not start")
+                failures.add("kernel", "the kernel does not start")
             else:
                 random_messages(kernel, failures, random.Random(seed), n)
                 sent = n + interrupts(kernel, failures, some) + answers(kernel, failures, some)

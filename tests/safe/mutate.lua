@@ -1,4 +1,4 @@
---- Random changes of valid texts: bytes, words, lines and numbers. All random numbers come from math.random, so a seed
+--- Makes random changes to valid texts: to bytes, words, lines and numbers. All random numbers come from math.random, so a seed
 --- determines the changes.
 local random = math.random
 
@@ -11,7 +11,7 @@ local OPENINGS = {}
 for opening in pairs(OPENING) do OPENINGS[#OPENINGS + 1] = opening end
 table.sort(OPENINGS)
 
--- Words, numbers, spaces and single punctuation marks.
+-- Divides a text into words, numbers, spaces and single punctuation marks.
 local function words_of(text)
   local words, at = {}, 1
   while at <= #text do
@@ -33,7 +33,7 @@ local function with_byte(text, change)
   return text:sub(1, at - 1) .. string.char(change(text:byte(at))) .. text:sub(at + 1)
 end
 
--- change(list, a, b) changes a list of pieces at two positions.
+-- Calls change(list, a, b) to change a list of pieces at two random positions. Returns the text of the list.
 local function with_pieces(pieces, change)
   change(pieces, random(#pieces), random(#pieces))
   return table.concat(pieces)
@@ -44,7 +44,7 @@ local function delete(list, a) table.remove(list, a) end
 local function double(list, a, b) table.insert(list, b, list[a]) end
 
 local function corner(list, a)
-  for n = 0, #list - 1 do -- the next number at or after this position
+  for n = 0, #list - 1 do -- finds the next number at or after this position
     local at = (a + n - 1) % #list + 1
     if list[at]:find "^%d" then
       list[at] = CORNERS[random(#CORNERS)]
@@ -53,7 +53,7 @@ local function corner(list, a)
   end
 end
 
--- Replaces a word by another word of its kind (number or name) from elsewhere in the text.
+-- Replaces a word by another word from the text. Both are numbers, or both are names.
 local function another(list, a)
   for n = 0, #list - 1 do
     local at = (a + n - 1) % #list + 1
@@ -70,7 +70,7 @@ local function another(list, a)
   end
 end
 
--- The first changes are small. Their results are often accepted, and must then be usable.
+-- The first changes of this list are small, so the changed text is often accepted. It must then be usable.
 local GENTLE = 5
 local WAYS = {
   function(text) return with_pieces(words_of(text), corner) end,
@@ -100,7 +100,7 @@ local WAYS = {
   end,
 }
 
---- Returns the text with one to three changes. `other` is a text of the same kind, of which parts are inserted.
+--- Returns the text with one to three changes. `other` is a text of the same kind; some changes insert parts of it.
 return function(text, other)
   local most = random(2) == 1 and GENTLE or #WAYS
   for _ = 1, ({1, 1, 2, 3})[random(4)] do

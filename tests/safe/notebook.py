@@ -1,5 +1,5 @@
-"""Starts a kernel by a shell command, after another command, and sends cells to it. Prints the answer to each cell,
-then the history, and finally what the kernel wrote to standard error. Prints "absent: ..." if Jupyter's client is not
+"""Starts a kernel by a shell command that runs BEFORE and then the kernel. Sends cells to it. Prints the answer to each
+cell, then the history, and finally what the kernel wrote to standard error. Prints "absent: ..." if Jupyter's client is not
 installed.
 
 usage: notebook.py KERNEL FOLDER BEFORE CELL..."""
@@ -13,7 +13,7 @@ except ImportError as missing:
     print("absent:", missing)
     sys.exit(0)
 if len(sys.argv) < 4:
-    sys.exit("three arguments or more, not " + str(len(sys.argv) - 1))
+    sys.exit("expected at least three arguments, not " + str(len(sys.argv) - 1))
 
 kernel, folder, before, cells = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 spec = os.path.join(folder, "share", "jupyter", "kernels", "nestwright")

@@ -1,13 +1,13 @@
---- Reads randomly changed texts of every kind. Each must be accepted and then be usable, or be refused with an error of this
---- library that has a code. The cases run in processes of their own, some hundreds in each. If a case crashes, causes a report
---- of a sanitizer, or does not end, it is counted and reported.
+--- Reads randomly changed texts of every kind. Each text must either be accepted and be usable, or be refused by an error of this
+--- library with a code. The cases run in separate processes, some hundreds in each. A case fails if it crashes, causes a report of
+--- a sanitizer, or does not end.
 ---
---- With NW_FIGURES=FILE in the environment, the numbers of cases and of failures are written there as a flat JSON object.
+--- With NW_FIGURES=FILE in the environment, the numbers of cases and of failures are written to the file as a flat JSON object.
 --- usage: nestwright tests/safe/parsers.lua [CASES [SEED]]      nestwright tests/safe/parsers.lua --case SEED NUMBER
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
-local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases of a process; seconds until a case is interrupted; seconds until it is killed
+local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases in a process; seconds until a case is interrupted; seconds until it is killed
 local ME = assert(io.popen "readlink /proc/$PPID/exe"):read "l"
 
 -- ---- one case
@@ -47,8 +47,8 @@ local function made(kinds, texts, seed, number)
   return kind, text
 end
 
--- Returns nil, or what is wrong with how the case ended. Errors may come from Lua (for a text that is a program), from JSON, or
--- from the library.
+-- Returns nil if the case ended with a valid error, and otherwise a message. Valid errors come from the library, from JSON, or
+-- from Lua if the text is a program.
 local function wrong_end(kind, err)
   local errors = require "nestwright.language.errors"
   if errors.is_error(err) then
@@ -78,7 +78,7 @@ end
 
 -- ---- the process that reads texts
 
--- Reads the unchanged texts. Most texts of each kind must be accepted; otherwise the use of accepted texts would not be tested.
+-- Reads the unchanged texts. Most texts of each kind must be accepted, so that the use of accepted texts is tested too.
 local function try_valid(kinds, texts, folder)
   for n, kind in ipairs(kinds.list) do
     local taken, why = 0, nil
@@ -90,12 +90,12 @@ local function try_valid(kinds, texts, folder)
       if wrong then io.stderr:write("wrong ", wrong, "\n") end
     end
     if taken < 0.7 * #texts[kind.name] then
-      io.stderr:write(("wrong only %d of %d right texts are taken: %s\n"):format(taken, #texts[kind.name], tostring(why)))
+      io.stderr:write(("wrong only %d of %d valid texts are accepted: %s\n"):format(taken, #texts[kind.name], tostring(why)))
     end
   end
 end
 
--- Writes the number of each case to stderr, so that it stands among the reports of sanitizers.
+-- Writes the number of each case to stderr. So it appears before the reports of sanitizers about this case.
 local function child(folder, seed, first, last)
   local kinds = require "kinds"
   local texts, taken = texts_of(kinds.list, folder), {}
@@ -153,7 +153,7 @@ local function is_alive(p)
   return read(("/proc/%s/stat"):format(p.pid)):match "%) (%a)" ~= nil and not read(("/proc/%s/stat"):format(p.pid)):find "%) Z"
 end
 
--- Returns the number of the case that runs, from the last line of the log.
+-- Returns the number of the case that is running, by the last line of the log.
 local function look(p)
   local last
   for n in read(p.log):gmatch "case (%d+) " do last = n end
@@ -162,19 +162,19 @@ end
 
 local function failure(state, number, kind, what)
   state.failed = state.failed + 1
-  print(("not ok %s: case %d of seed %d\n  %s\n  again: %s %s --case %d %d"):format(kind, number, state.seed,
+  print(("not ok %s: case %d of seed %d\n  %s\n  to repeat it: %s %s --case %d %d"):format(kind, number, state.seed,
     (what:gsub("\n", "\n  ")), ME, arg[0], state.seed, number))
   io.flush()
 end
 
 local REPORTS = {"ERROR: %w+Sanitizer", "runtime error:", "SUMMARY: %w+Sanitizer"}
 
--- Returns what a log says, case by case. If the process ended early, another process runs the remaining cases.
+-- Reads the log of a process and reports its failed cases. If the process ended early, starts another one for the other cases.
 local function close(state, p)
   local number, kind, finished, report = p.first, "start", false, {}
   local function report_end()
     if #report > 0 then
-      local when = finished and ("when the process of cases %d to %d ended:\n"):format(p.first, p.last) or ""
+      local when = finished and ("at the end of the process with cases %d to %d:\n"):format(p.first, p.last) or ""
       failure(state, number, kind, when .. table.concat(report, "\n", 1, math.min(#report, 30)))
     end
     report = {}
@@ -200,11 +200,11 @@ local function close(state, p)
   report_end()
   if finished then return end
   if p.killed then
-    failure(state, number, kind, ("it does not end, and does not stop when it is told to: killed after %d s"):format(STUCK))
+    failure(state, number, kind, ("the case did not end, ignored the interrupt, and was killed after %d s"):format(STUCK))
   elseif p.told then
     state.slow = state.slow + 1
   elseif not known then
-    failure(state, number, kind, "its process ended: " .. read(p.log):sub(-500))
+    failure(state, number, kind, "the case ended its process: " .. read(p.log):sub(-500))
   end
   if number < p.last then table.insert(state.waiting, 1, {number + 1, p.last}) end
 end
@@ -226,10 +226,10 @@ local function summary(state, cases, seconds)
   for name in pairs(state.cases) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
-    print(("  %-12s %6d cases, %6d taken"):format(name, state.cases[name], state.taken[name] or 0))
+    print(("  %-12s %6d cases, %6d accepted"):format(name, state.cases[name], state.taken[name] or 0))
   end
   if state.failed == 0 then print(("ok texts of %d kinds"):format(#names)) end
-  print(("parsers: %d cases, %d failed; %d were interrupted and ended; %.0f s"):format(cases, state.failed, state.slow, seconds))
+  print(("parsers: %d cases, %d failed; %d slow cases were interrupted; %.0f s"):format(cases, state.failed, state.slow, seconds))
   local path = os.getenv "NW_FIGURES"
   if path then
     local file <close> = assert(io.open(path, "w"))

@@ -1,9 +1,10 @@
---- Makes every request for memory fail once, in a step, a proof, a view or a call. If there are many requests, only the first,
---- the last and some random ones fail. The step must then end in an error of this library, or succeed without the memory. The
---- schedule must be unchanged, and if the step is repeated, its result must be the usual one.
+--- Runs some actions (steps, proofs, views, calls) and makes each of their requests for memory fail once. If an action makes many
+--- requests, only the first, the last and some random requests fail. The action must then end with an error of this library, or
+--- succeed without the memory. After an error, the schedule must be unchanged, and repeating the action must give the usual result.
 ---
---- With NW_FIGURES=FILE, the number of failed requests, and of those with a wrong outcome, is written there.
---- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]      REQUESTS: failed requests in each step, at most (60)
+--- With NW_FIGURES=FILE, the number of failed requests, and the number of wrong outcomes, are written to the file.
+--- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]
+--- REQUESTS: the largest number of requests that fail in each action (by default 60)
 local nw = require "nestwright"
 local core = require "nestwright.core"
 
@@ -27,7 +28,8 @@ end
 local a = {}
 for n = 1, 2 do a[n] = nw.full({24, 24}, n) end
 
--- {a schedule, an action}. The result of the action is compared as text. SEVERAL: actions of more than one step.
+-- {a function that makes a schedule, the name of the action, the action}. Its result is compared as text. SEVERAL lists the
+-- actions that make more than one step.
 local SEVERAL = {rfactor = true, explain = true, undo = true, ["fuse and split"] = true}
 local tries = {
   {product, "split", function(s) s:split("k", 5) end},
@@ -75,9 +77,9 @@ for _, t in ipairs(tries) do
   end
   local first, computed = make()
   local other, others = make()
-  run(other, others, FOREVER) -- makes what a session makes only once
+  run(other, others, FOREVER) -- makes the objects that a session makes only once
   local ok, want, requests = run(first, computed, FOREVER)
-  if not ok and name ~= "refused" then fail(name, 0, "it fails without any refused request: " .. tostring(want)) end
+  if not ok and name ~= "refused" then fail(name, 0, "the action fails although no request failed: " .. tostring(want)) end
   local text = first:text()
   local numbers = {}
   if requests <= most then
@@ -94,17 +96,18 @@ for _, t in ipairs(tries) do
     local fine, err = run(s, C, n)
     refused = refused + 1
     if not fine then
-      if type(err) ~= "table" or not err.code or err.code == "internal" then fail(name, n, "another error: " .. tostring(err)) end
+      local valid = type(err) == "table" and err.code and err.code ~= "internal"
+      if not valid then fail(name, n, "not an error of the library: " .. tostring(err)) end
       if not ok and err.code ~= want.code and err.code ~= "memory" then fail(name, n, tostring(err)) end
       if not SEVERAL[name] and (s:text() ~= was or s:trace() ~= trace) then fail(name, n, "the schedule changed:\n" .. s:text()) end
       if SEVERAL[name] then s, C = make() end
     end
     if not fine or not ok then
       local again, got = run(s, C, FOREVER)
-      if again ~= ok then fail(name, n, "another outcome when it is repeated: " .. tostring(got)) end
-      if ok and tostring(got) ~= tostring(want) then fail(name, n, "another answer afterwards: " .. tostring(got)) end
+      if again ~= ok then fail(name, n, "another outcome if it is repeated: " .. tostring(got)) end
+      if ok and tostring(got) ~= tostring(want) then fail(name, n, "another result if it is repeated: " .. tostring(got)) end
     end
-    if s:text() ~= text then fail(name, n, "another program afterwards") end
+    if s:text() ~= text then fail(name, n, "the program afterwards is not the expected one") end
   end
   if failed == before then print(("ok %s: %d of %d requests refused"):format(name, #numbers, requests)) end
 end

@@ -1,7 +1,7 @@
 """Writes the header of a cached object before the contents of a file, with the right checksum.
 core/run/jit/jit_cache_disk.c describes the header.
 
-usage: sign.py LIBRARY FILE NAME OUT      NAME: of the object, 32 digits"""
+usage: sign.py LIBRARY FILE NAME OUT      NAME: the name of the object, 32 digits"""
 import ctypes
 import sys
 

@@ -1,4 +1,4 @@
---- A4, A6 to A9: an expression keeps its meaning when it is simplified, folded, inlined or unrolled.
+--- Classes A4 and A6 to A9: an expression keeps its meaning when it is simplified, inlined or unrolled.
 local nw = require "nestwright"
 local ends, INTEGERS = require("values").ends, require("values").INTEGERS
 
@@ -13,7 +13,7 @@ local function integers(dtype)
   return out
 end
 
---- C = outer(T), T = inner(A) in one dtype. The result must be the same after T was inlined.
+--- Checks that inlining T does not change the result, for C = outer(T) and T = inner(A), all of one dtype.
 local function inlined(t, dtype, inner, outer, values)
   values = values or integers(dtype)
   local n = #values
@@ -27,8 +27,8 @@ local function inlined(t, dtype, inner, outer, values)
 end
 
 return function(case, t)
-  -- All parts treat index arithmetic as exact. max(i * -(2^63 - 1), 0) is 0, but with overflow the machine code computed 2.
-  case("A6", "indices beside numbers that they overflow with", function()
+  -- Index arithmetic is exact everywhere. So max(i * -(2^63 - 1), 0) is 0. With overflow, the machine code once computed 2.
+  case("A6", "index arithmetic that does not fit into 64 bits", function()
     local A = nw.placeholder({12}, "u8", "A")
     for _, f in ipairs {
       function(i) return A(nw.min(nw.max(i * -math.maxinteger, 0), 11)) end,
@@ -41,7 +41,7 @@ return function(case, t)
       t.refused("does not fit into 64 bits", nw.compute, {12}, f, "C")
     end
   end)
-  case("A6", "products of sizes that are not known are no overflow", function()
+  case("A6", "products of symbolic sizes are accepted", function()
     local M, N, K = nw.size "M", nw.size "N", nw.size "K"
     t.accepted(nw.compute, {M, N, K}, function(i, j, k) return (i * N + j) * K * 4 + k + M * N * K end, "C")
     t.refused("does not fit into 64 bits", nw.compute, {M}, function(i) return i * (1 << 40) end, "C")
@@ -60,7 +60,7 @@ return function(case, t)
     end, "C")
     t.agree(nw.schedule(C), {C}, {nw.full({8}, 1)})
   end)
-  case("A4", "a clamp at the far end, in lanes", function()
+  case("A4", "a clamp at the upper end, in lanes", function()
     local A = nw.placeholder({8}, "i32", "A")
     local C = nw.compute({8}, function(i)
       return nw.select(nw.any(nw.gt(i, 6), nw.eq(A(nw.min(i + 1, 7)), 0)), 1, 2)
@@ -75,7 +75,7 @@ return function(case, t)
       return nw.select(nw.all(nw.ne(D(i), 0), nw.gt(100 // D(i), 3)), 1, 2)
     end, "C")
   end)
-  case("A4", "a read on the right of any that the left would guard", function()
+  case("A4", "a read on the right of any, which the left does not guard", function()
     local A = nw.placeholder({8}, "f32", "A")
     local C = nw.compute({8}, function(i)
       return nw.select(nw.any(nw.lt(i, 1), nw.gt(A(i - 1), 0)), 1.0, 2.0)
@@ -162,7 +162,7 @@ return function(case, t)
     end, "C")
   end)
 
-  --- Computes the meaning of operations on i64 data by Lua's own integers, which also wrap, and whose division also rounds
+  --- Compares operations on i64 data with the same operations on Lua's integers, which also wrap, and whose division also rounds
   --- down.
   local function as_lua(name, f, by)
     case("A6", name, function()
@@ -179,9 +179,9 @@ return function(case, t)
   as_lua("a remainder of data beside an index", beside, beside)
   local function multiple(x) return (x % 10 * 3 + x % 10) % 5 end
   as_lua("a remainder of data beside its multiple", multiple, multiple)
-  as_lua("a quotient of what is clamped below", function(x) return (nw.max(x, 12) - 15) // 12 end,
+  as_lua("a quotient of a value with a lower clamp", function(x) return (nw.max(x, 12) - 15) // 12 end,
     function(x) return (math.max(x, 12) - 15) // 12 end)
-  as_lua("a remainder of what is clamped above", function(x) return (nw.min(x, 3) + 7) % 16 end,
+  as_lua("a remainder of a value with an upper clamp", function(x) return (nw.min(x, 3) + 7) % 16 end,
     function(x) return (math.min(x, 3) + 7) % 16 end)
   local function wrapping(x) return (x * 3 % 12) // 4 end
   as_lua("a quotient of a remainder that wraps", wrapping, wrapping)
@@ -191,13 +191,13 @@ return function(case, t)
   as_lua("a large multiple of an index beside data", function(x, i)
     return (4 * (nw.cast(nw.cast(x, "i8"), "i64") - 134453531069168496 * i) + i) // 12
   end, function(x, i) return (4 * ((x + 128) % 256 - 128 - 134453531069168496 * i) + i) // 12 end)
-  as_lua("data that is known to be a great number", function(x, i)
+  as_lua("data whose value is known and large", function(x, i)
     return nw.select(nw.all(nw.ne(i, 0), nw.eq(x, math.maxinteger - 1)), (i + x) // i, nw.cast(0, "i64"))
   end, function(x, i) return i ~= 0 and x == math.maxinteger - 1 and (i + x) // i or 0 end)
-  as_lua("a comparison of what is clamped", function(x)
+  as_lua("a comparison of clamped values", function(x)
     return nw.select(nw.lt(nw.max(x, 4) - 9, nw.min(x, 4) + 5), nw.cast(1, "i64"), nw.cast(2, "i64"))
   end, function(x) return math.max(x, 4) - 9 < math.min(x, 4) + 5 and 1 or 2 end)
-  case("A6", "numbers next to the least one", function()
+  case("A6", "numbers next to the least i64", function()
     local C = nw.compute({4}, function(i)
       return nw.select(nw.lt(i + 1, math.mininteger), 1, nw.select(nw.lt(nw.max(i + 1, i + math.mininteger), 0), 3, 2))
     end, "C")
@@ -283,7 +283,7 @@ return function(case, t)
       local rounded, differ = made(true), 0
       local plain = made(false)
       for i = 1, 64 do differ = differ + (rounded[1][i] ~= plain[1][i] and 1 or 0) end
-      assert(differ > 0, "the cast makes no difference")
+      assert(differ > 0, "no result depends on the cast")
     end)
     case("A9", "the greatest product of " .. half .. " after rfactor", function()
       local round = function(x) return nw.full({1}, x, half):get(0) end
@@ -306,7 +306,7 @@ return function(case, t)
           end
         end
       end
-      assert(found > 0, "no tie was found")
+      assert(found > 0, "no inputs with a tie were found")
     end)
     case("A9", "the greatest quotient of " .. half .. " in lanes", function()
       local A, k = nw.placeholder({16, 8}, half, "A"), nw.reduce_axis(16, "k")

@@ -1,5 +1,5 @@
---- A11: the elements of a call have no order. So a call is legal only if no two of its elements are stored at the same place by
---- the layout of the buffer. This holds whether the call or the layout comes first, and wherever both are.
+--- Class A11: a call may compute its elements in any order. So a call is legal only if the layout of the buffer stores no two of
+--- its elements at the same place. This holds whether the call or the layout comes first, and wherever in the program they are.
 local nw = require "nestwright"
 local filled = require("values").filled
 
@@ -17,7 +17,7 @@ void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {
     C_TYPE[dtype], rows - 1, columns)}
 end
 
---- Z += X*Y, with extents 4, 4 and 2; each sum is computed from its last term to its first.
+--- Z += X*Y, with extents 4, 4 and 2. Each sum is computed from its last term to its first.
 local function adding(dtype)
   local X, Y = nw.placeholder({4, 2}, dtype, "X"), nw.placeholder({2, 4}, dtype, "Y")
   local k = nw.reduce_axis(2, "k")
@@ -42,21 +42,21 @@ end
 
 local ORDER = "may use another order"
 
---- Layouts of a 4 by 4 tensor: a description, the function, and whether elements share places.
+--- Layouts of a 4 by 4 tensor: a description, the function, and whether some elements are stored at the same place.
 local LAYOUTS = {
   {"rows", function(i, j) return i, j end, false},
   {"columns", function(i, j) return j, i end, false},
   {"padded rows", function(i, j) return 5 * i + j end, false},
-  {"rows turned round", function(i, j) return 3 - i, j end, false},
+  {"rows in reverse order", function(i, j) return 3 - i, j end, false},
   {"diagonals", function(i, j) return i + j end, true},
-  {"two rows in turn", function(i, j) return i % 2, j end, true},
-  {"columns over each other", function(i, j) return i, j // 2 end, true},
+  {"rows that alternate between two places", function(i, j) return i % 2, j end, true},
+  {"pairs of columns at one place", function(i, j) return i, j // 2 end, true},
   {"one row", function(i, j) return 0 * i, j end, true},
 }
 
 return function(case, t)
-  --- Reads all elements of T, and the first column and the last row last. If elements share a place, it then holds only one of
-  --- them.
+  --- Makes C read all elements of T, and the first column and the last row last. If two elements are stored at the same place, one
+  --- of them is then lost.
   local function scheduled(dtype)
     local A = nw.placeholder({4, 4}, dtype, "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -84,10 +84,10 @@ return function(case, t)
     end)
   end
 
-  -- A call of two rows of four elements. The rows of one call have different places if the layout folds two rows, but not if it
-  -- folds one.
+  -- Calls of rows of four elements. A layout folds the rows: row i is stored at row i % fold. A call is legal only if its rows have
+  -- different places.
   for _, rows in ipairs {2, 4} do
-    case("A11", ("a fold of rows beside calls of %d"):format(rows), function()
+    case("A11", ("a fold of rows, and calls of %d rows"):format(rows), function()
       local double = doubling("f32", rows, 4)
       local A = nw.placeholder({8, 4}, "f32", "A")
       local T = nw.compute({8, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -140,7 +140,7 @@ return function(case, t)
     pcall(s.tensorize, s, "i", double)
     t.agree(s, out, a)
   end)
-  case("A11", "a window that is folded to fewer rows than one call fills", function()
+  case("A11", "a window folded to fewer rows than a call fills", function()
     local s, out, a = window("i32", 8)
     local double = doubling("i32", 4, 4)
     local o = s:split("i_1", 1)
@@ -155,8 +155,8 @@ return function(case, t)
     assert(o)
   end)
 
-  -- Pieces: one computed by a call, the other by loops.
-  for _, l in ipairs {{"places of their own", function(i, j) return j, i end, true},
+  -- Two pieces: one is computed by a call, the other by loops.
+  for _, l in ipairs {{"a layout without shared places", function(i, j) return j, i end, true},
     {"shared ones", function(i, j) return i + j end}} do
     case("A11", "pieces of a cut, one of them a call, and " .. l[1], function()
       local double = doubling("f64", 4, 4)
@@ -172,9 +172,9 @@ return function(case, t)
     end)
   end
 
-  -- Updates of elements that share places.
+  -- Calls that update elements which are stored at the same place.
   for _, l in ipairs {{"columns", function(i, j) return j, i end, true}, {"diagonals", function(i, j) return i + j end},
-    {"rows over each other", function(i, j) return i // 2, j end}} do
+    {"pairs of rows at one place", function(i, j) return i // 2, j end}} do
     for _, first in ipairs {"call", "layout"} do
       case("A11", ("a call that adds to %s, %s first"):format(l[1], first), function()
         local add = adding "i32"
@@ -200,7 +200,7 @@ return function(case, t)
     end
   end
 
-  case("A11", "one tensor for what a call reads and writes", function()
+  case("A11", "one tensor that a call both reads and writes", function()
     local double = doubling("f32", 4, 4)
     local A = nw.placeholder({5, 4}, "f32", "A")
     local state = nw.scan_state({5, 4}, "f32", "state")
@@ -211,7 +211,7 @@ return function(case, t)
     t.refused("in a different buffer than X", s.tensorize, s, s:loops "S"[1].name, double)
     t.agree(s, {S}, {filled("f32", {5, 4})})
   end)
-  case("A11", "two buffers of a call, both in diagonals", function()
+  case("A11", "two buffers of a call, both with diagonal layouts", function()
     local double = doubling("f32", 4, 4)
     local A = nw.placeholder({4, 4}, "f32", "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")

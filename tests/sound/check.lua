@@ -1,4 +1,4 @@
---- The checks that the cases of tests/sound use. If a check fails, it raises an error that says what is wrong.
+--- Checks for the cases of tests/sound. A check that fails raises an error that says what is wrong.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local check = {}
@@ -44,7 +44,7 @@ function check.refused(pattern, f, ...)
   local ok, err = pcall(f, ...)
   if ok then error("was accepted", 2) end
   if type(err) ~= "table" then error("not an error of the library: " .. tostring(err), 2) end
-  if err.code == "internal" then error("a fault: " .. tostring(err), 2) end
+  if err.code == "internal" then error("an internal fault: " .. tostring(err), 2) end
   if not tostring(err):find(pattern) then error("refused for another reason: " .. tostring(err), 2) end
   return err
 end
@@ -62,15 +62,15 @@ function check.copy(array)
   return new
 end
 
---- Calls f() while new tensors and temporaries end at the beginning of an inaccessible page ("after"), or begin at the end of
---- one ("before"). align is the alignment of tensors that end there; 0 means the largest that their size allows. Under an
---- emulator (NW_EMULATED), nothing is fenced, because QEMU executes masked loads of AVX2 as full loads and so reads lanes that
---- are off.
+--- Calls f() while new tensors and temporaries end at the beginning of an inaccessible page (where = "after"), or begin at the end
+--- of one ("before"). align is the alignment of tensors that end at a page; 0 means the largest alignment that their size allows.
+--- Under an emulator (NW_EMULATED), there are no inaccessible pages, because QEMU executes masked loads of AVX2 as full loads and
+--- so reads masked lanes.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))
   core.fences "off"
-  if not out[1] then error(("%s, at the edge of a page (%s)"):format(out[2], where), 0) end
+  if not out[1] then error(("%s, next to an inaccessible page (%s)"):format(out[2], where), 0) end
   return table.unpack(out, 2, out.n)
 end
 
@@ -84,9 +84,9 @@ end
 
 --- Compares the definition of the outputs (a list of tensors), the interpreted schedule, the interpreted lowered program, and
 --- the compiled program. All must give the same bits for the arguments (a list of arrays). The compiled program is called
---- `runs` times with `threads` threads, and then at the edges of pages, where `align` is the alignment of tensors that end
---- there. With order = "free", the definition is left out, because the order of a float reduction changed. Returns the outputs
---- as lists.
+--- `runs` times with `threads` threads, and then with arrays next to inaccessible pages, where `align` is the alignment of tensors
+--- that end at a page. With order = "free", the definition is left out, because the order of a float reduction changed. Returns the
+--- outputs as lists.
 function check.agree(s, outputs, arguments, options)
   options = options or {}
   local scheduled = nw.interpret(s, arguments)

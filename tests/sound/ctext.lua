@@ -1,15 +1,16 @@
---- Exported C of many kernels at a time: compiled with sanitizers in one file, run, and compared with the interpreter.
+--- Checks the exported C of many kernels at a time. The kernels are compiled with sanitizers in one file and run, and their results
+--- are compared with those of the interpreter.
 ---
 ---   local failures, counts = ctext.check(cases, options)
 ---
 --- cases: a list of
----   schedule   what is written as C, or exported
+---   schedule   the schedule that is written as C, or exported
 ---   arguments  its inputs, a list of arrays
 ---   sizes      the values of its symbolic sizes, by name
 ---   want       its outputs, a list of arrays; by default, the results of nw.interpret
 ---   within     the tolerance for floats, both absolute and relative; by default 0, which means the same bits, except that all
 ---              NaNs are equal
----   name       for messages
+---   name       the name of the case in messages
 --- options:
 ---   library    true: check exported libraries, which contain machine code, instead of C texts
 ---   build      the options of s:build for libraries
@@ -18,11 +19,13 @@
 ---   align      the alignment in bytes of tensors that end at a page; by default 1, so that tensors have only the alignment of
 ---              their elements; 64 for libraries with streaming stores
 ---   optimise   the optimisation level of the compiler; by default "-O1"
----   threads    by default 2; with 1, OpenMP is not used
+---   threads    the number of threads, by default 2; with 1, OpenMP is not used
 ---
 --- failures: a list of {case = index, name =, what = text}. A kernel fails if it crashes, is stopped by a sanitizer, leaks, does
 --- not return 0, or runs for more than 20 seconds. Each kernel runs in its own process, so one failure does not affect others.
---- counts: {kernels =, reports = of sanitizers}. ctext.run_file(s, main) runs one kernel with a main function of its own.
+--- counts: {kernels = the number of kernels, reports = the number of reports of sanitizers}.
+---
+--- ctext.printed and ctext.called run one kernel with a main function of its own.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local ctext = {}
@@ -31,8 +34,8 @@ local CC = os.getenv "CC" or "gcc"
 local SANITIZE = " -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all"
 local WARNINGS = " -w"
 
---- Runs a command for at most this many seconds, and returns its output and its status. Its sanitizers have other options than
---- those of this process.
+--- Runs a command for at most this many seconds, and returns its output and its status. The command does not inherit the options
+--- of this process's sanitizers.
 function ctext.command(command, seconds)
   local apart = "env -u ASAN_OPTIONS -u LSAN_OPTIONS -u UBSAN_OPTIONS"
   local pipe = io.popen(("timeout %d %s %s 2>&1; echo status $?"):format(seconds or 60, apart, command))
@@ -65,7 +68,8 @@ end
 
 -- ---- several texts in one file
 
---- Returns the text with a prefix before the name of every function and before every name nw_..., and the name of its kernel.
+--- Adds a prefix to the name of every function and to every name nw_... in a text. Returns the new text and the new name of the
+--- kernel.
 local function renamed(text, prefix)
   local functions, last = {}, nil
   for name in ("\n" .. text):gmatch "\n[%w ]-%f[%w_]int ([%a_][%w_]*)%(" do
@@ -239,7 +243,7 @@ local function caller(n, name, case, blobs)
   end
   add("static int kernel_%d(void) {\n", n)
   for _, size in ipairs(core.program_sizes(case.schedule)) do
-    given[#given + 1] = ("INT64_C(%d)"):format(assert(case.sizes and case.sizes[size], "no value for size " .. size))
+    given[#given + 1] = ("INT64_C(%d)"):format(assert(case.sizes and case.sizes[size], "no value is given for size " .. size))
   end
   for i, a in ipairs(case.arguments) do
     local at, bytes = blob(a)
@@ -305,7 +309,7 @@ local function compile(folder, options)
     options.optimise or "-O1", SANITIZE, WARNINGS, openmp, folder, folder), 600)
 end
 
-local SIGNALS = {[7] = "a bus error", [8] = "a division", [11] = "a segmentation fault", [14] = "more than 20 seconds"}
+local SIGNALS = {[7] = "a bus error", [8] = "an arithmetic error", [11] = "a segmentation fault", [14] = "more than 20 seconds"}
 
 local function check_unit(cases, options, failures, counts, first)
   return ctext.in_folder(function(folder)
@@ -313,7 +317,7 @@ local function check_unit(cases, options, failures, counts, first)
     local messages, status = compile(folder, options)
     if status ~= 0 then
       if #cases == 1 then
-        failures[#failures + 1] = {case = first, name = cases[1].name, what = "does not compile: " .. messages}
+        failures[#failures + 1] = {case = first, name = cases[1].name, what = "it does not compile: " .. messages}
         return
       end
       for n, case in ipairs(cases) do check_unit({case}, options, failures, counts, first + n - 1) end
@@ -322,19 +326,19 @@ local function check_unit(cases, options, failures, counts, first)
     counts.kernels = counts.kernels + #cases
     local command = ("sh -c 'cd %s && OMP_NUM_THREADS=%d ./all'"):format(folder, options.threads or 2)
     local output, code = ctext.command(command, 30 * #cases + 30)
-    if code ~= 0 then error(("the program ends with %d: %s"):format(code, output), 0) end
+    if code ~= 0 then error(("the program ended with status %d: %s"):format(code, output), 0) end
     for n, exit, signal in output:gmatch "(%d+) (%-?%d+) (%d+)\n" do
       local what = read(("%s/out.%s"):format(folder, n))
       if signal ~= "0" then what = (SIGNALS[tonumber(signal)] or "signal " .. signal) .. "\n" .. what end
       local report = what:find "runtime error:" or what:find "AddressSanitizer" or what:find "LeakSanitizer"
       if report then counts.reports = counts.reports + 1 end
-      if what == "" then what = "ends with " .. exit end
+      if what == "" then what = "it ends with status " .. exit end
       failures[#failures + 1] = {case = first + tonumber(n) - 1, name = cases[tonumber(n)].name, what = what}
     end
   end)
 end
 
-local MOST = 50 -- kernels in a file
+local MOST = 50 -- the largest number of kernels in a file
 
 function ctext.check(cases, options)
   options = options or {}
@@ -346,12 +350,12 @@ function ctext.check(cases, options)
   return failures, counts
 end
 
---- As ctext.check, but raises an error that describes the first failure.
+--- Does the same as ctext.check, but raises an error that describes the first failure.
 function ctext.agree(cases, options)
   local failures, counts = ctext.check(cases, options)
   local f = failures[1]
   if f then
-    error(("%d of %d fail; %s: %s"):format(#failures, #cases, f.name or "kernel " .. f.case, f.what), 2)
+    error(("%d of %d kernels fail; %s: %s"):format(#failures, #cases, f.name or "kernel " .. f.case, f.what), 2)
   end
   return counts
 end
@@ -360,7 +364,7 @@ end
 
 local function ran(folder, compiled)
   local messages, status = ctext.command(compiled)
-  if status ~= 0 then error("does not compile: " .. messages, 0) end
+  if status ~= 0 then error("the program does not compile: " .. messages, 0) end
   local output, code = ctext.command(folder .. "/k")
   if code ~= 0 then error(("status %d: %s"):format(code, output), 0) end
   return output
@@ -375,7 +379,7 @@ function ctext.printed(s, main, flags)
   end)
 end
 
---- As ctext.printed, but for a library exported with these options.
+--- Does the same as ctext.printed, but for a library that is exported with these options.
 function ctext.called(s, options, main)
   return ctext.in_folder(function(folder)
     s:build(options):export(folder .. "/k.so")

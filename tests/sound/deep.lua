@@ -1,6 +1,6 @@
---- Programs with so many loops or stages that a step might take long, as a list of {name = , run = }. run(step) makes the
---- schedule and takes its steps by step(f). So the caller can time each step, and sees whether it was accepted. step returns
---- the results of f, or nothing if the step was refused.
+--- Programs with so many loops or stages that a step might take long, as a list of {name = , run = }. run(step) makes a schedule.
+--- For each step of the schedule, it calls step(f), where f makes the step. So the caller can time each step, and sees whether it
+--- was accepted. step(f) must return the results of f, or nothing if the step was refused.
 local nw = require "nestwright"
 local deep = {}
 
@@ -17,7 +17,7 @@ local function elementwise(n, m)
   return nw.schedule(nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "C"))
 end
 
---- Splits one loop after the other. Each is the outer or the inner loop of the split before.
+--- Makes splits one after the other. Each split is of the outer (or the inner) loop that the split before it made.
 local function stacked(name, count, n, inner, factor, tail)
   add(("%d splits, %s"):format(count, name), function(step)
     local s, loop = elementwise(n, 4), "i"
@@ -32,10 +32,10 @@ end
 for _, tail in ipairs {"guard", "cut", "shift", "pad"} do
   stacked("factor 2, tails " .. tail, 22, 2 ^ 24 // 1, false, function() return 2 end, tail)
   stacked("factor 3 of a power of two, tails " .. tail, 22, 2 ^ 30 // 1, false, function() return 3 end, tail)
-  stacked("factors that change, tails " .. tail, 22, 1000003, false, function(at) return at % 3 + 2 end, tail)
+  stacked("changing factors, tails " .. tail, 22, 1000003, false, function(at) return at % 3 + 2 end, tail)
 end
-stacked("one inside the other", 22, 1000003, true, function(at) return 2 ^ (20 - at) // 1 + 1 end, "guard")
-stacked("factor 2 of more than there is", 40, 1000003, false, function() return 2 end, "guard")
+stacked("each of the inner loop of the split before", 22, 1000003, true, function(at) return 2 ^ (20 - at) // 1 + 1 end, "guard")
+stacked("factor 2, also of loops of one iteration", 40, 1000003, false, function() return 2 end, "guard")
 stacked("factor 1", 40, 1000003, false, function() return 1 end, "guard")
 
 add("22 splits of three loops in turn", function(step)
@@ -85,22 +85,22 @@ local function four(n, m, p, q)
   end
 end
 
-grid("four loops that divide", four(64, 64, 64, 64), {
+grid("four loops that the factors divide", four(64, 64, 64, 64), {
   {"a", 8, "blockIdx.z", "threadIdx.z"}, {"b", 8, "blockIdx.y", "threadIdx.y"}, {"c", 8, "blockIdx.x", "threadIdx.x"},
   {"d", 8, "vthread"}})
-grid("four loops that do not divide", four(61, 67, 71, 73), {
+grid("four loops that the factors do not divide", four(61, 67, 71, 73), {
   {"a", 4, "blockIdx.z", "threadIdx.z"}, {"b", 4, "blockIdx.y", "threadIdx.y"}, {"c", 8, "blockIdx.x", "threadIdx.x"},
   {"d", 8, "vthread"}})
 grid("virtual threads around threads", four(61, 67, 71, 73), {
   {"d", 8, "vthread"}, {"c", 8, "blockIdx.x", "threadIdx.x"}, {"b", 4, "blockIdx.y", "threadIdx.y"},
   {"a", 4, "blockIdx.z", "threadIdx.z"}})
-grid("sizes that are not known", function()
+grid("symbolic sizes", function()
   local M, N, P, Q = nw.size "M", nw.size "N", nw.size "P", nw.size "Q"
   return four(M, N, P, Q)()
 end, {{"a", 4, "blockIdx.z", "threadIdx.z"}, {"b", 4, "blockIdx.y", "threadIdx.y"}, {"c", 8, "blockIdx.x", "threadIdx.x"},
   {"d", 8, "vthread"}})
 
---- A convolution of images: at least six loops, a padded input, and a stage after it.
+--- A convolution of images, with at least six loops, a padded input, and a stage that reads the result.
 local function conv(n, channels, size, epilogue)
   local A = nw.placeholder({n, channels, size + 2, size + 2}, "f32", "A")
   local W = nw.placeholder({channels, channels, 3, 3}, "f32", "W")
@@ -185,7 +185,7 @@ add("a chain of twenty stages in one nest", function(step)
   step(function() s:cut(o, 3) end)
 end)
 
-add("a fused loop of six, split in six", function(step)
+add("six loops fused, then split into six", function(step)
   local A = nw.placeholder({5, 6, 7, 8, 9, 10}, "f32", "A")
   local s = nw.schedule(nw.compute({5, 6, 7, 8, 9, 10}, function(a, b, c, d, e, f) return A(a, b, c, d, e, f) + 1 end, "C"))
   local loop = "a"
@@ -195,7 +195,7 @@ add("a fused loop of six, split in six", function(step)
   step(function() s:moves(loop) end)
 end)
 
-add("guards of a triangle, split again and again", function(step)
+add("a triangle with guards, split many times", function(step)
   local A, k = nw.placeholder({211, 211}, "f64", "A"), nw.reduce_axis(211, "k")
   local s = nw.schedule(nw.compute({211, 211}, function(i, j)
     return nw.sum(nw.select(nw.all(nw.le(k, i), nw.le(j, k)), A(i, k) * A(k, j), 0), k)

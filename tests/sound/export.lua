@@ -1,5 +1,5 @@
---- A12, A13: exported programs. C texts are compiled with sanitizers and run; a library reports by its return code what it
---- cannot do.
+--- Classes A12 and A13: exported programs. C texts are compiled with sanitizers and run. If a library cannot run a call, its return
+--- code must say so.
 local nw = require "nestwright"
 
 local ctext = require "ctext"
@@ -38,7 +38,7 @@ return function(case, t)
         return 0;]]), "0 10 14 18 22 26 30")
     end)
   end
-  case("A12", "conditions inside one another", function()
+  case("A12", "nested conditions", function()
     local A = nw.placeholder({8}, "i32", "A")
     local C = nw.compute({8}, function(i)
       local x = A(i)
@@ -74,7 +74,7 @@ return function(case, t)
         return 0;]]):format(bits, table.concat(text, ", "))), table.concat(want, " ") .. " ")
     end)
   end
-  case("A12", "floats that are no numbers, cast to integers", function()
+  case("A12", "NaN and infinities cast to integers", function()
     local A = nw.placeholder({6}, "f64", "A")
     local C = nw.compute({6}, function(i) return nw.cast(A(i), "i32") + nw.cast(nw.cast(A(i) * -1, "u8"), "i32") end, "C")
     local s = nw.schedule(C)
@@ -119,7 +119,7 @@ return function(case, t)
       t.same(called(product_of_sizes(dtype), {threads = 1}, main), "3 0 3")
     end)
   end
-  -- Sizes beyond their limit, facts about products, and products that no tensor has.
+  -- Sizes beyond their limit, facts about products of sizes, and products of sizes that are not the extent of any tensor.
   local function summed(dtype, fact)
     local M, N = nw.size "M", nw.size "N"
     if fact then nw.fact(M, nw.le(M * N, 100)) end
@@ -152,7 +152,7 @@ return function(case, t)
     t.same(printed(summed("f64", true), main), "0 2 3 3")
     t.same(called(summed("f64", true), {threads = 1}, main), "0 2 3 3")
   end)
-  case("A13", "a product of sizes that only a loop speaks of, in C", function()
+  case("A13", "a product of sizes that occurs only in a loop, in C", function()
     local main = [[double a[4] = {1, 2, 3, 4}, c[1];
       int64_t n = INT64_C(1) << 32;
       printf("%d %d", C_kernel(4, 4, a, a, c), C_kernel(n, n, a, a, c));
@@ -179,14 +179,14 @@ return function(case, t)
     t.same(printed(s, "omp_set_num_threads(16);\n" .. main, "-fopenmp"), "3")
     t.refused("does not fit in memory", s:build {threads = 16}, nw.zeros({4}, "f64"))
   end)
-  case("A13", "streaming stores in the session to what is not aligned", function()
+  case("A13", "streaming stores to unaligned arrays, in the session", function()
     local s = streamed(1020, 4)
     local call = function() return s:build {threads = 1}(nw.zeros({1020}, "f32")) end
     t.fenced("after", 0, function() t.refused("C is written by streaming stores: it must be aligned to 64 bytes", call) end)
     t.fenced("after", 64, call)
     t.fenced("before", 0, call)
   end)
-  case("A13", "more than there is memory for", function()
+  case("A13", "a temporary that malloc cannot allocate", function()
     local main = [[double a[1] = {1}, c[1];
       printf("%d", C_kernel(1 << 20, 1 << 20, 1 << 10, a, a, a, c));
       return 0;]]
@@ -203,13 +203,13 @@ return function(case, t)
     t.same(printed(add(), main), "0 4 4 4 2")
     t.same(called(add(), {threads = 1}, main), "0 4 4 4 2")
   end)
-  case("A13", "streaming stores to tensors that are not aligned", function()
+  case("A13", "streaming stores to unaligned tensors, in C", function()
     t.same(called(streamed(), {threads = 1}, [[char *p = aligned_alloc(64, 8192), *q = aligned_alloc(64, 8192);
       for (int o = 0; o < 64; o += 4) printf("%d", C_kernel((const float *)(p + o), (float *)q));
       for (int o = 4; o < 64; o += 4) printf("%d", C_kernel((const float *)p, (float *)(q + o)));
       return 0;]]), ("0"):rep(16) .. ("5"):rep(15))
   end)
-  case("A13", "tensors that are not aligned, without streaming stores", function()
+  case("A13", "unaligned tensors, without streaming stores", function()
     local A = nw.placeholder({1000}, "f32", "A")
     local s = nw.schedule(nw.compute({1000}, function(i) return A(i) * 2 end, "C"))
     s:vectorize(select(2, s:split("i", 16)))
@@ -217,7 +217,7 @@ return function(case, t)
       for (int o = 0; o < 64; o += 4) printf("%d", C_kernel((const float *)(p + o), (float *)(q + o)));
       return 0;]]), ("0"):rep(16))
   end)
-  case("A13", "tensors named as the function's own variables", function()
+  case("A13", "tensors with the names of the function's own variables", function()
     local n, work = nw.placeholder({4}, "f32", "n"), nw.placeholder({4}, "f32", "work")
     local T = nw.compute({4}, function(i) return n(i) + work(i) end, "bad")
     local s = nw.schedule(nw.compute({4}, function(i) return T(3 - i) end, "params"))

@@ -1,13 +1,13 @@
---- Random computations with one output: expressions of every dtype, mixed by casts, with conditions, quotients, data indices,
---- and large numbers next to indices. The interpreter defines their meaning, and ctext.lua compares the C program with it.
+--- Random computations with one output. The expressions have every dtype, casts between dtypes, conditions, quotients, indices that
+--- depend on data, and large numbers next to indices. ctext.lua compares the C program with the interpreter.
 ---
----   local cases = expressions.draw(seed, n)     n cases as ctext.check takes them, each with its outputs, a list of tensors
+---   local cases = expressions.draw(seed, n)     n cases for ctext.check; the field outputs of a case is its list of tensors
 local nw = require "nestwright"
 local values = require "values"
 local expressions = {}
 
 local DTYPES = table.move(values.FLOATS, 1, #values.FLOATS, #values.INTEGERS + 1, {table.unpack(values.INTEGERS)})
-local N = 12 -- elements of every tensor
+local N = 12 -- the number of elements of every tensor
 
 -- A random generator of our own, so that a seed gives the same sequence on every machine.
 local function new_random(seed)
@@ -34,7 +34,7 @@ end
 
 local COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}
 
--- d describes what is drawn from: int, pick, the dtypes, the axis i, and read(dtype, index).
+-- d holds what an expression is drawn from: the random functions int and pick, the dtypes, the axis i, and read(dtype, index).
 local value
 
 local function condition(d, depth)
@@ -97,7 +97,7 @@ local STEPS = {
   function() end,
 }
 
--- nil if the draw is not a valid program, for example because it divides by a number that can be 0.
+-- Draws a case. Returns nil if it is not a valid program, for example because it divides by a number that can be 0.
 local function one(int, pick)
   local d = {int = int, pick = pick, dtypes = {}}
   for n = 1, int(3) do d.dtypes[n] = pick(DTYPES) end
@@ -112,7 +112,7 @@ local function one(int, pick)
       return nw.cast(value(d, 4, dtype), dtype)
     end, "C")
     local s = nw.schedule(C)
-    s:annotate("C", "fma", "never") -- otherwise, which products are rounded together with a sum would depend on the schedule
+    s:annotate("C", "fma", "never") -- without this, the schedule would determine which products become part of an fma
     step(s)
     return s
   end)

@@ -1,17 +1,17 @@
---- Steps that once ended in a fault of Nestwright, in an abort or in a crash, and the views that must work after a step that
+--- Steps that once caused an internal fault, an abort or a crash. Also the views of a schedule, which must work after a step that
 --- was not judged.
 local nw = require "nestwright"
 local deep = require "deep"
 local filled = require("values").filled
 
---- Calls f(...). Returns true if it was accepted and false if it was refused. A fault or any other error is raised.
+--- Calls f(...). Returns true if the step was accepted, and false if it was refused. Raises any other error.
 local function tried(f, ...)
   local ok, err = pcall(f, ...)
   if not ok and (type(err) ~= "table" or err.code == "internal") then error(err, 0) end
   return ok, err
 end
 
---- Shows a schedule in every way. A view that is not possible must raise an error that says so.
+--- Makes every view of a schedule. If a view is not possible, it must raise an error of the library.
 local function looked_at(s)
   for _, view in ipairs {"nest", "lowered", "c", "llvm", "asm", "log"} do
     tried(function() return tostring(s:show(view)) end)
@@ -30,7 +30,7 @@ local function two(dtype, n, m)
   return nw.schedule(C), {C}, {filled(dtype, {n, m})}
 end
 
--- X[i] is the sum over k where `cond` holds, with trim of the iterations that add nothing; optionally Y = X + 1.
+-- X[i] is the sum over those k for which `cond` holds; trim leaves the other iterations out. Optionally, Y = X + 1.
 local function triangle(cond, more)
   local M = nw.size("M", {min = 2})
   local A, k = nw.placeholder({12, M}, "i16", "A"), nw.reduce_axis(M, "k")
@@ -55,7 +55,7 @@ local function pyramid()
   return s, X
 end
 
--- X reads a window of T. T is computed in the inner of two loops that came from a split; the split loop begins at `begin`.
+-- X reads a window of T. T is computed in the inner of two loops that a split made. The loop that was split begins at `begin`.
 local function window(begin)
   local A = nw.placeholder({5, 34}, "i32", "A")
   local T = nw.compute({5, 34}, function(i, j) return A(i, j) + 1 end, "T")
@@ -82,7 +82,7 @@ end
 return function(case, t)
   local function fault(name, f) case("S5", name, f) end
 
-  -- rfactor of several outputs, of one dtype and of several
+  -- rfactor of several outputs, of one dtype and of different dtypes
   for _, d in ipairs {{"i32", "i32"}, {"i32", "f64"}, {"f16", "i64"}, {"u8", "i8", "f32"}, {"bf16", "bf16", "u16", "i32"},
     {"f64", "f64", "f64", "f64", "f64", "f64", "f64"}} do
     fault("rfactor of outputs of " .. table.concat(d, ", "), function()
@@ -106,9 +106,9 @@ return function(case, t)
     end)
   end
 
-  -- rfactor of a sum whose axis is data
+  -- rfactor of a sum whose terms use the axis as a number
   for _, d in ipairs {{"i16", "i16"}, {"u8", "i16"}, {"i8", "i8"}, {"i32", "u8"}, {"i64", "i32"}, {"i16", "i64"}, {"f32", "i16"}} do
-    fault(("rfactor of the sum of a cast %s and its axis as %s"):format(d[1], d[2]), function()
+    fault(("rfactor of a sum of %s data and the axis, both cast to %s"):format(d[1], d[2]), function()
       for _, n in ipairs {1, 2, 8} do
         for _, loop in ipairs {"k", "k_i", "k_o"} do
           local A, k = nw.placeholder({8}, d[1], "A"), nw.reduce_axis(n, "k")
@@ -125,7 +125,7 @@ return function(case, t)
   -- fission after cut, with a temporary that is computed in the loop
   for _, d in ipairs {"f32", "i8", "u16"} do
     for _, piece in ipairs {"i_1.head", "i_1.rest"} do
-      fault(("fission of %s over a temporary, %s"):format(piece, d), function()
+      fault(("fission of %s that contains a temporary, %s"):format(piece, d), function()
         local s, out, a = two(d, 16, 12)
         s:compute_at("T", "i_1")
         s:cut("i_1", 7)
@@ -135,7 +135,7 @@ return function(case, t)
       end)
     end
   end
-  fault("fission of a loop of a piece, and of the whole before it is cut", function()
+  fault("fission of a loop in a piece, and of a whole loop that is then cut", function()
     for _, steps in ipairs {
       {{"cut", "i_1", {3, 9}}, {"fission", "i_1.2", {after = "T"}}, {"fission", "i_1.3", {after = "T.3"}}},
       {{"fission", "i_1", {after = "T"}}, {"cut", "i_1", 7}, {"fission", "i_1.head", {after = "C"}}},
@@ -151,7 +151,7 @@ return function(case, t)
 
   -- store_at without a loop, after skew and other steps
   for _, step in ipairs {{"skew", "j_1", "i_1", 1}, {"skew", "j_1", "i_1", -2}, {"shift", "i_1", 3}, {"reorder", "j_1", "i_1"}} do
-    fault(("store_at with no loop after %s by %s"):format(step[1], step[4] or step[3]), function()
+    fault(("store_at without a loop, after %s by %s"):format(step[1], step[4] or step[3]), function()
       local s, out, a = two("f32", 9, 7)
       tried(s.compute_at, s, "T", "j_1")
       tried(s[step[1]], s, table.unpack(step, 2))
@@ -161,7 +161,7 @@ return function(case, t)
       t.agree(s, out, a)
     end)
   end
-  fault("store_at with no loop of a window that was skewed", function()
+  fault("store_at without a loop, for a window that was skewed", function()
     local A = nw.placeholder({12}, "i32", "A")
     local T = nw.compute({12}, function(i) return A(i) + 1 end, "T")
     local C = nw.compute({10, 2}, function(i, j) return T(i) + T(i + 2) * j end, "C")
@@ -196,7 +196,7 @@ return function(case, t)
   for _, order in ipairs {"before", "after"} do
     for _, of in ipairs {"A", "T"} do
       for _, at in ipairs {"i_1", "j_1"} do
-        fault(("prefetch of %s in %s %s an unsafe compute_at"):format(of, at, order), function()
+        fault(("prefetch of %s at loop %s, made %s an unsafe compute_at"):format(of, at, order), function()
           for _, place in ipairs {"i_1", "j_1"} do
             local s = two("f32", 16, 12)
             if order == "before" then tried(s.prefetch, s, of, at, 2) end
@@ -208,7 +208,7 @@ return function(case, t)
       end
     end
   end
-  fault("an unsafe step that takes what is prefetched out of its storage", function()
+  fault("an unsafe step that moves a stage away from its prefetch", function()
     local s = two("f32", 16, 12)
     s:prefetch("T", "i_1", 2)
     local err = t.refused("prefetched where it is not allocated", s.unsafe, s, function() s:compute_at("T", "i_1") end)
@@ -221,11 +221,11 @@ return function(case, t)
     looked_at(s)
   end)
 
-  -- models of a program that was not judged
+  -- cost and misses of a program that was not judged
   for _, l in ipairs {
     {"a shifted tail of a loop that is too short", function(s) s:split("i_1", {factors = {5, 64}, tail = "shift"}) end},
     {"tiles that begin before their loops", function(s) s:tile("i_1", "j_1", 40, 80, {tail = "shift"}) end},
-    {"a shifted tail beside a stage inside", function(s)
+    {"a shifted tail around a stage", function(s)
       s:compute_at("T", "i_1")
       s:split("j_1", 64, {tail = "shift"})
     end},
@@ -240,7 +240,7 @@ return function(case, t)
     end)
   end
 
-  -- pieces that share loops along the output
+  -- pieces with common loops over the output
   fault("cache_write of pieces that differ along the reduction", function()
     local M = nw.size "M"
     local A, k = nw.placeholder({4, M}, "i32", "A"), nw.reduce_axis(M, "k")
@@ -253,7 +253,7 @@ return function(case, t)
     end
   end)
 
-  fault("a reduction fused from two sizes over nothing", function()
+  fault("an empty reduction that was fused from two sizes", function()
     for _, which in ipairs {"sum", "min"} do
       local N = nw.size("N", {min = 0})
       local A = nw.placeholder({5, N}, "i32", "A")
@@ -277,7 +277,7 @@ return function(case, t)
   } do
     local name, cond = table.unpack(shape)
     for _, factors in ipairs {{1, 8}, {4, 3}, {5, 1}} do
-      fault(("tiles of %d by %d of the triangle %s, tails cut"):format(factors[1], factors[2], name), function()
+      fault(("tiles of %d by %d of the triangle %s, with cut tails"):format(factors[1], factors[2], name), function()
         local s, out = triangle(cond)
         s:fission("i", {after = "X_init"})
         tried(s.tile, s, {"i.after", "k"}, factors, {tail = "cut"})
@@ -286,7 +286,7 @@ return function(case, t)
       end)
     end
   end
-  fault("tiles of a triangle, tails cut, and the pieces tiled again", function()
+  fault("tiles of a triangle with cut tails, whose pieces are tiled again", function()
     local s, out = triangle(function(i, k) return nw.le(k, i) end, true)
     s:fission("i", {after = "X_init"})
     t.accepted(s.tile, s, {"i.after", "k"}, {4, 3}, {tail = "cut"})
@@ -298,7 +298,7 @@ return function(case, t)
     {{"i", "k"}, {4, 3}}, {{"k", "l"}, {4, 4}}, {{"i", "k", "l"}, {2, 3, 3}}, {{"i", "k", "l"}, {1, 5, 2}},
     {{"i", "k", "l"}, {3, 1, 4}},
   } do
-    fault(("a pyramid tiled along %s by %s, tails cut"):format(table.concat(tile[1], ", "), table.concat(tile[2], ", ")), function()
+    fault(("a pyramid tiled along %s by %s"):format(table.concat(tile[1], ", "), table.concat(tile[2], ", ")), function()
       local s, out = pyramid()
       t.accepted(s.tile, s, tile[1], tile[2], {tail = "cut"})
       looked_at(s)
@@ -316,7 +316,7 @@ return function(case, t)
     end
   end
   for _, order in ipairs {"plain", "turned", "split"} do
-    fault("rfactor beside a loop that begins where one of the reduction is, " .. order, function()
+    fault("rfactor with another loop whose bounds depend on the reduction, " .. order, function()
       local k = order == "split" and "k_o" or "k"
       local s, out = unit(order, order == "turned" and "i" or "X", k)
       local err = t.refused("the bounds of u depend on " .. k, s.rfactor, s, "X", order == "split" and "k_i" or "k")
@@ -329,7 +329,7 @@ return function(case, t)
     end)
   end
 
-  -- many loops, many stages: every step is accepted or refused, and none causes a fault
+  -- programs with many loops or stages: every step is accepted or refused, without an internal fault
   for _, program in ipairs(deep) do
     fault("many loops: " .. program.name, function()
       local accepted = 0

@@ -1,2 +1,2 @@
---- The files with the cases, in the order in which they run.
+--- The names of the files with cases, in the order in which they run.
 return {"storage", "lanes", "arith", "ops", "reductions", "calls", "texts", "export", "legal", "faults"}

@@ -1,4 +1,4 @@
---- A2, A3: lanes that are off. It is proved that they touch only allowed memory, or they are masked.
+--- Classes A2 and A3: lanes that are off. Either it is proved that they access only allowed memory, or they are masked.
 local nw = require "nestwright"
 local filled = require("values").filled
 
@@ -7,7 +7,7 @@ local function in_lanes(s, lanes, ...)
   for _, loop in ipairs {...} do s:split(loop, lanes, {tail = "predicate"}) end
 end
 
---- The same for loops of at most `lanes` iterations, of which only the vector remains.
+--- Makes a vector of each loop, which must have at most `lanes` iterations.
 local function in_one_vector(s, lanes, ...)
   for _, loop in ipairs {...} do s:remove_unit_loop((s:split(loop, lanes, {tail = "predicate"}))) end
 end
@@ -38,12 +38,12 @@ return function(case, t)
       end)
     end
   end
-  case("A2", "the last vector of a tile has no room", function()
+  case("A2", "a tile without space for its last vector", function()
     local s, C, a = tiles("f32", 21)
     in_lanes(s, 8, "i", "i_1", "i_2")
     t.agree(s, C, a)
   end)
-  case("A2", "a tile with room for its lanes needs no masks", function()
+  case("A2", "a tile with space for all lanes needs no masks", function()
     local A, k = nw.placeholder({5, 6}, "f32", "A"), nw.reduce_axis(6, "k")
     local C = nw.compute({5}, function(i) return nw.sum(A(i, k), k) end, "C")
     local s = nw.schedule(C)
@@ -59,7 +59,7 @@ return function(case, t)
       t.agree(s, C, a)
     end)
   end
-  case("A2", "lanes at places that are not whole vectors", function()
+  case("A2", "vectors that begin at any element of a tile", function()
     local A, k = nw.placeholder({9, 3}, "f32", "A"), nw.reduce_axis(3, "k")
     local T = nw.compute({9}, function(i) return A(i, 0) + 1 end, "T")
     local C = nw.compute({7}, function(i) return nw.sum(T(i + k) * A(i, k), k) end, "C")
@@ -101,7 +101,7 @@ return function(case, t)
     t.agree(s, C, {filled("f32", {6}), filled("f32", {40, 3})})
   end)
   for _, lanes in ipairs {4, 8, 16} do
-    case("A3", ("two symbolic loops in one, %d lanes"):format(lanes), function()
+    case("A3", ("two symbolic loops fused, %d lanes"):format(lanes), function()
       local s, C = divided(lanes)
       t.agree(s, C, {filled("f32", {6}), filled("f32", {3, 11})})
     end)
@@ -125,7 +125,7 @@ return function(case, t)
       t.agree(s, {C}, {filled(dtype, {13}), filled(dtype, {13}, function(i) return i % 3 end), filled("f32", {20})})
     end)
   end
-  case("A3", "a gather through an index that is masked itself", function()
+  case("A3", "a gather by an index that is loaded under a mask", function()
     local J, B = nw.placeholder({13}, "u8", "J"), nw.placeholder({256}, "f32", "B")
     local C = nw.compute({13}, function(i) return nw.select(nw.lt(i, 11), B(J(nw.min(i + 1, 12))), 1) end, "C")
     local s = nw.schedule(C)

@@ -81,7 +81,7 @@ return function(case, t)
       t.agree(s, out, {filled("i32", {12})})
     end)
   end
-  legal("rfactor of a sum of 16 bits that ends where its loop does", function()
+  legal("rfactor of a 16-bit sum along its whole loop", function()
     local A, k = nw.placeholder({8}, "i16", "A"), nw.reduce_axis(8, "k")
     local C = nw.compute({}, function() return nw.sum(nw.cast(A(0), "i16") + nw.cast(k, "i16"), k) end, "C")
     local s = nw.schedule(C)
@@ -102,24 +102,24 @@ return function(case, t)
     end)
   end
 
-  -- compute_inline and reverse_compute_inline warn if a product is now rounded together with a sum, and only then
+  -- compute_inline and reverse_compute_inline note "rounding may change" exactly if a product can become part of an fma
   local function products(dtype)
     local A, B = nw.placeholder({8}, dtype, "A"), nw.placeholder({8}, dtype, "B")
     return A, B, nw.compute({8}, function(i) return A(i) * B(i) end, "T")
   end
   local readers = {
     {"a sum", true, function(T, A, _, i) return T(i) + A(i) end},
-    {"what is taken from it", true, function(T, A, _, i) return T(i) - A(i) end},
-    {"what it is taken from", true, function(T, A, _, i) return A(i) - T(i) end},
-    {"its negative", false, function(T, A, _, i) return A(i) + -T(i) end},
+    {"a difference as its first operand", true, function(T, A, _, i) return T(i) - A(i) end},
+    {"a difference as its second operand", true, function(T, A, _, i) return A(i) - T(i) end},
+    {"a sum as a negated operand", false, function(T, A, _, i) return A(i) + -T(i) end},
     {"a sum inside of a select", true, function(T, A, B, i) return nw.select(nw.lt(A(i), B(i)), T(i) + 1, B(i)) end},
-    {"the same product, which was added", true, function(T, A, B, i) return (A(i) * B(i) + A(i)) * T(i) end},
+    {"a product with an fma of the same factors", true, function(T, A, B, i) return (A(i) * B(i) + A(i)) * T(i) end},
     {"a product", false, function(T, A, _, i) return T(i) * A(i) end},
     {"a maximum", false, function(T, A, _, i) return nw.max(T(i), A(i)) end},
   }
   for _, r in ipairs(readers) do
     for _, reverse in ipairs {false, true} do
-      legal(("%s of a product%s"):format(r[1], reverse and ", reversed" or ""), function()
+      legal(("%s of a product into %s"):format(reverse and "reverse_compute_inline" or "compute_inline", r[1]), function()
         for dtype, says in pairs {f32 = r[2], f64 = r[2], i32 = false} do
           local A, B, T = products(dtype)
           local C = nw.compute({8}, function(i) return r[3](T, A, B, i) end, "C")
@@ -132,7 +132,7 @@ return function(case, t)
     end
   end
   for n = 1, 3 do
-    legal(("a product that output %d of three adds"):format(n), function()
+    legal(("compute_inline of a product into a sum, output %d of three"):format(n), function()
       local A, B, T = products "f64"
       local out = table.pack(nw.compute({8}, function(i)
         local value = {A(i), T(i) * 2, B(i)}
@@ -141,20 +141,20 @@ return function(case, t)
       end, "C"))
       local s = nw.schedule(table.unpack(out))
       t.accepted(s.compute_inline, s, "T")
-      assert(tostring(s:show "log"):find "rounding may change", "the note is missing")
+      assert(tostring(s:show "log"):find "rounding may change", "the note about rounding is missing")
       t.agree(s, out, {filled("f64", {8}), filled("f64", {8})})
     end)
   end
-  legal("a product that a reduction adds up, after a copy of it", function()
+  legal("compute_inline of a product into a copy, and then into a reduction", function()
     local _, _, T = products "f32"
     local k = nw.reduce_axis(8, "k")
     local U = nw.compute({8}, function(i) return T(i) end, "U")
     local C = nw.compute({}, function() return nw.sum(U(k), k) end, "C")
     local s = nw.schedule(C)
     t.accepted(s.compute_inline, s, "U")
-    assert(not tostring(s:show "log"):find "rounding may change", "a copy rounds nothing")
+    assert(not tostring(s:show "log"):find "rounding may change", "there is a note about rounding for a copy")
     t.accepted(s.compute_inline, s, "T")
-    assert(tostring(s:show "log"):find "rounding may change", "the note is missing")
+    assert(tostring(s:show "log"):find "rounding may change", "the note about rounding is missing")
     t.agree(s, {C}, {filled("f32", {8}), filled("f32", {8})})
   end)
 
@@ -178,15 +178,15 @@ return function(case, t)
   local ways = {
     {"split", function(s) s:split("i_j", 8) end},
     {"split by 3 and unrolled", function(s) s:split("i_j", 3) s:unroll "i_j_i" end},
-    {"split, lanes and threads", function(s) s:split("i_j", 8) s:vectorize "i_j_i" s:parallel "i_j_o" end},
+    {"split, in lanes and threads", function(s) s:split("i_j", 8) s:vectorize "i_j_i" s:parallel "i_j_o" end},
     {"split twice", function(s) s:split("i_j", 4) s:split("i_j_o", 5) s:parallel "i_j_o_o" end},
     {"split by a list of factors", function(s) s:split("i_j", {factors = {2, 4}}) s:unroll "i_j_1" s:vectorize "i_j_2" end},
     {"split in three parts", function(s) s:split("i_j", {parts = 3}) s:parallel "i_j_o" end},
-    {"split and put together", function(s) s:split("i_j", 8) s:fuse("i_j_o", "i_j_i") s:parallel "i_j_o_i_j_i" end},
+    {"split and fused again", function(s) s:split("i_j", 8) s:fuse("i_j_o", "i_j_i") s:parallel "i_j_o_i_j_i" end},
     {"split and skewed", function(s) s:split("i_j", 4) s:skew("i_j_i", "i_j_o", 1) end},
-    {"split, the inner loop outside", function(s) s:split("i_j", 4) s:reorder("i_j_i", "i_j_o") s:parallel "i_j_i" end},
+    {"split, with the inner part moved outside", function(s) s:split("i_j", 4) s:reorder("i_j_i", "i_j_o") s:parallel "i_j_i" end},
     {"shifted", function(s) s:shift("i_j", 3) s:split("i_j", 4) end},
-    {"in a copy of its own", function(s) s:split("i_j", 8) s:cache_read("A", "global", {"C"}) s:parallel "i_j_o" end},
+    {"split, with a copy of its input", function(s) s:split("i_j", 8) s:cache_read("A", "global", {"C"}) s:parallel "i_j_o" end},
   }
   for name, make in pairs(fused) do
     for at, step in ipairs(ways) do
@@ -200,7 +200,7 @@ return function(case, t)
       end)
     end
   end
-  -- what must be refused: pieces that are not a whole loop, and a change of order if the result depends on the order
+  -- Steps that must be refused: pieces that do not cover the whole loop exactly, and a change of order on which the result depends.
   local function refused(name, steps, last)
     case("S3", name, function()
       local C = fused["sums of rows"] "i32"
@@ -211,9 +211,9 @@ return function(case, t)
       for _, n in ipairs(shapes) do t.agree(s, {C}, {filled("i32", n)}) end
     end)
   end
-  refused("a fused loop of which a part is left out", {}, {"split", "i_j", 8, {tail = "cut"}})
-  refused("a fused loop of which a part is taken twice", {}, {"split", "i_j", 8, {tail = "shift"}})
-  refused("a fused loop and a sum in threads", {{"split", "i_j", 4}, {"reorder", "k", "i_j_i"}}, {"parallel", "k"})
+  refused("a fused loop with a part left out", {}, {"split", "i_j", 8, {tail = "cut"}})
+  refused("a fused loop with a part run twice", {}, {"split", "i_j", 8, {tail = "shift"}})
+  refused("the reduction in threads, inside a fused loop", {{"split", "i_j", 4}, {"reorder", "k", "i_j_i"}}, {"parallel", "k"})
   local function sweep()
     local A, state = nw.placeholder({M, N}, "i32", "A"), nw.scan_state({M, N}, "i32", "state")
     local first = nw.compute({1, N}, function(i, x) return A(i, x) end, "first")
@@ -228,13 +228,13 @@ return function(case, t)
   end
   for _, last in ipairs {{"reorder", "i_1_x_1_i", "i_1_x_1_o"}, {"parallel", "i_1_x_1_o"}, {"vectorize", "i_1_x_1_i"}} do
     case("S3", last[1] == "reorder" and "a fused loop in pieces that run in another order"
-      or ("%s the pieces of a sweep that was fused"):format(last[1]), function()
+      or ("%s of a part of a fused sweep"):format(last[1]), function()
       local s, S = sweep()
       t.refused("", s[last[1]], s, table.unpack(last, 2))
       for _, n in ipairs(shapes) do t.agree(s, {S}, {filled("i32", n)}) end
     end)
   end
-  legal("a copy of a part whose size no loop bounds", function()
+  legal("cache_read in a fused loop that does not bound the size of the copy", function()
     local E = nw.size("E", {min = 0})
     local A, k = nw.placeholder({M, E}, "i32", "A"), nw.reduce_axis(E, "k")
     local C = nw.compute({M, E}, function(i, j) return nw.sum(A(i, k) * A(i, j), k) end, "C")
@@ -244,7 +244,7 @@ return function(case, t)
     t.agree(s, {C}, {filled("i32", {5, 5})})
     t.agree(s, {C}, {filled("i32", {3, 0})})
   end)
-  legal("a fused loop and one along a sum, tiled, and lanes inside of the sum", function()
+  legal("a fused loop tiled with the reduction, with lanes inside the reduction", function()
     local C = fused["sums of rows"] "i32"
     local s = nw.schedule(C)
     s:fuse("i", "j")
@@ -254,7 +254,7 @@ return function(case, t)
     t.accepted(s.parallel, s, "i_j_o")
     for _, n in ipairs(shapes) do t.agree(s, {C}, {filled("i32", n)}) end
   end)
-  legal("a loop skewed by a fused one", function()
+  legal("a loop skewed by a fused loop", function()
     local C = fused["sums of rows"] "i64"
     local s = nw.schedule(C)
     s:fuse("i", "j")
@@ -274,7 +274,7 @@ return function(case, t)
     t.accepted(s.parallel, s, "i_j_o")
     for _, n in ipairs {{1, 1, 1, 1}, {2, 3, 1, 9}, {3, 3, 4, 5}} do t.agree(s, {C}, {filled("i16", n)}) end
   end)
-  legal("three sizes fused, split", function()
+  legal("three loops fused and split", function()
     local P = nw.size "P"
     local A = nw.placeholder({M, N, P}, "u16", "A")
     local C = nw.compute({M, N, P}, function(i, j, k) return A(i, j, k) * 3 + A(M - 1 - i, j, P - 1 - k) end, "C")
@@ -285,14 +285,14 @@ return function(case, t)
     t.accepted(s.parallel, s, "i_j_k_o")
     for _, n in ipairs {{1, 1, 1}, {2, 3, 5}, {4, 1, 7}} do t.agree(s, {C}, {filled("u16", n)}) end
   end)
-  legal("a fused loop of a size that the factor divides", function()
+  legal("a fused loop whose size the factor divides", function()
     local E = nw.size("E", {multiple = 8})
     local A = nw.placeholder({M, E}, "f32", "A")
     local C = nw.compute({M, E}, function(i, j) return A(i, j) * 2 end, "C")
     local s = nw.schedule(C)
     s:fuse("i", "j")
     t.accepted(s.split, s, "i_j", 8)
-    assert(not s:text():find "where", "the guard stayed")
+    assert(not s:text():find "where", "the guard was not removed")
     t.accepted(s.vectorize, s, "i_j_i")
     for _, n in ipairs {{1, 8}, {3, 16}} do t.agree(s, {C}, {filled("f32", n)}) end
   end)
@@ -313,15 +313,15 @@ return function(case, t)
     return nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
   end
   local pieces = {
-    {"cut", function(s) s:cut("i", 5) return "i.head" end},
-    {"cut in three", function(s) s:cut("i", {3, 7}) return "i.2" end},
-    {"the tail of a split", function(s) return (s:split("i", 4, {tail = "cut"})) end},
-    {"the tail of an inner split", function(s) return (s:split("j", 4, {tail = "cut"})) end},
-    {"the tails of a tile", function(s) return (s:tile("i", "j", 4, 4, {tail = "cut"})) end},
+    {"a cut", function(s) s:cut("i", 5) return "i.head" end},
+    {"a cut into three", function(s) s:cut("i", {3, 7}) return "i.2" end},
+    {"a split with a cut tail", function(s) return (s:split("i", 4, {tail = "cut"})) end},
+    {"a split of the inner loop with a cut tail", function(s) return (s:split("j", 4, {tail = "cut"})) end},
+    {"a tile with cut tails", function(s) return (s:tile("i", "j", 4, 4, {tail = "cut"})) end},
   }
   for at, piece in ipairs(pieces) do
     for _, inside in ipairs {false, true} do
-      legal(("cache_write after %s%s"):format(piece[1], inside and ", inside of it" or ""), function()
+      legal(("cache_write after %s%s"):format(piece[1], inside and ", inside a piece" or ""), function()
         local dtype, scope = ({"f32", "i64", "u8"})[at % 3 + 1], inside and "local" or "global"
         local C = product_of(13, 11, dtype)
         local s = nw.schedule(C)
@@ -352,7 +352,7 @@ return function(case, t)
   end
 
   -- a copy must not be larger than its tensor
-  legal("a copy is not larger than its tensor, where a guard bounds the tile", function()
+  legal("a copy is not larger than its tensor, in a tile that a guard bounds", function()
     local A = nw.placeholder({17, 3, 16}, "f32", "A")
     local C = nw.compute({17, 3, 16}, function(i, j, k) return A(i, j, k) * 2 end, "C")
     local s = nw.schedule(C)
@@ -363,19 +363,19 @@ return function(case, t)
     t.agree(s, {C}, {filled("f32", {17, 3, 16})})
   end)
   for _, l in ipairs {
-    {"of a skewed loop", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", 1) s:split("j", 90) end},
-    {"of a loop skewed the other way", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", -1) s:split("j", 127) end},
-    {"of tiles of a skewed loop", "j_i_o", "[1, 3, 16]", function(s)
+    {"tiles of a skewed loop", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", 1) s:split("j", 90) end},
+    {"tiles of a loop skewed back", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", -1) s:split("j", 127) end},
+    {"tiles of tiles of a skewed loop", "j_i_o", "[1, 3, 16]", function(s)
       s:skew("j", "i", -1) s:split("j", 68) s:split("j_i", {parts = 3})
     end},
-    {"of a fused loop", "i_j_i_o", "[17, 3, 14]", function(s)
+    {"tiles of a fused loop", "i_j_i_o", "[17, 3, 14]", function(s)
       s:fuse("i", "j") s:split("i_j", {parts = 2}) s:split("i_j_i", 51)
     end},
-    {"of all of a skewed nest", "i_o", "[17, 3, 1]", function(s)
+    {"tiles of a whole skewed nest", "i_o", "[17, 3, 1]", function(s)
       s:reorder("k", "i", "j") s:skew("i", "k", 1) s:split("i", 113)
     end},
   } do
-    legal("a copy is not larger than its tensor, where a guard keeps tiles " .. l[1] .. " inside", function()
+    legal("a copy is not larger than its tensor, in " .. l[1] .. " with a guard", function()
       local A = nw.placeholder({17, 3, 16}, "i32", "A")
       local C = nw.compute({17, 3, 14}, function(i, j, k) return A(i, j, k) * 2 end, "C")
       local s = nw.schedule(C)
@@ -386,7 +386,7 @@ return function(case, t)
     end)
   end
   for _, what in ipairs {"a stage", "a local stage", "a window", "the result"} do
-    legal(what .. " is not larger than its tensor either", function()
+    legal("the storage of " .. what .. " is not larger than its tensor", function()
       local A = nw.placeholder({19, 6}, "i32", "A")
       local T = nw.compute({19, 6}, function(i, j) return A(i, j) + 1 end, "T")
       local C = nw.compute({19, 6}, function(i, j)
@@ -408,12 +408,12 @@ return function(case, t)
     end)
   end
 
-  legal("compute_inline says that an fma rounds once", function()
+  legal("compute_inline of a product into a sum, output 2 of two", function()
     local A, B = nw.placeholder({8}, "f32", "A"), nw.placeholder({8}, "f32", "B")
     local T = nw.compute({8}, function(i) return A(i) * B(i) end, "T")
     local C, D = nw.compute({8}, function(i) return A(i), T(i) + A(i) end, "C")
     local s = nw.schedule(C, D)
     t.accepted(s.compute_inline, s, "T")
-    assert(tostring(s:show "log"):find "rounding may change", "the note is missing")
+    assert(tostring(s:show "log"):find "rounding may change", "the note about rounding is missing")
   end)
 end

@@ -1,4 +1,4 @@
---- A10: for special values, every operation, dtype and vector width gives the same result as the interpreter.
+--- Class A10: for special values, every operation gives the same result as in the interpreter, with every dtype and vector width.
 local nw = require "nestwright"
 
 local SPECIAL = {
@@ -71,7 +71,7 @@ local choices = {
   end,
   ["neither equal nor less"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
 }
--- An emulated processor would take minutes for all of them.
+-- The numbers of lanes. An emulated processor tries only a few, because all of them would take minutes.
 local WIDTHS = os.getenv "NW_FEW_WIDTHS" and {3, 8, 32} or {1, 2, 3, 4, 8, 16, 32, 64}
 
 --- Returns all pairs of special values as two arrays, whose length is a multiple of 192.
@@ -99,7 +99,7 @@ local function compare(t, dtype, name, f, other, agree)
   end
 end
 
---- Reductions over k of arrays [k, lanes]; the loop over lanes is inside.
+--- Compares reductions over k of arrays [k, lanes], with the loop over lanes inside.
 local REDUCTIONS = {"sum", "prod", "min", "max", "argmin", "argmax"}
 local function reduce(t, dtype, which)
   local values = SPECIAL[dtype] or SPECIAL.float
@@ -118,7 +118,7 @@ local function reduce(t, dtype, which)
 end
 
 return function(case, t)
-  --- The vector form of a math function may round differently from the scalar function, so only compiled programs are compared.
+  --- Compares only compiled programs, because the vector form of a math function may round differently from the scalar form.
   local function like_lowered(s, _, arguments)
     local got, want = s:build {threads = 1}(table.unpack(arguments)), nw.interpret(s, arguments, {lowered = true})[1]
     t.same(t.list(got), t.list(want))

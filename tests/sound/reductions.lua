@@ -1,9 +1,9 @@
---- A5, A11 and reductions with several outputs: each component has its own identity, and the interpreter runs a call in an
---- order of its own.
+--- Classes A5 and A11, and reductions with several outputs. Each component of a reduction has its own identity. A call may compute
+--- its elements in another order than the interpreter.
 local nw = require "nestwright"
 local filled = require("values").filled
 
---- Returns the outputs of one compute over k < n, with the terms of(A[k], k), and the schedule after a split of k by 4.
+--- Makes a compute with `outs` reductions over k < n. Returns its schedule, its outputs and its arguments.
 local function several(dtype, n, combiner, outs)
   local A, k = nw.placeholder({n}, dtype, "A"), nw.reduce_axis(n, "k")
   local out = table.pack(nw.compute({}, function()
@@ -18,8 +18,7 @@ local double_source = "#include <stdint.h>\n"
   .. "void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {\n"
   .. "  for (int i = 3; i >= 0; i--) for (int j = 0; j < 4; j++) Z[i*z+j*z1] = X[i*x+j*x1]*2; }"
 
---- T = 2*A, 4 x 4, computed by an intrinsic that goes through the rows backwards. C reads the first column of T, and D its last
---- row.
+--- T = 2*A, 4 x 4, which an intrinsic computes from the last row to the first. C reads the first column of T, and D its last row.
 local function doubled(name, ctype, dtype)
   local X = nw.placeholder({4, 4}, dtype, "X")
   local Z = nw.compute({4, 4}, function(i, j) return X(i, j) * 2 end, "Z")
@@ -46,13 +45,13 @@ return function(case, t)
       end
     end
   end
-  case("A5", "two sums of a split that leaves a rest, rfactor", function()
+  case("A5", "two sums, split with a remainder, rfactor", function()
     local s, out, a = several("i64", 10, "sum", 2)
     s:split("k", 4)
     t.accepted(s.rfactor, s, "C", "k_i")
     t.agree(s, out, a)
   end)
-  case("A5", "trim of two sums that add different numbers otherwise", function()
+  case("A5", "trim of two sums that do not add 0 outside the condition", function()
     local A, k = nw.placeholder({8}, "i64", "A"), nw.reduce_axis(8, "k")
     local C, D = nw.compute({8}, function(i)
       return nw.sum(nw.select(nw.le(k, i), A(k), 0), k), nw.sum(nw.select(nw.le(k, i), A(k), -1), k)
@@ -62,7 +61,7 @@ return function(case, t)
     t.refused("every iteration of k may add something", s.trim, s, "k")
     t.agree(s, {C, D}, {nw.full({8}, 1, "i64")})
   end)
-  case("A5", "trim of two sums that add 0 otherwise", function()
+  case("A5", "trim of two sums that add 0 outside the condition", function()
     local A, k = nw.placeholder({8}, "i64", "A"), nw.reduce_axis(8, "k")
     local C, D = nw.compute({8}, function(i)
       return nw.sum(nw.select(nw.le(k, i), A(k), 0), k), nw.sum(nw.select(nw.le(k, i), 2 * A(k), 0), k)
@@ -73,20 +72,20 @@ return function(case, t)
     t.agree(s, {C, D}, {filled("i64", {8})})
   end)
 
-  case("A11", "an anti-diagonal beside a call", function()
+  case("A11", "an anti-diagonal layout after a call", function()
     local s, double, out, a = doubled("d44", "float", "f32")
     s:tensorize("i", double)
     t.refused("may use another order", s.transform_layout, s, "T", function(i, j) return i + j end)
     t.agree(s, out, a)
   end)
-  case("A11", "an anti-diagonal before a call", function()
+  case("A11", "an anti-diagonal layout before a call", function()
     local s, double, out, a = doubled("d44", "float", "f32")
     t.accepted(s.transform_layout, s, "T", function(i, j) return i + j end)
     t.refused("may use another order", s.tensorize, s, "i", double)
     t.agree(s, out, a)
   end)
   for _, l in ipairs {
-    {"one row for all", function(i, j) return i * 0 + j end},
+    {"all rows at one place", function(i, j) return i * 0 + j end},
     {"rows that overlap", function(i, j) return 2 * i + j end},
     {"columns that overlap", function(i, j) return i + 2 * j end},
   } do
@@ -108,7 +107,7 @@ return function(case, t)
     end)
   end
   for _, combiner in ipairs {"argmax", "argmin", "max"} do
-    case("A5", "a piece over nothing whose vector would begin with the first element, " .. combiner, function()
+    case("A5", "an empty piece whose vector would begin at the first element, " .. combiner, function()
       local N = nw.size("N", {min = 2})
       local B, k = nw.placeholder({N}, "f64", "B"), nw.reduce_axis(N, "k")
       local X = nw.compute({}, function() return nw[combiner](B(k), k) end, "X")

@@ -1,9 +1,9 @@
---- Runs the cases of tests/sound: programs and steps that once gave a wrong result, a crash or a fault, with variations of each
---- (classes A1 to A13, one for each kind of fault), and legal steps that were once refused (class "legal").
+--- Runs the cases of tests/sound. Classes A1 to A13, S3 and S5 hold programs and steps that once caused a wrong result, a crash or
+--- an internal fault, with variations of each. Class "legal" holds legal steps that were once refused.
 ---
---- With NW_FIGURES=FILE in the environment, the number of cases and of failures is written there as a flat JSON object. Cases
---- that were once wrong ("cases") are counted apart from those that were once refused ("legal").
---- usage: nestwright tests/sound/run.lua [FILE | CASE]      a file of this folder without its ".lua", or a case's whole name
+--- With NW_FIGURES=FILE in the environment, the numbers of cases and of failures are written to the file as a flat JSON object. The
+--- cases of class "legal" are counted separately from the others.
+--- usage: nestwright tests/sound/run.lua [FILE | CASE]      FILE: a file of this folder, without ".lua"; CASE: a case's full name
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local check = require "check"
@@ -23,7 +23,7 @@ for _, file in ipairs(files) do
   assert(not NOT_CASES[file])
   local seen = {}
   require(file)(function(class, name, f)
-    assert(not seen[name], "two cases of one name: " .. name)
+    assert(not seen[name], "two cases have the same name: " .. name)
     seen[name] = true
     if wanted and wanted ~= name then return end
     local ok, err = xpcall(f, function(e) return type(e) == "table" and e or debug.traceback(tostring(e), 2) end)

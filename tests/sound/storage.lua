@@ -1,9 +1,9 @@
---- A1: storage belongs to an allocation, not to a name. A buffer that is allocated at several places, for example after a cut,
---- may be shared at one place and private to a thread at another.
+--- Class A1: storage belongs to an allocation, not to a name. A buffer that is allocated at several places, as after a cut, may be
+--- shared at one place and private to a thread at another.
 local nw = require "nestwright"
 local ctext = require "ctext"
 
---- Returns an array of small numbers, which differ between neighbouring elements and rows.
+--- Returns an array of small numbers. Neighbouring elements and neighbouring rows differ.
 local function rows(dtype, n, m)
   local a = nw.zeros({n, m}, dtype)
   for i = 0, n - 1 do for j = 0, m - 1 do a:set(i, j, (7 * i + j) % 11) end end
@@ -65,7 +65,7 @@ return function(case, t)
     s:parallel "i_1.rest"
     t.agree(s, C, a, many)
   end)
-  both("three pieces, three kinds", {"f32", "bf16"}, function(dtype)
+  both("a serial piece, a parallel piece, and a piece with threads inside", {"f32", "bf16"}, function(dtype)
     local s, C, a = reversed(dtype, 48)
     s:cut("i_1", {16, 32})
     s:parallel "i_1.2"
@@ -79,7 +79,7 @@ return function(case, t)
     s:parallel "i_1.head/j_1"
     t.agree(s, C, a, many)
   end)
-  both("the last rows of a split in a loop of their own", {"f32"}, function(dtype)
+  both("a split with a cut tail", {"f32"}, function(dtype)
     local s, C, a = row_sums(dtype, 50)
     local o = s:split("i", 16, {tail = "cut"})
     s:parallel(o)
@@ -144,7 +144,7 @@ return function(case, t)
   end
 
   -- The interpreter of the lowered program must find a race even if a run of the compiled program does not show it.
-  case("A1", "a race is found without running in parallel", function()
+  case("A1", "the interpreter finds a race without running in parallel", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local C = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "C")
     local s = nw.schedule(C)
@@ -153,7 +153,7 @@ return function(case, t)
       {rows("f32", 8, 8)}, {lowered = true})
     assert(err.code == "race", err.code)
   end)
-  case("A1", "atomic updates are no race, a read beside them is", function()
+  case("A1", "atomic updates are not a race, but a read next to them is", function()
     local A, k = nw.placeholder({8, 8}, "i32", "A"), nw.reduce_axis(8, "k")
     local C = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "C")
     local s = nw.schedule(C)

@@ -1,5 +1,5 @@
---- A12: C texts and exported libraries of random expressions, fifty kernels in a file, under sanitizers. To use other seeds:
---- NW_SEED=7 nestwright tests/sound/run.lua texts
+--- Class A12: C texts and exported libraries of random expressions, fifty kernels in a file, under sanitizers. NW_SEED sets the
+--- seed: NW_SEED=7 nestwright tests/sound/run.lua texts
 local nw = require "nestwright"
 local ctext = require "ctext"
 local expressions = require "expressions"
@@ -7,7 +7,8 @@ local values = require "values"
 
 local SEED = tonumber(os.getenv "NW_SEED" or 1)
 
---- Returns a schedule with one output of n elements, f(i, inputs...), and its inputs, given by dtype and values.
+--- Returns a schedule with one output of 8 elements, f(i, inputs...), with its arguments and outputs. Each input is given by its
+--- dtype and values.
 local function computed(f, ...)
   local tensors, arguments = {}, {}
   for n, input in ipairs {...} do
@@ -34,16 +35,16 @@ return function(case, t)
   end
 
   for n, options in ipairs {{fence = "after", optimise = "-O2"}, {fence = "before", optimise = "-O0"}} do
-    case("A12", ("fifty random expressions, tensors %s a page"):format(options.fence), function()
+    case("A12", ("fifty random expressions, with an inaccessible page %s each tensor"):format(options.fence), function()
       agree(expressions.draw(SEED + 1000 * n, 50), options)
     end)
   end
-  case("A12", "random expressions in libraries, tensors that are not aligned", function()
+  case("A12", "random expressions in libraries, with unaligned tensors", function()
     ctext.agree(expressions.draw(SEED + 3000, 20), {library = true, fence = "after"})
   end)
 
   for _, dtype in ipairs {"u8", "u16", "u32"} do
-    case("A12", "what stands for itself inside an operation" .. (dtype == "u16" and "" or ", " .. dtype), function()
+    case("A12", "an operand that simplifies to one of its own operands" .. (dtype == "u16" and "" or ", " .. dtype), function()
       local function input() return {dtype = dtype, values = integers(dtype)} end
       agree {
         computed(function(_, x, y) return x * nw.abs(nw.select(nw.lt(x, y), y, x)) end, input(), input()),
@@ -54,7 +55,7 @@ return function(case, t)
       }
     end)
   end
-  case("A12", "large numbers beside indices", function()
+  case("A12", "large numbers next to indices", function()
     agree {
       computed(function(i) return nw.cast(i * 3000000000, "i32") * 7 end),
       computed(function(i) return (i + (math.mininteger + 1)) // 2 - i * ((1 << 58) - 1) end),
@@ -106,20 +107,20 @@ return function(case, t)
   end)
 
   -- The check itself must detect a wrong result.
-  case("A12", "what is wrong is found, in the kernel that is wrong", function()
+  case("A12", "the check finds the kernel with a wrong result", function()
     local function plain()
       return computed(function(_, x) return x + 1 end, {dtype = "i32", values = {1, 2, 3, 4, 5, 6, 7, 8}})
     end
     local wrong, cases = nw.zeros({8}, "i32"), {plain(), plain(), plain()}
-    cases[2].want, cases[2].name = {wrong}, "the wrong one"
+    cases[2].want, cases[2].name = {wrong}, "the wrong kernel"
     local failures, counts = ctext.check(cases)
     t.same(counts.kernels, 3)
     t.same(#failures, 1)
-    t.same(failures[1].name, "the wrong one")
+    t.same(failures[1].name, "the wrong kernel")
     assert(failures[1].what:find("output 1, element 0: got 2, want 0", 1, true), failures[1].what)
   end)
   for fence, how in pairs {after = "at the end of a page", none = "by red zones"} do
-    case("A12", "a tensor that is too small is found, " .. how, function()
+    case("A12", "the check finds a tensor that is too small, " .. how, function()
       local M = nw.size "M"
       local A = nw.placeholder({M}, "f32", "A")
       local C = nw.compute({M}, function(i) return A(M - 1 - i) end, "C")

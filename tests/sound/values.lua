@@ -1,4 +1,4 @@
---- The values with which cases are run: dtypes, numbers and arrays.
+--- Values for the cases: dtypes, numbers and arrays.
 local nw = require "nestwright"
 local values = {}
 
@@ -13,7 +13,7 @@ function values.ends(dtype)
   return most, -most - 1
 end
 
---- Returns an array with the elements f(1), f(2), ..., or small numbers if f is not given.
+--- Returns an array with the elements f(1), f(2), and so on. Without f, the elements are small numbers.
 function values.filled(dtype, shape, f)
   local a = nw.zeros(shape, dtype)
   for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
