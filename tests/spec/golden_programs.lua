@@ -116,8 +116,8 @@ programs.root = {
   },
 }
 
--- Tiles of a product. They are loaded one iteration ahead, and the next stage is computed beside them and inlined into the
--- stage that it reads.
+-- Tiles of a product that are loaded one iteration ahead. The next stage is computed at the tiles, and then inlined into the stage
+-- that it reads.
 programs.ahead = {
   make = function()
     local A, B = nw.placeholder({32, 32}, "f32", "A"), nw.placeholder({32, 32}, "f32", "B")
@@ -418,7 +418,7 @@ programs.gpu_gemm = {
   },
 }
 
--- Each thread computes four elements as two virtual threads with two elements each, so the tile of A is there twice.
+-- Each thread computes four elements, as two virtual threads with two elements each. So the tile of A is stored twice.
 programs.gpu_vthread = {
   make = function()
     local A = nw.placeholder({256}, "f32", "A")

@@ -1,5 +1,5 @@
---- Runs the specs with busted as a library inside our own program, so that the host, the paths and interrupts are those of a
---- user's script: nestwright tests/spec/run.lua [busted's options] tests/spec
+--- Runs the specs inside nestwright, with busted as a library. So the host, the paths and interrupts are those of a user's script.
+--- usage: nestwright tests/spec/run.lua [options of busted] tests/spec
 --- Golden files are compared with tests/golden; UPDATE_GOLDEN=1 rewrites them.
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path

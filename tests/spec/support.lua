@@ -1,4 +1,4 @@
---- Shared by the specs.
+--- Functions that several specs use.
 local support = {}
 
 support.build = os.getenv "NW_BUILD" or "build/dev"
@@ -105,11 +105,12 @@ function support.names(list)
   return out
 end
 
--- Checks that the text form of the program reads back. It cannot read back where every word is reversed
+-- Checks that parsing the text form gives the same program. This is not checked if NW_SCRAMBLE reverses every printed word
 -- (tests/bench/house.lua).
 local function reads_back(s) assert(os.getenv "NW_SCRAMBLE" or s:reparses()) end
 
---- Checks that every way of running computes what the definition says, on small shapes, and that the text reads back.
+--- Checks that every way of running computes what the definition says, on small shapes, and that parsing the text gives the same
+--- program.
 function support.agrees(s)
   local report = s:check()
   assert(report:find "agree", report)
@@ -117,7 +118,7 @@ function support.agrees(s)
   reads_back(s)
 end
 
---- The same for outputs of whole numbers, with the same bits, on the given shapes.
+--- Checks the same on inputs of whole numbers, on the given shapes. The results must have the same bits.
 function support.computes(s, outputs)
   local nw = require "nestwright"
   local data = {}
@@ -131,14 +132,15 @@ function support.computes(s, outputs)
     for n, array in ipairs(want) do
       for i = 1, array:count() do
         local x, y = array:getflat(i), got[n]:getflat(i)
-        assert(x == y, ("way %d, output %d at %d: %s, not %s"):format(way, n, i, y, x))
+        assert(x == y, ("way of running %d, output %d at %d: got %s, want %s"):format(way, n, i, y, x))
       end
     end
   end
   reads_back(s)
 end
 
---- Every way of running must agree with the definition on random inputs of one shape and dtype, with the same bits by default.
+--- Checks that every way of running agrees with the definition, on random inputs that all have this shape and dtype. By default,
+--- the results must have the same bits.
 function support.agrees_with(s, outputs, shape, dtype, tolerance)
   local nw = require "nestwright"
   local data, near = {}, {rtol = tolerance or 0, atol = tolerance or 0}
@@ -150,7 +152,7 @@ function support.agrees_with(s, outputs, shape, dtype, tolerance)
   end
 end
 
---- The trace, pasted or as JSON, must make the identical program on a new schedule of the same computation.
+--- Checks that the trace makes the identical program on a new schedule of the same computation, both as Lua code and as JSON.
 function support.replays(s, make)
   local pasted = make()
   assert(load("local s = ... " .. s:trace()))(pasted)
@@ -158,14 +160,14 @@ function support.replays(s, make)
   assert(s:text() == make():replay(s:trace "json"):text(), s:trace())
 end
 
---- f must be refused, and the schedule must be unchanged.
+--- Calls f, which makes a step that must be refused, and checks that the schedule is unchanged.
 function support.untouched(s, f)
   local before = s:text()
   f()
   assert(before == s:text(), "a refused step changed the schedule")
 end
 
---- A step must fail as support.fails says, and the schedule must be unchanged.
+--- Checks that a step fails, as support.fails does, and that the schedule is unchanged.
 function support.refuses(s, pattern, code, f, ...)
   local before = s:text()
   local err = support.fails(pattern, code, f, ...)
@@ -225,7 +227,7 @@ function support.two_stages(m, n)
   return nw.schedule(Y), Y, P, A
 end
 
---- The sums of the rows of X = 2A, of shape M x N.
+--- R, the sums of the rows of X = 2A; X has the shape M x N.
 function support.row_sums()
   local nw = require "nestwright"
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})

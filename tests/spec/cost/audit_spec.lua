@@ -27,7 +27,7 @@ local function write(path, text)
 end
 
 describe("the sampler", function()
-  it("draws the same schedules for the same seed, others for another, and none twice", function()
+  it("draws the same schedules for the same seed, other schedules for another seed, and none twice", function()
     local C = small "gemm"
     local a, b, c = drawn(C, 7, 12), drawn(C, 7, 12), drawn(C, 8, 12)
     assert.same(a, b)
@@ -39,7 +39,7 @@ describe("the sampler", function()
     end
   end)
 
-  it("draws schedules that compute the same", function()
+  it("draws schedules that compute the same result", function()
     for _, name in ipairs(workloads.list) do
       local from = sampler.new({small(name)}, 3)
       for _ = 1, 6 do from:next():check() end
@@ -68,7 +68,7 @@ describe("the sampler", function()
 end)
 
 describe("computations by name", function()
-  it("include those with bars and those for training, of any size", function()
+  it("include those for testing and those for training, of any size", function()
     assert.same({"blur", "center", "conv1d", "conv2d", "dense", "depthwise", "gemm", "heat", "pool", "sobel", "transpose"},
       workloads.list)
     assert.same({24, 20}, small "gemm":shape())
@@ -86,7 +86,7 @@ describe("an audit", function()
   end)
   teardown(function() os.remove(file) end)
 
-  it("has both times of each schedule, and the figures that follow from them", function()
+  it("has the predicted and the measured time of each schedule, and the figures that follow from them", function()
     assert.is_true(#a.points >= 8)
     local predicted, measured = {}, {}
     for n, p in ipairs(a.points) do
@@ -103,7 +103,7 @@ describe("an audit", function()
     assert.equal(a.drawn - a.rejected, a.schedules)
   end)
 
-  it("says how far two measurements agree", function()
+  it("says how well two measurements agree", function()
     local one, two = {}, {}
     for n, p in ipairs(a.points) do
       one[n], two[n] = p.halves[1], p.halves[2]
@@ -113,7 +113,7 @@ describe("an audit", function()
     assert.is_truthy(tostring(a):find "\nmeasured +[%d-]")
   end)
 
-  it("reads as a table, and lists its worst predictions", function()
+  it("prints as a table, and lists its worst predictions", function()
     assert.is_truthy(tostring(a):find "tau")
     assert.is_truthy(tostring(a):find("rejected: slower than 20 times the best", 1, true))
     local worst = a:outliers(3)
@@ -131,17 +131,17 @@ describe("an audit", function()
     if support.have_gnuplot() then support.picture(plot) end
   end)
 
-  it("is not measured again if the file has it", function()
+  it("is not measured again if the file holds it", function()
     local before = support.read(file)
     local b = nw.cost.audit {kernel = small "blur", schedules = 8, seed = 2, file = file}
     assert.equal(before, support.read(file))
     assert.equal(tostring(a), tostring(b))
   end)
 
-  it("draws other schedules for those without a prediction, and says how many and why", function()
+  it("replaces schedules without a prediction, and says how many and why", function()
     local core, methods = require "nestwright.core", require "nestwright.language.rows".methods "schedule"
     local cost, path, b = methods.cost, support.temporary ".json", nil
-    sample.save(sample.load(file), path) -- complete while every schedule has a prediction
+    sample.save(sample.load(file), path) -- a complete sample, in which every schedule has a prediction
     local without = sample.kept(sample.load(path))[3].trace
     function methods.cost(s, o)
       if s:trace "json" == without then core.fail("limit", "too many accesses to count") end
@@ -170,7 +170,7 @@ describe("an audit", function()
     m = sample.measure(nw, {outputs = {small "blur"}, schedules = 6, seed = 2, threads = 1, file = cut, name = "Y"})
     assert.is_true(#m.entries >= 6)
     assert.equal(first, m.entries[1].trace)
-    assert.equal(1e-6, m.entries[1].seconds) -- the value from the file
+    assert.equal(1e-6, m.entries[1].seconds) -- this value is from the file
     local seen = {}
     for _, entry in ipairs(m.entries) do
       assert.is_nil(seen[entry.trace])
@@ -191,7 +191,7 @@ describe("an audit", function()
     fails("audit: ", "io", nw.cost.audit, {kernel = small "gemm", schedules = 2, file = "/nowhere/x.json"})
   end)
 
-  it("says what is wrong with its options", function()
+  it("names invalid options", function()
     local M = nw.var "M"
     local A = nw.placeholder({M}, "f32", "A")
     fails("symbolic", "invalid", nw.cost.audit, {kernel = nw.compute({M}, function(i) return A(i) + 1 end)})
@@ -215,7 +215,7 @@ describe("a sample", function()
     assert.equal(2, rejected)
   end)
 
-  it("reads back", function()
+  it("is the same after it was saved and loaded", function()
     local path = support.temporary ".json"
     local m = {computation = "program \"C\" 100 %", seed = 3, machine = "one", entries = {{trace = "[\"50 %\"]", seconds = 0.25,
       rounds = 7}, {trace = "[]", refused = "too long"}}}

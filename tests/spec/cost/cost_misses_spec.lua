@@ -7,9 +7,9 @@ local workloads = require "nestwright.measure.workloads"
 local SIZES = {gemm = {12, 20, 9}, conv1d = {90, 5}, depthwise = {2, 9, 8}, blur = {12, 16}, dense = {9, 14, 11},
   conv2d = {3, 2, 6, 7}, pool = {2, 6, 7}, sobel = {11, 13}, heat = {4, 6, 9}, transpose = {19}, center = {13, 21}}
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
-local EACH = 12 -- schedules of each computation
+local EACH = 12 -- the number of schedules of each computation
 
--- Two small caches, of 3 and of 5 sets, and a third that holds all data.
+-- Two small caches with 3 and 5 sets, and a third cache that holds all data.
 local MACHINE = {extends = "zen5", name = "small", cores = 4, caches = {
   {bytes = 3 * 4 * 64, ways = 4, latency = 4, bytes_per_cycle = 64},
   {bytes = 5 * 12 * 64, ways = 12, latency = 14, bytes_per_cycle = 32},
@@ -43,7 +43,7 @@ describe("the misses of s:cost", function()
   local m = nw.machine(MACHINE)
 
   for _, name in ipairs(workloads.list) do
-    it("is what the simulator counts, access by access, of " .. name, function()
+    it("equal those that the simulator counts, for every access of " .. name, function()
       local from, exact = sampler.new({workloads.make("test", name, table.unpack(SIZES[name]))}, 17), 0
       for _ = 1, EACH do
         local s = from:next()

@@ -2,7 +2,7 @@
 local nw = require "nestwright"
 local support = require "support"
 
--- A machine with round numbers: two instructions of each kind per cycle, but one store.
+-- A machine with round numbers: two instructions of each kind per cycle, but only one store.
 local function round_machine(more)
   local m = {name = "round", cores = 4, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4, window = 100,
     forward = 5, ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4},
@@ -54,7 +54,7 @@ describe("cost", function()
     assert.is_true(c.cycles < plain.cycles / 4)
   end)
 
-  it("takes the misses from the cache model, exact where it says so", function()
+  it("takes the misses from the cache model, which are exact if it says so", function()
     local s = nw.schedule(matmul(64, 64, 64))
     local m = round_machine()
     local c = s:cost {machine = m}
@@ -72,7 +72,7 @@ describe("cost", function()
     support.fails("^cost: unknown option 'machin'", "invalid", function() s:cost {machin = "host"} end)
   end)
 
-  it("asks for the values of symbolic sizes", function()
+  it("requires the values of symbolic sizes", function()
     local n = nw.size "N"
     local A = nw.placeholder({n}, "f32", "A")
     local s = nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "B"))
@@ -82,7 +82,7 @@ describe("cost", function()
     assert.is_true(large.cycles > 1.5 * small.cycles)
   end)
 
-  it("gets the energy from the counts and the machine's table", function()
+  it("computes the energy from the counts and the machine's table", function()
     local s = nw.schedule(matmul(32, 32, 32))
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, load = {0, 0, 1, 2}, instruction = 10, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
@@ -102,7 +102,7 @@ describe("cost", function()
 
   -- Computed by hand: a product that stays in the caches reads each array once. A copy that is much larger than the caches also
   -- reads the lines that it writes, and writes them back. Both use 3 W of static power.
-  it("gets the same energy as a computation by hand from first accesses and multiply-adds", function()
+  it("gives the energy that was computed by hand from first accesses and multiply-adds", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
     local c = nw.schedule(matmul(32, 32, 32)):cost {machine = m}
@@ -183,7 +183,7 @@ describe("cost", function()
   it("predicts that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
     local cycles, of_a, crowded = {}, {}, {}
     for _, n in ipairs {992, 1024, 1056} do
-      local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the other tiles behave alike
+      local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the other tiles take the same time
       local i_o, j_o, i_i, j_i = s:tile("i", "j", 32, 32)
       local k_o, k_i = s:split("k", 32)
       s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
@@ -347,7 +347,7 @@ describe("cost", function()
     assert.equal(3, #loop.lines)
   end)
 
-  it("depends on the record: more of a resource is never slower", function()
+  it("is never higher if the machine has more of a resource", function()
     local s = nw.schedule(matmul(48, 48, 48))
     local base = s:cost {machine = round_machine()}.cycles
     for _, more in ipairs {{dispatch = 8}, {window = 400}, {forward = 1}, {caches = {{bytes = 65536, ways = 16, latency = 4,

@@ -48,7 +48,7 @@ local function of_rows(m)
   return s
 end
 
--- Eight taps, in parts of this many, each part unrolled.
+-- A convolution with eight taps. The taps are divided into parts of this number of taps, and each part is unrolled.
 local function convolved(part)
   local s = nw.schedule(workloads.make("test", "conv1d", 200, 8))
   s:split("i_1", {factor = 32, tail = "cut"})
@@ -110,7 +110,7 @@ local function padded(vector)
   return s
 end
 
--- Uses as many registers as there are, and twice as many.
+-- Two schedules: one needs as many registers as there are, the other twice as many.
 local function crowded(rows)
   local s = gemm(64, 48, 40)
   s:split("i", rows)
@@ -166,8 +166,7 @@ local function inlined()
   return s
 end
 
--- For each row, a change of the feature that it names: {rows, before, after, options}. Where the direction is clear, the second
--- value is the larger one. Data that was stored element by element is read as vectors at once.
+-- Stores the data element by element, and then reads it in vectors.
 local function read_wide()
   local s = blur()
   s:compute_at("X", "y_1")
@@ -300,7 +299,7 @@ end
 local LANES
 for n, name in ipairs(features.names()) do if name == "lanes a store" then LANES = n end end
 
--- The base of a score, but with vectors twice as expensive for each doubling of their lanes.
+-- The base time of a score. Each doubling of the lanes of vectors doubles this time.
 local function vectors_lose(p) return features.expected(p.features, p.predicted) * 2.0 ^ p.features[LANES] end
 
 describe("a learned model", function()
@@ -345,7 +344,7 @@ describe("a learned model", function()
     assert.is_truthy(nw.cost.train({a, larger, b}):held_out()[1].transfer)
   end)
 
-  it("gives more weight to the audit for which it is made", function()
+  it("gives more weight to the audit of its own computation", function()
     if not model then pending "needs XGBoost" return end
     local own = nw.cost.train {a, b, own = b, held_out = false}
     assert.are_not.equal(core.learner_text(model), core.learner_text(own))
@@ -358,7 +357,7 @@ describe("a learned model", function()
     assert.same({}, again:held_out())
   end)
 
-  it("is read from the file that it is saved to", function()
+  it("is the same after it was saved and loaded", function()
     if not model then pending "needs XGBoost" return end
     local path = support.temporary ".json"
     model:save(path)
@@ -412,7 +411,7 @@ describe("a learned model", function()
     fails("load: ", "io", nw.cost.load, path)
   end)
 
-  it("is shown by an audit beside the cost model", function()
+  it("is shown beside the cost model in the table of an audit", function()
     if not model then pending "needs XGBoost" return end
     local x = nw.cost.audit {kernel = workloads.make("test", "blur", 12, 16), schedules = 6, model = model}
     assert.is_truthy(x.learned.tau)
@@ -420,7 +419,7 @@ describe("a learned model", function()
     assert.equal(model:predict(x.points[2].schedule), x.points[2].learned)
   end)
 
-  it("says which audits it cannot be made of", function()
+  it("refuses audits from which it cannot be trained", function()
     fails("no audits", "invalid", nw.cost.train, {})
     fails("argument 1 is not an audit", "invalid", nw.cost.train, {{}})
     fails("expected a table", "invalid", nw.cost.train)

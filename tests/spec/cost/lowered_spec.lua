@@ -52,7 +52,7 @@ describe("the lowered program", function()
     end
   end)
 
-  it("has the strides of most iterations for indices with // and %", function()
+  it("has, for indices with // and %, the strides that most iterations have", function()
     local X = nw.placeholder({1024}, "f32", "X")
     local s = nw.schedule(nw.compute({256}, function(i) return X(64 * (i // 16) + 2 * (i % 16)) end, "Y"))
     assert.equal(2, lowered.of(s).statements[1].loads[1].strides[2])
@@ -126,7 +126,7 @@ describe("a loop after a step", function()
 end)
 
 describe("s:why() for lowered lines", function()
-  it("belongs to the lines that are shown, also for workspaces", function()
+  it("describes the lines that are shown, also those of workspaces", function()
     local s, C, A = support.gemm(32)
     s:cache_read(A, "global", {C})
     local text, n = tostring(s:show "lowered"), 0

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 
 local SLOW = {div = true, sqrt = true, exp = true, log = true, tanh = true, erf = true, pow = true}
 
--- Every field differs from its default, so that each has an effect of its own.
+-- Every field differs from its default, so that a change of each field has its own effect.
 local function record()
   local m = {name = "probe", cores = 8, clock = 2, vector_bytes = 64, vector_registers = 32, dispatch = 6, gather = 1, scatter = 5,
     gather_least = 7, gather_instructions = 8, scheduler = 20, foretold = 60,
@@ -40,7 +40,7 @@ local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_rat
   ["caches[2].write_allocate"] = "true only",
   ["caches[1].ways"] = "with bytes", ["caches[2].ways"] = "with bytes", ["caches[1].shared_by"] = "of threads", combine = "a word",
   ["teams[1].threads"] = "a key", ["teams[2].threads"] = "a key",
-  -- These are in records and measured, but are not part of the model: docs/cost.md says so.
+  -- These fields are measured, but the model does not use them; docs/cost.md says so.
   alias_4k = "", call = "", ["caches[1].overlaps"] = "", ["caches[2].overlaps"] = "", ["memory.overlaps"] = ""}
 
 local function product(m, n, d)

@@ -156,7 +156,7 @@ describe("an error in a record", function()
     fails("memory.latency is missing: a number, in ns", nw.machine, least {memory = {bytes = 1, bandwidth = 1}})
   end)
 
-  it("suggests the name that was meant", function()
+  it("suggests a similar name", function()
     fails("did you mean 'clock'?", nw.machine, least {clok = 3})
     fails("did you mean 'latency'?", nw.machine, least {ops = {fma = {latancy = 3}}})
     fails("did you mean 'sqrt'?", nw.machine, least {ops = {sqr = {latency = 3}}})
@@ -164,7 +164,7 @@ describe("an error in a record", function()
     fails("did you mean 'caches'?", nw.machine, least {cashes = {CACHE}})
   end)
 
-  it("may be an impossible cache size, or a value of another kind", function()
+  it("may be an impossible cache size, or a value of another type", function()
     local function with(field, value)
       local c = {}
       for key, v in pairs(CACHE) do c[key] = v end

@@ -61,7 +61,7 @@ describe("nw.accesses", function()
     assert.equal(5, first)
   end)
 
-  it("end a run if there are more accesses than requested", function()
+  it("end a run if there are more accesses than the limit", function()
     local s = support.gemm(200, 200, 200) -- the interpreter would take a minute
     local data = {nw.zeros({200, 200}, "f32"), nw.zeros({200, 200}, "f32")}
     fails("more than 1000 accesses", "limit", nw.accesses, s, {arguments = data, most = 1000})
@@ -75,7 +75,7 @@ describe("nw.accesses", function()
     fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- once this meant no limit
   end)
 
-  it("asks for the values of sizes, and limits the number of accesses", function()
+  it("requires the values of sizes, and limits the number of accesses", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
@@ -103,7 +103,7 @@ describe("nw.misses", function()
     assert.equal(128, m.total[1].cold)
   end)
 
-  it("distinguishes reuse in time from reuse that comes too late", function()
+  it("distinguishes reuse that comes in time from reuse that comes too late", function()
     local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- 4 lines ahead
     assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four lines, which are read again at the end
     local far = nw.misses(twice_read(1024, 16 * 32), {levels = ONE})
@@ -140,7 +140,7 @@ describe("nw.misses", function()
     assert.is_true(row(m.by_tensor, 1, "C").written_back >= 64 - 16)
   end)
 
-  it("adds up by loop, by tensor and by access", function()
+  it("has totals by loop, by tensor and by access", function()
     local m = nw.misses(support.gemm(8, 8, 8), {levels = ONE})
     local sums = {}
     for _, key in ipairs {"by_access", "by_tensor", "by_loop", "total"} do

@@ -124,7 +124,7 @@ describe("the cost of a nest", function()
     assert.near(N * (N - 1) * (N - 2) // 6, c.flops, c.counted and 0 or 0.01 * N ^ 3)
   end)
 
-  it("prices 1e18 accesses", function()
+  it("is computed for 1e18 accesses too", function()
     local c = nw.nest.parse [[
 param N = 1000000
 array A: f64[N]

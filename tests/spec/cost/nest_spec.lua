@@ -79,7 +79,7 @@ array S: i8[]
     assert.equal("A17", of "array A: f32[3, 4] pad 3\nA[2, 3]\n")
   end)
 
-  it("prints, and reads back", function()
+  it("is printed, and parsing it gives the same nest", function()
     local text = [[
 nest all_of_it
 param N = 12
@@ -105,7 +105,7 @@ else:
     assert.equal(tostring(n), tostring(n:show()))
   end)
 
-  it("takes other values for parameters", function()
+  it("accepts other values for parameters", function()
     local n = nw.nest.parse "param N = 4, M = N + 1\narray A: f64[M]\nfor i in 0..N:\n  A[i]\n"
     assert.same({N = 4, M = 5}, n:params())
     assert.same({N = 7, M = 8}, n:with({N = 7}):params())
@@ -116,7 +116,7 @@ else:
     fails("N: expected a whole number", "invalid", n.with, n, {N = 1.5})
   end)
 
-  it("says where it is wrong", function()
+  it("is refused with the place of the error", function()
     local function wrong(text, pattern, code) fails(pattern, code or "parse", nw.nest.parse, text) end
     wrong("array A: f64[4]\nA[k]\n", "2:3: k is neither a parameter nor a loop")
     wrong("B[1] = 2\n", "1:1: B is not an array")
@@ -150,7 +150,7 @@ else:
     wrong("x = 1 \1 2\n", "found byte 1")
   end)
 
-  it("shows the line, and says what was probably meant", function()
+  it("is refused with the wrong line and a suggestion", function()
     local arrays = "param N = 9\narray A: f64[N]\n"
     local function hint(text)
       local ok, e = pcall(nw.nest.parse, text)
@@ -230,7 +230,7 @@ describe("a nest", function()
     assert.equal(1, n:misses({levels = {{bytes = 3 * 640, ways = 10}}}).total[1].cold) -- three sets
   end)
 
-  it("is taken from a schedule, with the same accesses", function()
+  it("can be made from a schedule, with the same accesses", function()
     local A = nw.placeholder({20, 12}, "f32", "A")
     local B = nw.placeholder({12, 24}, "f32", "B")
     local k = nw.reduce_axis(12, "k")
@@ -247,7 +247,7 @@ describe("a nest", function()
     fails("no parameters", "invalid", n.with, n, {N = 3})
   end)
 
-  it("of a symbolic schedule takes its sizes", function()
+  it("of a symbolic schedule has the sizes as parameters", function()
     local N = nw.size "N"
     local A = nw.placeholder({N}, "f32", "A")
     local s = nw.schedule(nw.compute({N}, function(i) return A(i) + 1 end, "B"))
@@ -292,7 +292,7 @@ describe("kernels of PolyBench", function()
     gemm = 5282200000, ["2mm"] = 6626640000, ["jacobi-2d"] = 10108824000, ["seidel-2d"] = 500 * 1998 * 1998 * 10,
   }
 
-  it("can be read at both sizes, and print as text that reads back", function()
+  it("can be read at both sizes, and parsing their printed text gives the same nests", function()
     local files = io.popen "ls tutorials/nests"
     local n = 0
     for name in files:lines() do
@@ -379,7 +379,7 @@ describe("the model", function()
     assert.truthy(m >= 12 and sampled >= 0.85, ("%d, %g"):format(m, sampled))
   end)
 
-  it("counts a nest of 1e18 accesses, or says why not", function()
+  it("counts a nest of 1e18 accesses, or gives the reason why it cannot", function()
     local nest = nw.nest.parse [[
 param N = 1000000
 array A: f64[N]

@@ -59,7 +59,7 @@ describe("a roofline of a machine record", function()
     assert.truthy(nw.roofline(t, {machine = machine()}).script:find("peak 32 Gflop/s (f64)", 1, true))
   end)
 
-  it("takes sizes, lists and times measured elsewhere", function()
+  it("accepts sizes, lists, and times that were measured elsewhere", function()
     local list = {{schedule = support.row_sums(), label = "sums"}, {schedule = support.gemm(16), time = 1e-3, label = "gemm"}}
     local m = machine()
     local p = nw.roofline(list, {machine = m, sizes = {M = 8, N = 16}})
@@ -112,7 +112,7 @@ describe("predictions beside measurements", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("stand beside schedules of a list, and numbers stay alone", function()
+  it("are added for schedules of a list, but not for dots given as numbers", function()
     local p = nw.roofline({{schedule = support.gemm(16), time = 1e-4, label = "a"}, {flops = 1e6, bytes = 1e5, time = 1e-3}},
       {predicted = true, roofs = roofs})
     assert.equal(3, #p.rows)

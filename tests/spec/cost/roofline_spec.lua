@@ -46,7 +46,7 @@ describe("nw.roofline", function()
     assert.truthy(tostring(p):find("40 % of the peak", 1, true))
   end)
 
-  it("draws each roof up to its ridge, and names ridges and the machine", function()
+  it("draws each roof up to its ridge point, and names ridge points and the machine", function()
     local p = nw.roofline({{flops = 1e9, bytes = 1e9, time = 0.2}}, {roofs = roofs()})
     local lines, ridges = block(p, "roof"), block(p, "ridge")
     for n, best in ipairs {400e9, 100e9, 10e9} do
@@ -106,7 +106,7 @@ describe("nw.roofline", function()
     fails("not simulated", "invalid", nw.roofline, {{schedule = s, time = 1e-3}}, {roofs = roofs(), simulate = 100, level = "L2"})
   end)
 
-  it("asks for the values of sizes, or takes them from the inputs", function()
+  it("requires the values of sizes, or takes them from the inputs", function()
     local s = support.row_sums()
     local list = {{schedule = s, time = 1e-3}}
     fails("the size M has no value", "invalid", nw.roofline, list, {roofs = roofs()})
@@ -263,7 +263,7 @@ describe("nw.roofline", function()
     fails("are too many: at most 60", "limit", nw.roofline, many, {roofs = roofs()})
   end)
 
-  it("is drawn, with few dots and many, and executes nothing", function()
+  it("is drawn with few and with many dots, and executes no text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local path, list = support.temporary(), {}
     for n, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "'';system('touch %s')#", "@x!touch %s", "%g"} do

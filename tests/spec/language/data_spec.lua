@@ -167,7 +167,7 @@ describe(".npy files", function()
   before_each(function() path = support.temporary ".npy" end)
   after_each(function() os.remove(path) end)
 
-  it("read back", function()
+  it("give the same array when they are loaded", function()
     for _, dtype in ipairs {"f32", "f64", "i32", "u8", "bool"} do
       local t = nw.random({3, 4}, dtype, {seed = 1})
       nw.save(t, path)
@@ -189,7 +189,7 @@ describe(".npy files", function()
     end
   end)
 
-  it("that are not there or not npy are refused", function()
+  it("that do not exist or are not npy are refused", function()
     fails("cannot", nil, nw.load, path)
     support.write(path, "something else altogether")
     fails(".", nil, nw.load, path)

@@ -25,7 +25,7 @@ describe("the page on the language shows", function()
     assert.truthy(tostring(s:show "lowered"):find("for i_i in 0..min(1024 - 15*i_o, 15):", 1, true))
   end)
 
-  it("the full form, which reads back", function()
+  it("the full form, and parsing it gives the same program", function()
     local s, C = support.gemm(nw.size("M", {multiple = 16}), 1024, 1024)
     s:split("i", 16)
     s:cache_write(C, "local", {at = "i_o"})

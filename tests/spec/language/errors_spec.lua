@@ -52,7 +52,7 @@ describe("a common mistake", function()
     end
   end)
 
-  it("in indices and counts is explained", function()
+  it("with indices and counts is explained", function()
     local t = nw.zeros {2, 3}
     fails("index 2 is 3; it must be at least 0 and less than 3", "range", t.get, t, 0, 3)
     fails("values: there are 2 values for 6 elements", "invalid", t.fill_list, t, {1, 2})
@@ -68,7 +68,7 @@ describe("a common mistake", function()
     fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
 
-  it("in the history is explained with the existing versions", function()
+  it("with versions is explained by the existing versions", function()
     local s = support.gemm(16)
     s:split("i", 4)
     s:split("j", 4)
@@ -148,7 +148,7 @@ describe("a refusal in words", function()
     return nw.schedule(out), sums, out
   end
 
-  it("says what is wrong, not where it was found", function()
+  it("says what is wrong, not which check found it", function()
     local s, C = support.gemm(16)
     assert.equal("cannot read C through a local copy: nothing reads C",
       fails("nothing reads C", "refused", s.cache_read, s, C, "local").message)

@@ -1,4 +1,4 @@
--- Facts about sizes, and expressions in sizes: those that make no sense are refused where they are written.
+-- Facts about sizes, and expressions of sizes. If they are invalid, they are refused where they are written.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +10,7 @@ end
 
 local function plain(text) return (text:gsub("%p", "%%%0")) end
 
--- The step must be refused with this message and this remedy, and the schedule must be unchanged.
+-- Checks that the step is refused with this message and this remedy, and that the schedule is unchanged.
 local function refused(message, hint, step)
   local s, M = doubled()
   local before = tostring(s)

@@ -48,7 +48,7 @@ describe("arguments", function()
   local f = guard.guarded("f", "(n: integer, text?: string, o?: {deep?: {list: number[]}, mode?: 'a'|'b'}, ...: nw.expr|number)",
     function(...) return select("#", ...), ... end)
 
-  it("are passed on unchanged, also nil at the end", function()
+  it("are passed on unchanged, also a nil at the end", function()
     assert.equal(1, (f(1)))
     assert.equal(4, (f(1, nil, nil, 7)))
     assert.equal(2, (f(2.0, nil)))
@@ -145,21 +145,21 @@ describe("a method with another object", function()
   end)
 end)
 
-describe("what was a raw error of Lua", function()
+describe("where Lua once raised an error of its own, a call", function()
   it("names the argument", function()
     local s = support.gemm(8)
     support.fails("tile: argument 2: expected a loop or a string, got a function", "invalid", s.tile, s, "i", print, 3)
     support.fails("sigmoid: x: expected an expression", "type", nw.sigmoid, true)
   end)
 
-  it("is a result if no time passes", function()
+  it("gives a picture if no time passes", function()
     local plot = nw.timeline {{lane = "a", from = 0, to = 0}}
     assert.truthy(plot:text():find("no time passes", 1, true))
     if support.have_gnuplot() then assert.truthy(plot:svg():find("<svg", 1, true)) end
   end)
 end)
 
-describe("an error from deep inside", function()
+describe("an error in an internal function", function()
   it("names the function that was called", function()
     local s = support.gemm(4)
     assert.equal("reorder: no loop \"x\"; loops are i, j, k", support.error_of(s.reorder, s, "x").message)
@@ -168,7 +168,7 @@ describe("an error from deep inside", function()
 end)
 
 describe("an error", function()
-  it("names only the function that was called, and gives a remedy", function()
+  it("names only the function that the user called, and gives a remedy", function()
     local A = nw.placeholder({4}, "f32", "A")
     local s = nw.schedule(nw.compute({4}, function(i) return A(i) end, "C"))
     local f = s:build {cache = false}
@@ -221,7 +221,7 @@ describe("names", function()
     end
   end)
 
-  it("with a NUL are refused, not cut", function()
+  it("with a NUL are refused, and not cut off at the NUL", function()
     local s = support.gemm(4)
     support.fails("branch: name: expected a string, got a string with a NUL", "invalid", s.branch, s, "a\0b")
     support.fails("size: name: expected a string, got a string with a NUL", "invalid", nw.size, "M\0N")

@@ -1,4 +1,4 @@
---- JSON: decoding returns what was encoded, and invalid JSON is refused.
+--- JSON: decoding an encoded value returns the same value, and invalid JSON is refused.
 local json = require "nestwright.show.json"
 
 local function reads(text, value) assert.same(value, json.decode(text)) end

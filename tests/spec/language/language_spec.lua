@@ -1,4 +1,4 @@
---- The language: what can be written, what it means, and what is refused where it is written.
+--- The language: which programs are valid, what they mean, and which mistakes are refused where they are written.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -28,7 +28,7 @@ describe("expressions", function()
     assert.equal("seen", seen[y])
   end)
 
-  it("survive the collector", function()
+  it("survive garbage collection", function()
     local x = A(1, 2) * 3
     local text = tostring(x)
     A = nil
@@ -72,7 +72,7 @@ describe("expressions", function()
     fails("nw%.lt", "type", function() return A(0, 0) <= 1 end)
   end)
 
-  it("refuse Lua's == and ~=, which would decide at once", function()
+  it("refuse Lua's == and ~=, which Lua would evaluate at once", function()
     local function refused(pattern, f) fails(pattern, "type", nw.compute, {4, 4}, f, "Q") end
     refused("nw%.eq%(a, b%)", function(i, j) if i == j then return A(i, j) else return A(j, i) end end)
     refused("nw%.ne%(a, b%)", function(i, j) return i ~= j and A(i, j) or A(j, i) end)
@@ -80,7 +80,7 @@ describe("expressions", function()
     fails("nw%.eq%(a, b%)", "type", function() return A(0, 0) < A(1, 1) end)
   end)
 
-  it("refuse them with numbers as well, for which Lua calls no metamethod", function()
+  it("refuse == and ~= with numbers too, for which Lua calls no metamethod", function()
     local n = 4
     local function refused(text, f)
       fails("`" .. text:gsub("%p", "%%%0") .. "` is always false", "type", nw.compute, {4, 4}, f, "Q")
@@ -96,7 +96,7 @@ describe("expressions", function()
       step = function(S, t, x) return t == 0 and 1 or S(t - 1, x) end})
   end)
 
-  it("leave other comparisons alone", function()
+  it("do not affect other comparisons", function()
     local n = 4
     local function body(f) return tostring(nw.compute({4, 4}, f, "Q")) end
     assert.equal("Q[i, j] = A[i, j]", body(function(i, j) return n == 4 and A(i, j) or 0 end))
@@ -182,7 +182,7 @@ describe("expressions", function()
     assert.equal(-6, nw.evaluate(T, {nw.tensor({3}, "u32")})[1]:getflat(1))
   end)
 
-  it("promote as is usual in the field", function()
+  it("promote dtypes by the usual rules", function()
     assert.equal("f32", nw.promote("f32", "i64"))
     assert.equal("i64", nw.promote("i32", "i64"))
     assert.equal("f64", nw.promote("f32", "f64"))
@@ -234,7 +234,7 @@ describe("tensors", function()
     assert.truthy(tostring(nw.schedule(C)):find("A_1[k, j]*A[i, k] + A[k, j]", 1, true))
   end)
 
-  it("are read with parentheses only", function()
+  it("are read only with parentheses", function()
     local A = nw.placeholder({4, 4}, "f32", "A")
     fails("A%(i, j%)", "invalid", function() return A[1] end)
     fails("did you mean 'shape'", "invalid", function() return A.shap end)
@@ -290,7 +290,7 @@ describe("compute", function()
     fails("takes 2 parameters.*1 dimension", "invalid", nw.compute, {4}, function(_, _) return 0 end)
   end)
 
-  it("takes numbers for constants", function()
+  it("accepts numbers as constants", function()
     assert.equal("i32", nw.compute({4}, function(_) return 7 end, "T").dtype)
     assert.equal("f32", nw.compute({4}, function(_) return 0.5 end, "T").dtype)
     assert.equal(7, value_of(function() return 7 end))
@@ -353,7 +353,7 @@ describe("reductions", function()
     assert.equal("i64", greatest[2].dtype)
   end)
 
-  it("run over several axes, and over begin..end", function()
+  it("accept several axes, and an axis with a begin and an end", function()
     local A = nw.placeholder({2, 3}, "f32", "A")
     local i, k = nw.reduce_axis(2, "i"), nw.reduce_axis({1, 3}, "k")
     local T = nw.compute({1}, function(_) return nw.sum(A(i, k), i, k) end, "T")
@@ -362,7 +362,7 @@ describe("reductions", function()
     assert.same({17}, nw.evaluate(U, {data})[1]:totable())
   end)
 
-  it("distinguish the lesser of two values from the least over an axis", function()
+  it("distinguish the minimum of two values from the minimum over an axis", function()
     local A = nw.placeholder({2, 3}, "f32", "A")
     local k = nw.reduce_axis(3, "k")
     local T = nw.compute({2}, function(i) return nw.sum(A(i, nw.min(i, k)), k) end, "T")
@@ -393,7 +393,7 @@ end)
 describe("scan", function()
   local data = nw.tensor {{1, 2}, {3, 4}, {5, 6}}
 
-  it("is written as TVM has it", function()
+  it("can be written as in TVM", function()
     local A = nw.placeholder({3, 2}, "f32", "A")
     local state = nw.scan_state({3, 2}, "f32", "state")
     local first = nw.compute({1, 2}, function(_, x) return A(0, x) end, "first")
@@ -402,7 +402,7 @@ describe("scan", function()
     assert.same({{1, 2}, {4, 6}, {9, 12}}, nw.evaluate(S, {data})[1]:totable())
   end)
 
-  it("is written with functions", function()
+  it("can be written with functions", function()
     local A = nw.placeholder({3, 2}, "f32", "A")
     local S = nw.scan {shape = {3, 2}, name = "S", init = function(t, x) return A(t, x) end,
       step = function(S, t, x) return S(t - 1, x) + A(t, x) end}

@@ -3,7 +3,8 @@
 local nw = require "nestwright"
 local core = require "nestwright.core"
 
--- Two stages, a symbolic size, a temporary, a handle that a step has consumed, and a handle of another schedule.
+-- A schedule with two stages, a symbolic size and a temporary; also the handle of a loop that a step has removed, and a handle of
+-- another schedule.
 local function workshop()
   local M = nw.size("M", {min = 1})
   local A = nw.placeholder({M, 16}, "f32", "A")
@@ -16,7 +17,7 @@ local function workshop()
   return {s = s, stale = stale, foreign = other:loops()[1], tensor = nw.compute({4}, function(i) return A(0, i) end, "Q")}
 end
 
--- Returns values that are valid for a parameter, or nearly so.
+-- Returns values that are valid for a parameter, or almost valid.
 local GOOD = {loop = "i_i", stage = "P", stmt = "P", int = 2, expr = 3, cond = "M > 3", str = "local", tensor = "P"}
 
 local function good(param)
@@ -34,7 +35,7 @@ local function bad_values(w)
   }
 end
 
--- Returns positional arguments and options. Optional positional arguments are given only up to `upto`.
+-- Returns positional arguments and options. Of the optional positional arguments, only the first ones, up to `upto`, are given.
 local function arguments(row, upto)
   local args, options, place = {}, {}, 0
   for _, param in ipairs(row.params) do
@@ -58,7 +59,7 @@ local function shown(value)
   return ok and text:sub(1, 60) or type(value)
 end
 
--- Returns nil, or what is wrong with the outcome of the call.
+-- Returns nil, or a message that says what is wrong with the outcome of the call.
 local function complaint(s, before, ok, err)
   if ok then
     if s:text() ~= before then s:undo() end
@@ -74,7 +75,7 @@ end
 
 describe("bad arguments", function()
   for _, row in ipairs(core.primitives()) do
-    it("of " .. row.name .. " are told, and change nothing", function()
+    it("of " .. row.name .. " are reported, and change nothing", function()
       local w = workshop()
       local s, before = w.s, w.s:text()
       local function try(what, args, options)
@@ -105,7 +106,7 @@ describe("bad arguments", function()
     end)
   end
 
-  it("says how to write the call", function()
+  it("the error shows how to write the call", function()
     local function says(expected, hint, f)
       local ok, err = pcall(f)
       assert.is_false(ok)
@@ -132,7 +133,7 @@ describe("bad arguments", function()
     end
   end)
 
-  it("the error for versions of which the last assumes more says what it assumes", function()
+  it("if the last of several versions assumes more than the others, the error names the assumption", function()
     local M = nw.size "M"
     local A = nw.placeholder({M}, "f32", "A")
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))

@@ -1,5 +1,5 @@
---- Names that a user gives. A name is accepted if the text form of the program reads back, and is otherwise refused where it is
---- given.
+--- Names that a user gives. A name is accepted if parsing the text form of the program gives the same program. Otherwise it is
+--- refused where it is given.
 local core = require "nestwright.core"
 local nw = require "nestwright"
 local support = require "support"
@@ -28,7 +28,7 @@ end
 describe("a word of the text form", function()
   local refused, list = {}, words()
 
-  it("is a valid name if it reads back, and is otherwise refused", function()
+  it("is a valid name if the text form can be parsed, and is otherwise refused", function()
     assert.truthy(#list > 80)
     for _, word in ipairs(list) do
       local ok, s, A = pcall(schedule_with, word)
@@ -54,7 +54,7 @@ describe("a word of the text form", function()
     assert.same({"and", "false", "inf", "nan", "not", "or", "true"}, refused)
   end)
 
-  it("is accepted or refused in the same way for everything that it may name", function()
+  it("is accepted or refused in the same way for sizes, tensors, stages and axes", function()
     local A = nw.placeholder({4}, "f32", "A")
     local C = nw.compute({4}, function(i) return A(i) end)
     local s = nw.schedule(C)
@@ -74,7 +74,7 @@ describe("a word of the text form", function()
     assert.equal(0, s:version())
   end)
 
-  it("of 200 letters has copies that read back", function()
+  it("of 200 letters is valid, and so are the names of its copies", function()
     local s = schedule_with(("x"):rep(200))
     local outer, inner = s:split(s:loops()[2], 5, {tail = "cut"})
     assert.truthy(outer and inner)

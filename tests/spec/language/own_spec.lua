@@ -1,8 +1,8 @@
---- The library does not use the globals of scripts and cells, nor tables that they can change.
+--- The library uses neither the globals of scripts and cells, nor tables that they can change.
 local support = require "support"
 
--- Damages each global and each field of a table in turn, and once all of them together. Then the library is used, and its
--- results must be the same. The last program damages everything before the modules that load late are loaded.
+-- Programs that damage each global and each field of a table in turn, and all of them together. Then they use the library, whose
+-- results must be the same. The last program damages everything before it loads the modules that are loaded on demand.
 local PROGRAM = [=[
 package.preload["nestwright.front"] = function() return {publish = function() end, ask = function() return "" end} end
 local nw = require "nestwright"
@@ -41,7 +41,7 @@ end
 ]=]
 
 local ONE_BY_ONE = PROGRAM .. [=[
-use() -- from now on, pictures of nests include misses
+use() -- after this, shown nests include misses
 local before, bad = use(), {}
 each(function(t, key)
   local value = rawget(t, key)
@@ -71,22 +71,22 @@ local function run(text)
 end
 
 describe("the library", function()
-  it("does not run on globals that a script changes, one by one", function()
+  it("does not use globals that a script changes, one by one", function()
     assert.equal("as before\n", (run(ONE_BY_ONE)))
   end)
 
-  it("nor on globals that are removed before its parts are loaded", function()
+  it("does not use globals that are removed before its modules are loaded", function()
     assert.equal("works\n", (run(ALL_AT_ONCE)))
   end)
 
-  it("leaves string methods that a script adds", function()
+  it("keeps string methods that a script adds", function()
     assert.equal("2\ttrue\n", (run [[
       require "nestwright"
       function string.twice(s) return 2 * #s end
       print(("a"):twice(), ("x").format == string.format)]]))
   end)
 
-  it("leaves the strings of a program that only requires it", function()
+  it("does not change the strings of a program that only requires it", function()
     local lua = support.run("lua5.4 -v"):find "^Lua 5.4" and "lua5.4" or "lua"
     if not support.run(lua .. " -v"):find "^Lua 5.4" then return pending "lua5.4 is not installed" end
     local file = support.temporary ".lua"

@@ -1,9 +1,9 @@
---- Bugs that were fixed. Each test has the name of the bug.
+--- Fixed bugs. The name of each test says what holds since the bug was fixed.
 local nw = require "nestwright"
 local support = require "support"
 
 describe("fixed:", function()
-  it("stores before a parallel loop are seen inside it and its stores after it", function()
+  it("stores before a parallel loop are visible inside it, and its stores are visible after it", function()
     -- LLVM was told that a buffer is accessed by one pointer only, but the body of the parallel loop read another pointer from
     -- the frame.
     local B = nw.placeholder({1}, "u8", "B")
@@ -15,7 +15,7 @@ describe("fixed:", function()
     assert.are.equal(3, s:build {threads = 2}(nw.tensor({2}, "u8")):getflat(1))
   end)
 
-  it("the library that is required again keeps the session of existing arrays", function()
+  it("a library that is required again keeps the session of existing arrays", function()
     -- A second session replaced the first, which was freed before its arrays.
     local before = nw.zeros({4}, "f32")
     package.loaded["nestwright.core"] = nil
@@ -103,12 +103,12 @@ describe("fixed:", function()
     return T
   end
 
-  it("more stages than a program holds are refused, not the end of the session", function()
+  it("too many stages are refused, and the session continues", function()
     local err = support.fails("a schedule can have at most 2048", "limit", nw.schedule, chain(3000))
     assert.truthy(err.message:find "3001 tensors")
   end)
 
-  it("temporaries do not count as depth: a long chain can be scheduled, lowered and run", function()
+  it("the number of temporaries is not limited by the nesting depth, so a long chain can be scheduled, lowered and run", function()
     local s = nw.schedule(chain(120))
     for _, loop in ipairs(s:loops()) do s:vectorize((select(2, s:split(loop, 4)))) end
     s:compute_at("T_60", s:loops("T_61")[1])
@@ -116,7 +116,7 @@ describe("fixed:", function()
     assert.equal(120, s:build {threads = 1}(nw.zeros {8}):getflat(1))
   end)
 
-  it("a loop fused of an element's axis and a reduce axis, both empty, divides nothing by zero", function()
+  it("a loop that was fused from an empty axis and an empty reduce axis causes no division by zero", function()
     local M = nw.size("M", {min = 0})
     local A = nw.placeholder({M, M}, "i32", "A")
     local k = nw.reduce_axis(M, "k")
@@ -126,7 +126,7 @@ describe("fixed:", function()
     assert.are.equal(0, nw.interpret(s, {nw.zeros({0, 0}, "i32")})[1]:count())
   end)
 
-  it("an empty axis fused with a reduce axis has no element to start", function()
+  it("a loop that was fused from an empty axis and a reduce axis executes no init", function()
     local A = nw.placeholder({0, 3}, "f32", "A")
     local k = nw.reduce_axis(3, "k")
     local s = nw.schedule(nw.compute({0}, function(i) return nw.sum(A(i, k), k) end, "T"))
@@ -134,7 +134,7 @@ describe("fixed:", function()
     support.agrees(s)
   end)
 
-  it("arguments that once had no effect have an effect or are refused", function()
+  it("arguments that were silently ignored have an effect or are refused", function()
     local A = nw.placeholder({8, 8}, "f32", "A")
     local s = nw.schedule(nw.compute({8, 8}, function(i, j) return A(i, j) + 1 end, "T"))
     s:split("i", 4)
@@ -150,7 +150,7 @@ describe("fixed:", function()
     support.fails("^build: opt: 9 is not in 0..3", "range", s.build, s, {opt = 9})
   end)
 
-  it("a skewed reduction over nothing starts from its init", function()
+  it("an empty skewed reduction gives its start value", function()
     local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 1})
     local A = nw.placeholder({N, M}, "f32", "A")
     local X = nw.compute({N, M}, function(i, j) return A(i, j) end, "X")
@@ -180,7 +180,7 @@ describe("fixed:", function()
     for n = 1, wanted:count() do assert.equal(wanted:getflat(n), got:getflat(n)) end
   end)
 
-  it("a reduction over nothing does not start another one inside its loop", function()
+  it("an empty reduction does not execute the init of another reduction in its loop", function()
     local N = nw.size("N", {min = 0})
     local A = nw.placeholder({N, N}, "f32", "A")
     local k = nw.reduce_axis(N, "k")
@@ -212,7 +212,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("threads may write one value twice", function()
+  it("two threads may write the same value to one element", function()
     local A = nw.placeholder({4}, "f32", "A")
     local Y = nw.compute({4}, function(i) return A(i) + A(i) end, "Y")
     local s = nw.schedule(nw.compute({2}, function(i) return Y(i) + Y(i + 1) + Y(i + 2) end, "Z"))
@@ -255,7 +255,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("three nests are fused, the first of which ends the lifetime of a buffer", function()
+  it("three nests are fused, the first of which contains the last use of a buffer", function()
     local B = nw.placeholder({2, 3}, "f32", "B")
     local k = nw.reduce_axis(3, "k")
     local X = nw.compute({2}, function(i) return nw.min(B(i, k), k) end, "X")
@@ -267,7 +267,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("numbers next to one that needs i64 become i64 too", function()
+  it("a number next to a number that needs i64 becomes i64 too", function()
     local A = nw.placeholder({4}, "i32", "A")
     local function dtype(a, b) return nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 1), a, b) end, "X").dtype end
     assert.equal("i64", dtype(1 << 40, 0))
@@ -277,8 +277,8 @@ describe("fixed:", function()
   end)
 
   it("a race in a long sum is reported at once, not in quadratic time", function()
-    -- Each contribution was compared with all earlier ones.
-    local many = 2000000 -- its square would take hours
+    -- Each contribution was compared with all earlier contributions.
+    local many = 2000000 -- a number of comparisons that grows with the square would take hours
     local k = nw.reduce_axis(many, "k")
     local A = nw.placeholder({many}, "i32", "A")
     local s = nw.schedule(nw.compute({}, function() return nw.sum(A(k), k) end, "S"))
@@ -286,7 +286,7 @@ describe("fixed:", function()
     assert.is_true(s:explain().seen)
   end)
 
-  it("the settings of a loop stay when its stage moves", function()
+  it("the settings of a loop are kept when its stage moves", function()
     -- The new loop had the name and the id of the old one, and was confused with it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
@@ -296,7 +296,7 @@ describe("fixed:", function()
     assert.truthy(tostring(s:show()):find('for j in 0..64 with partition = "never"', 1, true))
   end)
 
-  it("a step that is not judged removes settings from a loop that cannot honour them", function()
+  it("an unsafe step that would make the settings of a loop invalid is refused", function()
     -- The step was accepted, and every later step was refused because of it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) * 2 end, "O"))

@@ -22,7 +22,7 @@ describe("the rows", function()
     end
   end)
 
-  it("are each named in some spec", function()
+  it("are each named in at least one spec", function()
     local text = all_specs()
     local missing = {}
     for _, row in ipairs(rows.all()) do
@@ -51,7 +51,7 @@ describe("the rows", function()
     nw_sched_retain = true, nw_tensor_retain = true, nw_op_parse = true, nw_pool_ctx = true,
   }
 
-  it("use every function of the public header", function()
+  it("cover every function of the public header", function()
     local function all(files)
       local pipe <close> = io.popen("cat " .. files)
       return pipe:read "a"
@@ -73,7 +73,7 @@ describe("the rows", function()
     assert.equal("", table.concat(missing, " "))
   end)
 
-  it("say how functions of modules are called, and what errors hold", function()
+  it("give the calls of functions in modules, and the fields of errors", function()
     assert.truthy(tostring(nw.help "gemm"):find("nw.xsmm.gemm(spec", 1, true))
     assert.truthy(tostring(nw.help()):find "Functions of nw.xsmm\n  available gemm")
     local reference = support.read "docs/reference.md"
@@ -83,7 +83,7 @@ describe("the rows", function()
     end
   end)
 
-  it("feed help", function()
+  it("provide the texts of help", function()
     assert.truthy(tostring(nw.help()):find "Methods of a kernel")
     assert.truthy(tostring(nw.help "split"):find "schedule:split%(loop: nw.loop|string")
     assert.truthy(tostring(nw.help(nw.sum)):find "nw.sum%(term")

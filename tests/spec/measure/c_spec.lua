@@ -10,7 +10,7 @@ local rng, steps = require "nestwright.measure.rng", require "steps"
 
 local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- an empty tensor is never read
 
--- The C program around the kernels. Tensors are read from .npy files, and outputs are written back to theirs.
+-- The C program around the kernels. It reads tensors from .npy files, and writes each output to the file of the output.
 local HARNESS = [[
 #include <stdint.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ end
 describe("the C view", function()
   teardown(function() os.execute("rm -rf " .. directory) end)
 
-  it("gives the results of a tiled, packed, parallel product", function()
+  it("gives the right results for a tiled, packed, parallel product", function()
     local s, C, _, B = support.gemm(37, 45, 29)
     s:tile("i", "j", 8, 16)
     s:split("k", 4)
@@ -156,7 +156,7 @@ describe("the C view", function()
     run_batch()
   end)
 
-  it("gives the results of symbolic sizes, and refuses sizes for which it was not made", function()
+  it("gives the right results for symbolic sizes, and refuses sizes that violate its assumptions", function()
     local M = nw.size("M", {min = 1, multiple = 4})
     local A = nw.placeholder({M, 7}, "f32", "A")
     local s = nw.schedule(nw.compute({M, 7}, function(i, j) return A(i, j) * 2 + i end, "double"))
@@ -167,7 +167,7 @@ describe("the C view", function()
     run_batch()
   end)
 
-  it("gives the results of streaming stores, and contains them", function()
+  it("contains streaming stores, and gives the right results", function()
     local A = nw.placeholder({64, 32}, "f32", "A")
     local s = nw.schedule(nw.compute({64, 32}, function(i, j) return A(i, j) + 1 end, "Z"))
     s:split("j", 16)
@@ -179,7 +179,7 @@ describe("the C view", function()
     run_batch()
   end)
 
-  it("gives the results of halves, integers that wrap, and casts that saturate", function()
+  it("gives the right results for halves, integers that wrap, and casts that saturate", function()
     local H, X, I = nw.placeholder({33}, "f16", "H"), nw.placeholder({33}, "f64", "X"), nw.placeholder({33}, "i16", "I")
     local half = nw.compute({33}, function(i) return nw.cast(nw.cast(H(i), "f32") * 0.3, "f16") + H(i) end, "half")
     local brain = nw.compute({33}, function(i) return nw.cast(X(i) * 0.1, "bf16") end, "brain")
@@ -193,7 +193,7 @@ describe("the C view", function()
     run_batch()
   end)
 
-  it("gives the results of random schedules of random computations", function()
+  it("gives the right results for random schedules of random computations", function()
     for number = 1, 40 do
       local r = rng.new(7700 + number)
       local case = gen.case(r, nil, types.classes[number % #types.classes + 1])
@@ -229,7 +229,7 @@ describe("the C view", function()
   it("names what cannot be expressed in C", function()
     local A = nw.placeholder({4}, "f32", "A")
     local X = nw.compute({4}, function(i) return A(i) + A(i) end, "X")
-    for n = 1, 12 do -- each doubles the size of the expression after inlining
+    for n = 1, 12 do -- each stage doubles the size of the expression after inlining
       local before = X
       X = nw.compute({4}, function(i) return before(i) * before(i) end, "X" .. n)
     end
@@ -353,7 +353,7 @@ describe("a library that has run in parallel", function()
   end
 
   for _, chunk in ipairs {false, "static", "dynamic"} do
-    it("computes alone in a forked child, " .. (chunk or "no chunks"), function()
+    it("runs on one thread in a forked child, " .. (chunk or "no chunks"), function()
       local s = parallel(chunk)
       s:build {threads = 4}:export(path .. ".so")
       runs(path .. ".so")
@@ -364,7 +364,7 @@ describe("a library that has run in parallel", function()
     end)
   end
 
-  it("leaves a header that was not written by an export", function()
+  it("keeps a header that was not written by an export", function()
     local s = parallel()
     support.write(path .. ".h", "precious")
     support.fails("was not written by an export", "invalid", function() s:build():export(path .. ".so") end)

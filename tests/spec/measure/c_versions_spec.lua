@@ -39,7 +39,7 @@ local function product()
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Makes a version for each list of facts, each with loops of its own; f(s, n) takes further steps.
+-- Makes a version for each list of facts, each with loops of its own; f(s, n) makes further steps of version n.
 local function built(lists, f)
   local s, versions = product(), {}
   for n, facts in ipairs(lists) do
@@ -71,7 +71,7 @@ describe("a kernel of several versions", function()
     if n == 4 then s:cache_read("B", "global") end
   end
 
-  it("is one C function, whatever the sizes", function()
+  it("is one C function for all sizes", function()
     local text = tostring(built(FACTS, steps):show "c")
     assert.truthy(text:find("static int C_kernel_version_1(", 1, true), text)
     assert.truthy(text:find("switch (N % 3)", 1, true) or text:find("switch (floormod", 1, true), text)
@@ -87,7 +87,7 @@ describe("a kernel of several versions", function()
     assert.is_nil(left:find("%.o\n"), left)
   end)
 
-  it("with one version is that version", function()
+  it("of a single version is exported like an ordinary kernel", function()
     local s = product()
     local text = tostring(s:build({threads = 1}):show "c")
     assert.equal(tostring(s:show "c"), text)

@@ -66,7 +66,7 @@ describe("the measured figures", function()
     end
   end)
 
-  it("are plausible on any machine: near caches are faster than far ones, and one thread is not faster than all", function()
+  it("are plausible on any machine: caches nearer to the core are faster, and one thread is not faster than all", function()
     local got = figures()
     if not got then return end
     local m = report.machine
@@ -107,7 +107,7 @@ describe("the measured figures", function()
 end)
 
 describe("the file of the calibration", function()
-  it("reads back", function()
+  it("can be read again", function()
     local dir = folder()
     local t = made_up()
     assert(calibration.write(dir .. "/a.json", t))
@@ -137,7 +137,7 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
-  it("may be missing, or have a folder that cannot be written", function()
+  it("may be missing, or be in a folder that cannot be written", function()
     assert.same({}, {calibration.read "/nowhere/a.json"})
     assert.is_nil((calibration.read(nil)))
     assert.is_nil((calibration.write("/nowhere/a.json", made_up())))
@@ -157,7 +157,7 @@ describe("the file of the calibration", function()
     return out
   end
 
-  it("is read by later sessions, and is unchanged if it makes no valid record", function()
+  it("is read by later sessions, and stays unchanged if it gives no valid record", function()
     local dir = folder()
     assert(os.execute(("mkdir %s/nestwright"):format(dir)))
     local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
@@ -205,12 +205,12 @@ describe("the file of the calibration", function()
 end)
 
 describe("nw.calibrate", function()
-  it("knows its options", function()
+  it("checks its options", function()
     fails("unknown option 'keeep'", nw.calibrate, {keeep = true})
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
 
-  it("ignores a figure whose field is inside a number", function()
+  it("ignores a figure for a field of a number", function()
     local host = require "nestwright.hw.host"
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
     local t = host(made_up(odd))

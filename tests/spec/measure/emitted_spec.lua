@@ -49,7 +49,7 @@ describe("compiled code", function()
     assert.is_nil(emitted.instruction ".LBB0_2:")
   end)
 
-  it("is multiplied by the iterations of the loops around it", function()
+  it("is counted once for each iteration of the loops around it", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 + 2 * 10 + 4 * 70 + 10, e.counts.instructions)
     assert.equal(70, e.counts.arithmetic)
@@ -64,12 +64,12 @@ describe("compiled code", function()
     assert.equal((2 + 2 * 10 + 4 * 70 + 10) / 4, e.cycles.dispatch)
   end)
 
-  it("takes as long as the busiest resource in each loop", function()
+  it("takes, in each loop, as long as its busiest resource", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
   end)
 
-  -- Each branch must be taken as it is when the code runs.
+  -- In the simulation, each branch must go the same way as in a run of the code.
   it("is simulated through all of its loops, also those of threads", function()
     local function ratio(change)
       local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 32, 48, 40))
@@ -89,7 +89,7 @@ describe("compiled code", function()
     end), 0.05)
   end)
 
-  it("is simulated unless it is not x86 code", function()
+  it("is simulated only if it is x86 code", function()
     local t = core.code_time("kernel_entry:\n\tldr\tx0, [x1]\n\tret\n", nw.machine())
     assert.equal(0, t.instructions)
     support.fails("^assembly: expected a string, got a number", "invalid", function() core.code_time(1, nw.machine()) end)

@@ -1,4 +1,4 @@
---- Sweeps.
+--- Sweeps over parameters, and JSON.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local json = require "nestwright.show.json"
@@ -44,7 +44,7 @@ describe("nw.sweep", function()
     assert.equal(4, runs)
   end)
 
-  it("continues a file that was cut short", function()
+  it("continues a file whose last line is incomplete", function()
     support.write(csv, 'n,square\n1,1\n2,')
     local ran = {}
     nw.sweep {params = {n = {1, 2}}, csv = csv, run = function(p)
@@ -81,7 +81,7 @@ describe("nw.sweep", function()
     assert.truthy(support.error_of(nw.sweep, {params = {n = {1}}, run = function() error "mine" end}):find "mine")
   end)
 
-  it("accepts times", function()
+  it("accepts times as results", function()
     local f = support.gemm(16):build {threads = 1}
     local r = nw.sweep {params = {n = {1}}, run = function() return f:time {reps = 3} end}
     assert.is_true(r[1].min > 0)
@@ -89,7 +89,7 @@ describe("nw.sweep", function()
     assert.is_true(q[1].time > 0)
   end)
 
-  it("shows times with units only in its table", function()
+  it("shows units of times only in its printed table", function()
     local given = nw.timings {{median = 2e-3, samples = {1.9e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
     local text = tostring(nw.sweep {params = {n = {1}}, run = function() return given end})
     assert.truthy(text:find "2 ms")
@@ -170,7 +170,7 @@ end)
 describe("a result of a sweep", function()
   local function one(run) return nw.sweep {params = {n = {1, 2}}, run = run} end
 
-  it("does not take the place of a parameter", function()
+  it("must not have the name of a parameter", function()
     fails("run returns 3 in the column 'n', which is also the parameter 'n'", "invalid", one, function() return {n = 3} end)
     local r = one(function(p)
       p.more = 2 * p.n
@@ -182,7 +182,7 @@ describe("a result of a sweep", function()
     fails("the parameter 'median'", "invalid", nw.sweep, {params = {median = {2}}, run = function() return given end})
   end)
 
-  it("leaves finished points in the file if it is refused", function()
+  it("keeps finished points in the file if it is refused", function()
     local path = support.temporary ".csv"
     fails("the column 'f' that run returns is a function", "invalid", nw.sweep, {params = {n = {1, 2}}, csv = path,
       run = function(p) return p.n == 1 and {f = 5} or {f = print} end})
@@ -228,7 +228,7 @@ describe("a sweep of many points", function()
     assert.truthy(out:find("interrupted", 1, true), out)
   end)
 
-  it("says what is done if Lua runs out of memory", function()
+  it("says which points are done if Lua runs out of memory", function()
     local path = support.temporary ".json"
     local function run(p) return p.n < 3 and p.n or error("not enough memory", 0) end
     fails("memory.*; the first 2 of 3 points are finished, and are in " .. path, "memory", nw.sweep,
@@ -240,7 +240,7 @@ describe("a sweep of many points", function()
 end)
 
 describe("json", function()
-  it("writes the fewest digits that read back", function()
+  it("writes the fewest digits that give the same number", function()
     for value, text in pairs {[0.1] = "0.1", [0.1 + 0.2] = "0.30000000000000004", [1 / 3] = "0.3333333333333333", [2.5] = "2.5",
       [5e-324] = "4.94065645841247e-324", [math.maxinteger] = "9223372036854775807", [math.mininteger] = "-9223372036854775808"} do
       assert.equal(text, json.encode(value))
@@ -248,7 +248,7 @@ describe("json", function()
     end
   end)
 
-  it("round-trips", function()
+  it("gives the same value after encoding and decoding", function()
     for _, v in ipairs {1, 1.5, "a\"\\\n\t\1ü", true, {1, 2, {3}}, {a = {b = "c"}}, -7} do
       assert.same(v, json.decode(json.encode(v)))
     end

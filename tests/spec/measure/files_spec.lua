@@ -1,5 +1,5 @@
---- Files: each is either written completely or unchanged, what is read, and what sweeps keep. tests/safe tests the rest in
---- separate sessions.
+--- Files: a file is either written completely or stays unchanged. Also which files are read, and which points sweeps keep.
+--- tests/safe tests more, in separate sessions.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -56,7 +56,7 @@ describe("a file", function()
     assert.equal("as it is printed", (support.run(('%s -e "%s"'):format(support.program, code))))
   end)
 
-  it("has a name without a NUL", function()
+  it("must not have a NUL in its name", function()
     fails("byte 2 is NUL", "invalid", core.write_file, "save", "a\0b", "x")
     fails("a string with a NUL byte", "invalid", nw.load, "a\0b")
     fails("is empty", "invalid", nw.load, "")
@@ -93,14 +93,14 @@ describe("the file of a sweep", function()
     assert.equal("n,result\n1,2\n2,4\n3,6\n4,8\n", support.read(path))
   end)
 
-  it("drops them on request", function()
+  it("drops them if keep = false", function()
     sweep {1, 2, 3}
     sweep({2}, {keep = false})
     assert.equal("n,result\n2,4\n", support.read(path))
     fails("expected a boolean", "invalid", sweep, {2}, {keep = 3})
   end)
 
-  it("keeps unchanged what it did not write", function()
+  it("keeps rows that it did not write unchanged", function()
     support.write(path, '\239\187\191n,note,result\r\n"7","007, and ""more""",0x10\r\n8,,1e3\r\n')
     sweep {9}
     assert.equal('n,note,result\n7,"007, and ""more""",0x10\n8,,1e3\n9,,18\n', support.read(path))
@@ -150,7 +150,7 @@ describe("the file of a sweep", function()
       for _, list in ipairs {HARD, TEXTS} do
         assert.equal(#list, all(list))
         assert.equal(0, all(list))
-        assert.equal(1, all {5}) -- the file is read, kept and written by a sweep that has none of its points
+        assert.equal(1, all {5}) -- a sweep with other points reads the file and writes it again with the old points
         assert.equal(0, all(list))
         if o.csv and o.json then
           os.remove(path)
@@ -176,7 +176,7 @@ describe("the file of a sweep", function()
     os.remove(json)
   end)
 
-  it("may have values that CSV cannot distinguish only in JSON", function()
+  it("with only JSON may have values that CSV cannot distinguish", function()
     local json = path .. ".json"
     local four = {1, "1", true, "true"}
     local function of_json(list) return select(2, sweep(list, {json = json, csv = json .. ".csv", run = nil})) end
@@ -247,7 +247,7 @@ end)
 describe("a machine record in a file", function()
   fresh ".lua"
 
-  it("cannot reach the session", function()
+  it("cannot access the session", function()
     support.write(path, "math.max = function() return -7 end math.floor = nil return {name = 'x', extends = 'zen5'}")
     assert.equal("x", nw.machine(path).name)
     assert.same({2, 2}, {math.max(1, 2), math.floor(2.5)})
@@ -288,7 +288,7 @@ describe("arithmetic in sizes", function()
 end)
 
 describe("an exported library", function()
-  it("never has its name read as an option of the compiler", function()
+  it("can have a name that looks like an option of the compiler", function()
     local dir = support.temporary()
     os.execute("mkdir " .. dir)
     local program = support.run("realpath " .. support.program):gsub("\n", "")

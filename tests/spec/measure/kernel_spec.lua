@@ -9,7 +9,7 @@ local function double(n, dtype)
 end
 
 describe("a kernel", function()
-  it("makes its outputs, or fills those given", function()
+  it("makes its outputs, or fills arrays that are given", function()
     local f = double(3):build {threads = 1}
     local a = nw.tensor {1, 2, 3}
     assert.same({2, 4, 6}, f(a):totable())
@@ -18,7 +18,7 @@ describe("a kernel", function()
     assert.same({2, 4, 6}, out:totable())
   end)
 
-  it("agrees with the interpreter and the definition", function()
+  it("gives the same results as the interpreter and the definition", function()
     local s, C = gemm(9, 10, 11)
     local a, b = nw.random({9, 11}, "f32", {seed = 1}), nw.random({11, 10}, "f32", {seed = 2})
     local naive = nw.evaluate(C, {a, b})[1]
@@ -47,7 +47,7 @@ describe("a kernel", function()
     fails("no view 'x'", "invalid", function() f:show "x" end)
   end)
 
-  it("takes its inputs in the order they were made", function()
+  it("takes its inputs in the order in which they were made", function()
     local X, Y = nw.placeholder({2}, "f32", "X"), nw.placeholder({2}, "f32", "Y")
     local f = nw.schedule(nw.compute({2}, function(i) return Y(i) - X(i) end, "D")):build()
     assert.same({9, 18}, f(nw.tensor {1, 2}, nw.tensor {10, 20}):totable())
@@ -62,7 +62,7 @@ describe("a kernel", function()
     assert.same({9, 18}, s:build()(nw.tensor {10, 20}, nw.tensor {1, 2}):totable())
   end)
 
-  it("of ten gigabytes is limited by memory, not by arithmetic", function()
+  it("for ten gigabytes of data can be built", function()
     local n = 10 << 28
     local s = double(n)
     s:split("i", 1 << 20)
@@ -114,7 +114,7 @@ describe("a kernel", function()
     fails("threads", "range", function() double(3):build {threads = -1} end)
   end)
 
-  it("does not reduce an option modulo 2^32", function()
+  it("refuses options that do not fit into 32 bits", function()
     local s = double(3)
     for _, n in ipairs {-1, 1025, (1 << 32) + 1, 1 << 40} do
       fails(("threads: .*%d is not in 0..1024"):format(math.abs(n)), "range", s.build, s, {threads = n})
@@ -182,7 +182,7 @@ describe("times", function()
 end)
 
 describe("nw.compare", function()
-  it("interleaves kernels, and says when they are too close", function()
+  it("runs kernels in turn, and says if their times are not distinguishable", function()
     local slow = gemm(128)
     local c = nw.compare({slow = slow:build {threads = 1}, slower = gemm(160):build {threads = 1}, rounds = 7})
     assert.equal(2, #c)
@@ -207,7 +207,7 @@ describe("nw.compare", function()
 end)
 
 describe("the machine", function()
-  it("is known", function()
+  it("has a record, a peak rate and a clock rate", function()
     assert.truthy(#tostring(nw.machine()) > 10)
     assert.is_true(nw.peak_flops(1) > 1e8)
     assert.is_true(nw.core_hz() > 1e8)

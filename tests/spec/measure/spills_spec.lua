@@ -28,7 +28,7 @@ local function blocked(rows)
 end
 
 describe("register spills", function()
-  it("are multiplied by the iterations of the loops around them", function()
+  it("are counted once for each iteration of the loops around them", function()
     local vectors, others = spilled.count(ASM, {{depth = 0, times = 1}, {name = "i", times = 10}, {name = "j_o", times = 70}})
     assert.equal(1 + 10 + 70 + 10, vectors)
     assert.equal(10, others)
@@ -44,7 +44,7 @@ describe("register spills", function()
     assert.is_nil(blocked(2):cost().spills_emitted)
   end)
 
-  it("are none if LLVM keeps nothing in registers because the loop is too large", function()
+  it("do not occur if the loop is so large that LLVM keeps nothing in registers", function()
     local all = blocked(64):cost {measure = true}
     assert.equal(0, all.spills)
     assert.equal(0, all.spills_emitted)

@@ -25,7 +25,7 @@ local function tau_by_signs(a, b)
   return ab / math.sqrt(aa * bb)
 end
 
--- The rank of a number is the count of lesser numbers, plus half the count of equal ones (itself included), plus one half.
+-- The rank of a number is L + E/2 + 1/2, for L smaller numbers and E equal numbers (including itself).
 local function rank_by_count(list, n)
   local less, equal = 0, 0
   for _, v in ipairs(list) do
@@ -72,7 +72,7 @@ describe("Kendall's tau-b", function()
     end
   end)
 
-  it("is nil if one list has only one value", function()
+  it("is nil if all values of one list are equal", function()
     assert.is_nil(st.tau({1, 1, 1}, {1, 2, 3}))
     assert.is_nil(st.tau({1}, {1}))
     assert.is_nil(st.tau({}, {}))
@@ -92,20 +92,20 @@ describe("Spearman's rho", function()
 end)
 
 describe("pairs, errors and regrets", function()
-  it("count pairs that really differ; a pair predicted as equal is half right", function()
+  it("count only pairs whose times differ; a pair that is predicted as equal counts as half right", function()
     near(2.5 / 3, st.pairwise({1, 1, 2}, {1, 2, 3}))
     near(1, st.pairwise({1, 2, 5}, {4, 4, 9}))
     assert.is_nil(st.pairwise({1, 2}, {3, 3}))
   end)
 
-  it("take the median of relative errors", function()
+  it("use the median of relative errors", function()
     near(0.25, st.median_error({1.25, 3, 0.9}, {1, 1, 1}))
     near(0.3, st.median_error({1.2, 0.6}, {1, 1}))
     assert.equal(2.5, st.median {4, 1, 3, 2})
     assert.is_nil(st.median {})
   end)
 
-  it("give the loss if only the best k predictions are tried", function()
+  it("give the loss if only the k best predictions are measured", function()
     local truth, guess = {3, 1, 2}, {1, 3, 2}
     near(2, st.regret(guess, truth, 1))
     near(1, st.regret(guess, truth, 2))
@@ -113,7 +113,7 @@ describe("pairs, errors and regrets", function()
     near(0, st.regret(guess, truth, 9))
   end)
 
-  it("take a share of the lowest values, including ties with the last", function()
+  it("select a share of the lowest values, including ties with the last one", function()
     assert.same({{30, 10}, {2, 1}}, {st.lowest({30, 40, 10, 20}, {2, 4, 1, 3}, 0.5)})
     assert.same({{1, 2, 3}, {5, 5, 5}}, {st.lowest({1, 2, 3, 4}, {5, 5, 5, 6}, 0.25)})
   end)

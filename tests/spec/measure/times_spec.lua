@@ -63,7 +63,7 @@ describe("nw.timings", function()
   end)
 
   -- A single number has no known spread, so it is not distinguishable from anything.
-  it("does not compare times of which only one number is known", function()
+  it("does not compare times that are given as a single number", function()
     local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}
     for n = 2, 5 do assert.equal("no verdict: spread unknown", c[n].verdict) end
     for n = 1, 4 do assert.is_nil(c[n].spread) end
@@ -83,7 +83,7 @@ describe("nw.timings", function()
     assert.is_nil(support.doubled(8):time({threads = 1, reps = 1}).spread)
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     fails("there are no times", "invalid", nw.timings, {})
     fails("expected a table", "invalid", nw.timings, 3)
     fails("min, median", "invalid", nw.timings, {a = {}})
@@ -122,7 +122,7 @@ describe("comparison:plot", function()
     return c:plot {style = style}, c
   end
 
-  it("draws medians, middle halves and the fastest", function()
+  it("draws medians, middle halves and the fastest runs", function()
     for _, style in ipairs {"bars", "points"} do
       local p, c = picture(style)
       assert.equal(3, #p.rows)
@@ -145,7 +145,7 @@ describe("comparison:plot", function()
     end
   end)
 
-  it("draws speed-ups over the first, with the spread of both", function()
+  it("draws speed-ups over the first time, with the spread of both times", function()
     local p, c = picture "speedup"
     local halves = block(p, "halves")
     assert.is_true(near(halves[2][1], 4))
@@ -153,7 +153,7 @@ describe("comparison:plot", function()
     assert.is_true(near(p.rows[3][6], c[1].median / c[3].median))
   end)
 
-  it("hatches, names and joins times that are not distinguishable, and ranks nothing", function()
+  it("hatches, names and joins times that are not distinguishable, and does not sort", function()
     local p = picture "bars"
     local hatched = p.script:match "%$(bars%d+) using [%d:]+ with boxxyerror fillstyle pattern"
     local y = p.script:match("%$" .. hatched .. " << EOD\n%S+ (%S+)")
@@ -222,7 +222,7 @@ describe("comparison:plot", function()
     fails("is not a time", "invalid", nw.compare, {f, {median = 0 / 0}})
   end)
 
-  it("says what it wants", function()
+  it("says which arguments are valid", function()
     local c = nw.timings {around(1)}
     fails("style must be 'bars', 'points', 'speedup' or 'steps'", "invalid", c.plot, c, {style = "pie"})
     fails("did you mean 'style'", "invalid", c.plot, c, {stile = "bars"})
@@ -233,7 +233,7 @@ describe("comparison:plot", function()
     fails("are too many: at most 60", "limit", c.plot, c)
   end)
 
-  it("is drawn, one row or many, and executes nothing", function()
+  it("is drawn with one row and with many, and executes no text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local path = support.temporary()
     local hostile = {}
@@ -273,7 +273,7 @@ describe("s:time_steps", function()
     assert.truthy(s:trace():find "unroll")
   end)
 
-  it("measures versions and inputs that are given", function()
+  it("measures only the given versions, on the given inputs", function()
     local s = stepped()
     local a, b = nw.zeros {16, 16}, nw.zeros {16, 16}
     local c = s:time_steps(a, b, {versions = {2, 0}, rounds = 2})
@@ -283,7 +283,7 @@ describe("s:time_steps", function()
     fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
   end)
 
-  it("takes values of symbolic sizes, for random inputs", function()
+  it("accepts values of symbolic sizes, and then uses random inputs", function()
     local s = support.row_sums()
     s:split("i", 4)
     local c = s:time_steps {sizes = {M = 8, N = 16}, threads = 1, rounds = 2}

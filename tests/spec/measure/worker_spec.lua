@@ -20,7 +20,7 @@ local function lines(command)
   return out
 end
 
--- Returns the child processes of this process: their ids by name, and the number that ended without being waited for.
+-- Returns the ids of the child processes of this process, by name, and the number of those that ended and were not waited for.
 local function children()
   local found, zombies = {}, 0
   for _, pid in ipairs(lines "ls /proc") do
@@ -44,7 +44,8 @@ local function files()
   return n
 end
 
--- Another text makes another library, with a trial of its own. `first` is what the function does when it is called.
+-- Each call has another text, so that it makes another library with a trial of its own. `first` is the statement with which the
+-- function begins.
 local function register(name, first)
   local source = kernels.gemm_source {name = name, m = 4, n = 8, k = 2}
   if first then source = "#include <fcntl.h>\n#include <unistd.h>\n" .. source:gsub("{", "{ " .. first .. ";", 1) end
@@ -61,7 +62,7 @@ describe("a worker", function()
     assert.are_not.equal(pid, worker())
   end)
 
-  it("that is killed during a call is reported, and the next call has a new one", function()
+  it("that is killed during a call is reported, and the next call gets a new worker", function()
     register "first_of_all"
     local pid, before, running = assert(worker()), files(), os.tmpname()
     os.remove(running)

@@ -49,7 +49,7 @@ describe("strategies", function()
 
   for _, name in ipairs(legal) do
     for _, shared in ipairs {false, true} do
-      it(("%s is right for every number of rounds%s"):format(name, shared and ", sharing loops" or ""), function()
+      it(("%s gives right results for every number of rows%s"):format(name, shared and ", with common loops" or ""), function()
         local s = product(nw.size("M", {min = 0}))
         local cases = strategies.apply("test", s, s:loop "i", name, kernels(4, 3, 2, 1), shared and around or nil)
         local f = s:build {threads = 1, versions = strategies.versions(cases)}
@@ -57,14 +57,14 @@ describe("strategies", function()
       end)
     end
 
-    it(name .. " is right for each number that is known", function()
+    it(name .. " gives right results for constant numbers of rows", function()
       for _, m in ipairs {1, 3, 4, 6, 13} do
         local s = product(m)
         local ok, cases = pcall(strategies.apply, "test", s, s:loop "i", name, kernels(4, 2, 1), around)
         if ok then
           agrees(s:build {threads = 1, versions = strategies.versions(cases)}, m)
         else
-          assert.equal("shift", name) -- fewer iterations than one tile has
+          assert.equal("shift", name) -- shift needs at least one whole tile
           assert.is_true(m < 4)
         end
       end
@@ -132,7 +132,7 @@ describe("strategies", function()
     assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- one of the load and one of the store
   end)
 
-  it("the pass of TVM is right for every number of iterations", function()
+  it("our version of TVM's pass gives right results for every number of iterations", function()
     local s = product(nw.size("M", {min = 0}))
     nw.partition.tvm_like(s, "i", kernel(4))
     local f = s:build {threads = 1}
@@ -165,7 +165,7 @@ describe("kernels of several versions", function()
     return list
   end
 
-  it("run the first version whose facts hold, and say which it is", function()
+  it("run the first version whose facts hold, and say which version it is", function()
     local s = product(nw.size("M", {min = 0}))
     local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {"M >= 6"}, {})}
     local text = f:show "lowered" .. ""
@@ -231,7 +231,7 @@ describe("plans", function()
     return best
   end
 
-  it("cover a number of iterations in the least time", function()
+  it("cover a number of iterations by the tiles that take the least time", function()
     for rows = 1, 24 do
       local plan, sum = plans.exact(plans.times(list), rows), 0
       for _, part in ipairs(plan) do sum = sum + part.count * part.kernel.rows end
@@ -240,7 +240,7 @@ describe("plans", function()
     end
   end)
 
-  it("are periodic in the main tile", function()
+  it("repeat with the period of the main tile", function()
     local plan = plans.periodic(plans.times(list))
     for residue = 0, plan.main.rows - 1 do
       assert.equal(residue, plan.rounds[residue] % plan.main.rows)
@@ -285,7 +285,7 @@ describe("s:partition_auto", function()
     assert.truthy((few .. ""):find("refused: partition: all kernels handle whole tiles only", 1, true))
   end)
 
-  it("takes, builds and dispatches", function()
+  it("has the methods take, build and dispatch", function()
     local list, s = auto()
     local f, g = list:build("halves", {threads = 1}), list:build(1, {threads = 1})
     local d = list:dispatch()
@@ -307,7 +307,7 @@ describe("s:partition_auto", function()
     assert.is_false(kept[2].fits)
   end)
 
-  it("ranks by energy, and by its product with time", function()
+  it("ranks by energy, and by energy times time", function()
     local energy, edp = auto {objective = "energy"}, auto {objective = "edp"}
     assert.equal(energy[1].joules, energy[1].figure)
     assert.equal(edp[1].joules * edp[1].expected, edp[1].figure)
@@ -335,7 +335,7 @@ describe("s:partition_auto", function()
     assert.truthy(tostring(problem):find("mine", 1, true))
   end)
 
-  it("names tiles that never add up", function()
+  it("says if the rows of the tiles cannot add up to the number of rows", function()
     local list = auto {kernels = {kernel(4)}}
     assert.truthy((list .. ""):find("no tiles add up to 1 iterations", 1, true))
   end)
@@ -386,7 +386,7 @@ describe("nw.partition.pipeline", function()
     assert.equal(0, p.epilogue)
   end)
 
-  it("shows a prologue that lowering merged with its body; says that there is no steady state without iterations", function()
+  it("shows a prologue that lowering merged with the loop, and says if there is no steady state", function()
     local M = nw.size "M"
     local A = nw.placeholder({M, 256}, "f32", "A")
     local P = nw.compute({M, 256}, function(i, j) return A(i, j) * 2 end, "P")
@@ -444,7 +444,7 @@ describe("nw.microkernels", function()
     os.execute(("rm -r %s"):format(state))
   end)
 
-  it("needs a loop whose extent is a size", function()
+  it("requires a loop whose extent is a symbolic size", function()
     local s = product(8)
     local ok, problem = pcall(nw.microkernels, {schedule = s, loop = "i", kernels = {kernel(4)}})
     assert.is_false(ok)

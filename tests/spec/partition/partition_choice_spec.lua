@@ -49,7 +49,7 @@ describe("an objective", function()
     assert.equal("pad", first("energy", "pad", "residues"))
   end)
 
-  it("of their product ranks by neither of them alone", function()
+  it("of energy times time may differ from both other orders", function()
     assert.equal("guard", first("edp", "guard", "cut")) -- by cycles, cut would be first
     assert.equal("residues", first("edp", "pad", "residues")) -- by energy, pad would be first
   end)
@@ -88,7 +88,7 @@ local function trained(objective)
 end
 
 describe("a learned cost", function()
-  it("is that of a trained model", function()
+  it("is the score of a trained model", function()
     local ok, model = pcall(trained, "times")
     if not ok then
       assert.truthy(model.message:find "XGBoost")
@@ -114,7 +114,7 @@ describe("sizes", function()
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})
   local s = product(M, N)
 
-  it("that vary are combined", function()
+  it("that vary are tried in all combinations", function()
     local list, varied = distribution.of("test", s, {M = {1, 7}, N = {8, 9, 10}, weights = {M = {1, 3}}})
     assert.equal(6, #list)
     assert.same({"M", "N"}, varied)
@@ -186,7 +186,7 @@ describe("a decision tree", function()
     end
   end)
 
-  it("tests nothing that saves too little", function()
+  it("has no comparison that saves too little", function()
     local shapes = {{values = {M = 1}, weight = 1}, {values = {M = 9}, weight = 1}}
     local function tree(price)
       return decision.tree({"M"}, shapes, {{price = price, figures = {1, 5}}, {price = price, figures = {4, 2}}})
@@ -225,7 +225,7 @@ describe("dispatch over two sizes", function()
     end
   end
 
-  it("is a tree over both, right for every shape", function()
+  it("makes a tree over both sizes, and gives right results for every shape", function()
     local list, s = ranked()
     local d = list:dispatch()
     assert.equal("M < 8:\n  N < 16:\n    guard\n  else:\n    halves\nelse:\n  guard", (tostring(d):gsub("%s+$", "")))
@@ -266,7 +266,7 @@ describe("dispatch over two sizes", function()
     end
   end)
 
-  it("of one size has ranges of it", function()
+  it("over one size has ranges of this size", function()
     local list, s = ranked {sizes = {M = {1, 7, 8, 20}, N = 16}}
     local d = list:dispatch()
     assert.equal(2, #d.ranges)
@@ -275,7 +275,7 @@ describe("dispatch over two sizes", function()
     agrees(s:build {threads = 1, versions = d.versions})
   end)
 
-  it("needs a size that varies", function()
+  it("requires a size that varies", function()
     support.fails("only one size", "invalid", function() (ranked {sizes = {M = 3, N = 16}}):dispatch() end)
   end)
 end)

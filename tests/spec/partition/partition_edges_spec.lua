@@ -1,5 +1,5 @@
---- Convolutions whose edges are cut off by partition, as in the bench: right for every size, without conditions in the main
---- piece.
+--- Convolutions whose edges partition separates, as in the bench. They must give right results for every size, without conditions
+--- in the main piece.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local edges = require "_partition_edges"
@@ -8,8 +8,8 @@ local function agree(f, plain, ...)
   return nw.allclose(f(...), plain(...), {rtol = 1e-5, atol = 1e-5})
 end
 
-describe("edges cut off by partition", function()
-  it("a full convolution is right for every length up to three tiles and one more", function()
+describe("edges that partition separates", function()
+  it("a full convolution gives right results for every length from 0 to three tiles and one more", function()
     local taps = 32
     local f, plain = edges.conv1d_any(taps)
     local w = nw.random({taps}, "f32", {seed = 2})
@@ -18,7 +18,7 @@ describe("edges cut off by partition", function()
     end
   end)
 
-  it("a convolution with fewer taps is right, too", function()
+  it("a convolution with fewer taps gives right results too", function()
     local f, plain = edges.conv1d_any(16)
     for _, n in ipairs {1, 15, 143, 144, 160, 300} do
       local a, w = nw.random({n}, "f32", {seed = n}), nw.random({16}, "f32", {seed = 2})
@@ -26,7 +26,7 @@ describe("edges cut off by partition", function()
     end
   end)
 
-  it("a depthwise convolution is right for every height and width up to three tiles and one more", function()
+  it("a depthwise convolution gives right results for every height and width up to three tiles and one more", function()
     local f, plain = edges.depthwise_any()
     local w = nw.random({2, 3, 3}, "f32", {seed = 2})
     for height = 0, 3 * edges.depthwise_rows + 1 do
@@ -37,7 +37,7 @@ describe("edges cut off by partition", function()
     end
   end)
 
-  it("no condition is left if all of the input exists", function()
+  it("no condition is left in the main piece", function()
     assert.equal(0, nw.partition.conditions(edges.conv1d(1000, 32), "i.main_o"))
     assert.equal(0, nw.partition.conditions(edges.depthwise(2, 20, 40), "y_o.main/x_o.main"))
   end)
@@ -50,8 +50,8 @@ describe("edges cut off by partition", function()
   end)
 end)
 
--- Every strategy for every number of rows, with tiles of our own and, if available, those of libxsmm; and the programs of the
--- bench.
+-- Tests every strategy for every number of rows, with our own tiles and, if available, those of libxsmm. Also tests the programs
+-- of the bench.
 describe("a product of rows that no tile divides", function()
   local partition = require "_partition"
   local strategies = require "nestwright.partition.strategies"

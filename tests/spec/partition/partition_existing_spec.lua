@@ -1,5 +1,5 @@
---- Our version of TVM's pass, as in the bench: the conditions that it leaves in the loops, and right results for every number
---- of rows.
+--- Our version of TVM's pass, as in the bench: which conditions it leaves in the loops, and that its results are right for every
+--- number of rows.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local partition = require "_partition"
@@ -22,8 +22,8 @@ local plain = partition.gemm(any(), N, K):build {threads = 1}
 
 local function input(m) return nw.random({m, K}, "f32", {seed = m + 1}) end
 
-describe("TVM's pass, rebuilt", function()
-  it("leaves a loop of constant extent unchanged: its full tiles also have a guard in each iteration of k", function()
+describe("our version of TVM's pass", function()
+  it("does not change a loop of constant extent, so full tiles also have a guard in each iteration of k", function()
     local s = rebuilt(partition.gemm, 3 * TILE + 1)
     local text = lowered(s)
     assert.truthy(text:find(line 'for i_o in 0..4 with partition = "never":', 1), text)
@@ -32,14 +32,14 @@ describe("TVM's pass, rebuilt", function()
     assert.is_true(nw.partition.conditions(s, "k") > 0)
   end)
 
-  it("cuts it on request, and cuts a loop of symbolic extent by default", function()
+  it("cuts a loop of constant extent on request, and one of symbolic extent by default", function()
     for _, s in ipairs {rebuilt(partition.gemm, 3 * TILE + 1, {partition_const_loop = true}), rebuilt(partition.gemm, any())} do
       assert.equal(0, nw.partition.conditions(s, "i_o"))
     end
     assert.is_true(nw.partition.conditions(rebuilt(partition.gemm, any()), "i_o.tail") > 0)
   end)
 
-  it("is right for every constant", function()
+  it("gives right results for every constant", function()
     for m = 1, 3 * TILE + 1 do
       local a = input(m)
       for _, asked in ipairs {false, true} do
@@ -58,7 +58,7 @@ describe("TVM's pass, rebuilt", function()
     assert.truthy(compact:find("C%[ramp%([^%[]-, 1, 16%)%] = fma"), compact)
   end)
 
-  it("with symbolic strides is right for every number of rows", function()
+  it("with symbolic strides gives right results for every number of rows", function()
     local f = rebuilt(partition.strided_gemm, any()):build {threads = 1}
     local M = any()
     local X = nw.placeholder({M, N // 16, 16, 1}, "f32", "X")

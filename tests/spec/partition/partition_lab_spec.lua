@@ -1,4 +1,5 @@
---- The lab of loop partitioning: every way of every part is right for every size, and has no condition in its main piece.
+--- The lab of loop partitioning. Every way of every part must give right results for every size, and have no condition in its main
+--- piece.
 package.path = "tutorials/?.lua;" .. package.path
 local lab = require "partition"
 local nw = require "nestwright"
@@ -56,7 +57,7 @@ describe("the partition lab", function()
     end
   end)
 
-  it("draws the pieces of every way, and each instance in one of them", function()
+  it("draws the pieces of every way, and each instance in exactly one piece", function()
     for _, part in ipairs(lab.parts) do
       for _, way in ipairs(part.ways) do
         local plot = lab.picture(part, way)
@@ -76,7 +77,7 @@ describe("the partition lab", function()
     os.remove(path)
   end)
 
-  it("gives the cost of a way in a row", function()
+  it("gives a row with the cost of a way", function()
     local part = lab.parts[1]
     local rows = {lab.row(part, part.ways[1]), lab.row(part, part.ways[2])}
     for _, row in ipairs(rows) do

@@ -1,4 +1,5 @@
---- Pieces in threads, fused into one loop or each in its own, compared with the definition for every size; and shared loops.
+--- Pieces in threads: fused into one loop, each in a loop of its own, or inside common loops. The results are compared with the
+--- definition for every size.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 local support = require "support"
@@ -41,7 +42,7 @@ describe("pieces in threads", function()
   for _, how in ipairs {"fused", "apart"} do
     for _, name in ipairs {"guard", "cut", "halves", "residues", "sizes"} do
       for _, shared in ipairs {false, true} do
-        it(("%s, %s%s, is right for every number of rounds"):format(name, how, shared and ", sharing loops" or ""), function()
+        it(("%s, %s%s: right results for every number of rows"):format(name, how, shared and ", in common loops" or ""), function()
           local s = product(nw.size("M", {min = 0}))
           local cases = strategies.apply("test", s, s:loop "i", name, kernels(4, 3, 2, 1), shared and around or nil, how)
           local f = s:build {threads = 2, versions = strategies.versions(cases)}
@@ -108,7 +109,7 @@ describe("pieces in threads", function()
     assert.equal(0, s:version())
   end)
 
-  it("need existing loops and a known way", function()
+  it("require existing loops and a valid way", function()
     local s = product(8)
     support.fails("loops is empty", "invalid", nw.partition.parallel, s, {})
     support.fails("got 'both'", "invalid", nw.partition.parallel, s, {"i"}, {how = "both"})
@@ -125,7 +126,7 @@ describe("partition_auto with threads", function()
     return s:partition_auto(all), s
   end
 
-  it("distributes the pieces of each version among threads, and is right", function()
+  it("distributes the pieces of each version among threads, and gives right results", function()
     for _, how in ipairs {"fused", "apart"} do
       local list, s = auto {across = how}
       local f, g = list:build(1), s:build {threads = 2, versions = list:dispatch().versions}
@@ -146,7 +147,7 @@ describe("partition_auto with threads", function()
   end)
 end)
 
-describe("pieces that share loops", function()
+describe("pieces in common loops", function()
   local ROWS, DEPTH = 12, 320
 
   -- B has 80 kB in four adjacent panels. A first level of 48 kB holds two of them.
@@ -177,7 +178,7 @@ describe("pieces that share loops", function()
     end
   end
 
-  it("find their inputs in nearer caches than separate nests do, by the model", function()
+  it("find more of their inputs in the first cache than separate nests, by the model", function()
     local apart, shared = misses(false), misses(true)
     assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B a second time
     assert.equal(4 * DEPTH, shared)

@@ -1,4 +1,4 @@
---- Software pipelining from a machine's latencies: the number of iterations ahead, the steps that are taken, and right results.
+--- Software pipelining by a machine's latencies: the number of iterations ahead, the steps that are made, and the results.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -22,7 +22,7 @@ local function tile(N, K)
   return s
 end
 
--- zen5 with another latency of its second level.
+-- The machine zen5, but with another latency of the second cache.
 local function far(latency)
   local caches = {}
   for n, c in ipairs {{48 << 10, 12, 4, 128}, {1 << 20, 16, latency, 62}, {32 << 20, 16, 48 + latency, 29}} do
@@ -31,7 +31,7 @@ local function far(latency)
   return nw.machine {extends = "zen5", name = "far", caches = caches}
 end
 
--- Iterations in which some rows of B are copied and used.
+-- Each iteration copies some rows of B and uses them.
 local function copied(M, N, K, rows)
   local s = product(M, N, K)
   s:split("k", rows)
@@ -65,7 +65,7 @@ describe("nw.partition.pipelined", function()
     assert.is_nil(tostring(s):find("prefetch", 1, true))
   end)
 
-  it("follows the record: with ten times the latency, ten times as many iterations ahead", function()
+  it("fetches ten times as many iterations ahead if the latency is ten times as long", function()
     local function ahead(latency)
       return nw.partition.pipelined(tile(96, 256), "k", {tensor = "B", machine = far(latency)}).ahead
     end
@@ -82,7 +82,7 @@ describe("nw.partition.pipelined", function()
     assert.truthy((p .. ""):find("no latency to hide", 1, true))
   end)
 
-  it("is at most as many iterations ahead as there are", function()
+  it("fetches at most as many iterations ahead as the loop has", function()
     local p = nw.partition.pipelined(tile(96, 256), "k", {tensor = "B", machine = far(100000)})
     assert.equal(255, p.ahead)
     assert.is_true(p.limited)
@@ -129,7 +129,7 @@ end)
 
 describe("double_buffer by more than one iteration", function()
   for ahead = 1, 5 do
-    it(("by %d is right, also where the loop has fewer rounds"):format(ahead), function()
+    it(("by %d gives right results, also if the loop has fewer iterations"):format(ahead), function()
       for _, K in ipairs {8, 12, 32} do
         local s, copy = copied(3, 5, K, 4)
         s:double_buffer(copy, ahead)
@@ -150,7 +150,7 @@ describe("double_buffer by more than one iteration", function()
     assert.is_true(p.prologue > 0 and p.epilogue > 0)
   end)
 
-  it("is right for every size", function()
+  it("gives right results for every size", function()
     local K = nw.size("K", {min = 0})
     local s, copy = copied(3, 5, K, 4)
     local plain = product(3, 5, K):build {threads = 1}

@@ -1,4 +1,4 @@
---- s:explain() after a refusal: the interpreter must show the conflict, and the numbers must be right.
+--- s:explain() after a refusal. The interpreter must show the conflict, and the numbers must be right.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -9,7 +9,7 @@ local function gemm(n, dtype)
   return nw.schedule(C), C
 end
 
--- Each time step reads the one before: S[t, x] = S[t-1, x-1] + S[t-1, x+1]. At the edges, the element itself is read.
+-- S[t, x] = S[t-1, x-1] + S[t-1, x+1]. At an edge, S[t-1, x] is read in place of the missing neighbour.
 local function heat(steps, width)
   local A = nw.placeholder({1, width}, "i32", "A")
   local state = nw.scan_state({steps, width}, "i32", "state")
@@ -50,12 +50,12 @@ describe("s:explain()", function()
     assert.equal(should - is, total - without) -- the final value lacks exactly the lost update
   end)
 
-  it("says lanes if a loop is vectorized", function()
+  it("uses the word lanes for vector loops", function()
     local _, lesson = refuse(gemm(4), "vectorize", "k")
     assert.truthy(lesson:find "lane k=0 +lane k=1")
   end)
 
-  it("sees the threads of a grid race as well", function()
+  it("shows a race between threads of a grid too", function()
     local err, lesson = refuse(gemm(8), "bind", "k", "threadIdx.x")
     assert.equal("reduction", err.refusal.kind)
     assert.is_true(lesson.seen)
@@ -79,14 +79,14 @@ describe("s:explain()", function()
     assert.truthy(should and should ~= is)
   end)
 
-  it("lets the other thread come first if nothing is summed", function()
+  it("runs the other thread first if the block is not a sum", function()
     local s = heat(4, 6)
     local _, lesson = refuse(s, "parallel", "t_1")
     assert.equal("iterations", lesson.how)
     assert.truthy(lesson:find "it may be: +S%(t=2")
   end)
 
-  it("keeps the update that matters", function()
+  it("chooses an order in which the lost update changes the result", function()
     local I, W = nw.placeholder({10}, "f32", "I"), nw.placeholder({3}, "f32", "W")
     local P = nw.compute({10}, function(x) return nw.select(nw.all(nw.ge(x, 1), nw.lt(x, 9)), I(x - 1), 0) end, "P")
     local r = nw.reduce_axis(3, "r")
@@ -97,7 +97,7 @@ describe("s:explain()", function()
     assert.truthy(lesson:find "writes O%[0%] = 2\n  writes O%[0%] = 0\n  after these two O%[0%] should be 2, is 0")
   end)
 
-  it("moves to the middle if the border hides the conflict", function()
+  it("moves the iterations to the middle if the conflict has no effect at the border", function()
     local I = nw.placeholder({16}, "f32", "I")
     local P = nw.compute({20}, function(x) return nw.select(nw.all(nw.ge(x, 2), nw.lt(x, 18)), I(x - 2), 0) end, "P")
     local r = nw.reduce_axis(5, "r")
@@ -111,7 +111,7 @@ describe("s:explain()", function()
     assert.truthy(should and should ~= is)
   end)
 
-  it("shows what a maximum loses", function()
+  it("shows the element that a maximum loses", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.max(A(i, k), k) end, "M"))
     local _, lesson = refuse(s, "parallel", "k")
@@ -121,7 +121,7 @@ describe("s:explain()", function()
     assert.equal(2, select(2, lesson:gsub("reads M%[0%] = %-inf", "")))
   end)
 
-  it("shows what is counted twice", function()
+  it("shows a contribution that is counted twice", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local function reduced(how) return nw.schedule(nw.compute({8}, function(i) return nw[how](A(i, k), k) end, "M")) end
     local _, lesson = refuse(reduced "sum", "split", "k", 3, {tail = "shift"})
@@ -143,7 +143,7 @@ describe("s:explain()", function()
     assert.equal(2 * should, tonumber(is))
   end)
 
-  it("says if a lost update changes nothing", function()
+  it("says if a lost update does not change the result", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k) * 0, k) end, "Z"))
     local _, lesson = refuse(s, "parallel", "k")
@@ -169,7 +169,7 @@ describe("s:explain()", function()
     assert.truthy(lesson:find "it is: .*writes X%[2%] = %d+.*writes X%[6%] in its place = %d+.*it may be:.*in its place")
   end)
 
-  it("shows what a thread does not see of another's local memory", function()
+  it("shows a value in the local memory of another thread, which a thread cannot read", function()
     local s, X, Y = stages()
     local loop = s:loops(Y)[1]
     s:split(loop, 7)
@@ -204,7 +204,7 @@ describe("s:explain()", function()
       sink = {block = "C", i = 0, j = 0, k = 1}}, err.refusal.witness)
   end)
 
-  it("has nothing to run if the structure is refused", function()
+  it("runs nothing if the structure is refused", function()
     local s, X = stages()
     local err, lesson = refuse(s, "compute_at", X, s:loops(X)[1])
     assert.equal("structure", err.refusal.kind)

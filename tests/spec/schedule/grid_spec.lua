@@ -1,5 +1,5 @@
---- Loops bound to a grid of blocks and threads: which steps are accepted, where barriers are placed, which programs run and
---- which have races.
+--- Loops bound to a grid of blocks and threads: which steps are accepted, where barriers are placed, and which programs have
+--- races.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -70,20 +70,20 @@ local function refused(kind, f, ...)
 end
 
 describe("a product in tiles on a grid", function()
-  it("waits twice for each tile: for the loads, and before the next loads", function()
+  it("has two barriers for each tile: after its loads, and before the next loads", function()
     local s, C = tiled(8, 4)
     assert.equal(2, barriers(s))
     holds(s, {C})
   end)
 
-  it("is right if the tiles do not divide the matrix", function()
+  it("gives right results if the tiles do not divide the matrix", function()
     for _, n in ipairs {1, 3, 5, 9} do
       local s, C = tiled(n, 4)
       holds(s, {C})
     end
   end)
 
-  it("is checked, and not compiled", function()
+  it("can be checked, but not compiled", function()
     local s = tiled(8, 4)
     assert(s:check())
     local ok, err = pcall(s.build, s)
@@ -142,7 +142,7 @@ describe("barriers", function()
     holds(s, {Y})
   end)
 
-  it("are shared by the loads before them", function()
+  it("are needed only once after several loads", function()
     local A, B = nw.placeholder({32}, "f32", "A"), nw.placeholder({32}, "f32", "B")
     local X = nw.compute({30}, function(i) return A(i) * B(i + 2) + A(i + 1) end, "X")
     local s = nw.schedule(X)
@@ -159,7 +159,7 @@ describe("barriers", function()
 end)
 
 describe("virtual threads", function()
-  it("have storage of their own, and share barriers", function()
+  it("have storage of their own and common barriers", function()
     local s, Y, X = stages(34)
     s:split("i_1", 16)
     s:split("i_1_i", 8)
@@ -252,7 +252,7 @@ describe("bind", function()
     assert(s:check())
   end)
 
-  it("lets idle threads wait with the others", function()
+  it("lets idle threads wait at the barriers too", function()
     local s, Y, X = stages(10)
     s:split("i_1", 4)
     s:bind("i_1_o", "blockIdx.x")
@@ -318,7 +318,7 @@ describe("threads", function()
     return nw.schedule(S), S
   end
 
-  it("wait for one another in step", function()
+  it("wait at a barrier in each step", function()
     local s, S = rows(-1)
     s:bind(s:loops(S)[2], "threadIdx.x")
     assert.equal(1, barriers(s))
@@ -352,7 +352,7 @@ describe("threads", function()
     assert.truthy(tostring(err):find("a barrier would reverse their order", 1, true), tostring(err))
   end)
 
-  it("have the same number in every block", function()
+  it("must be equally many in every block", function()
     local A = nw.placeholder({8, 8}, "f32", "A")
     local L = nw.compute({8, 8}, function(i, j) return nw.select(nw.le(j, i), A(i, j), 0) end, "L")
     local s = nw.schedule(L)
@@ -362,17 +362,17 @@ describe("threads", function()
     refused("structure", s.bind, s, "j.post", "threadIdx.x")
   end)
 
-  it("have local storage that others do not see", function()
+  it("have local storage that other threads cannot read", function()
     local s, Y, X = stages(18)
     s:split("i_1", 8)
     s:compute_at(X, "i_1_o")
     s:set_scope(X, "local")
     refused("raw", s.bind, s, "i_1_i", "threadIdx.x")
-    s:bind("i_1_o", "threadIdx.x") -- each thread computes all of it
+    s:bind("i_1_o", "threadIdx.x") -- each thread computes the whole stage
     holds(s, {Y})
   end)
 
-  it("are distinguished if their loop starts elsewhere in each iteration", function()
+  it("are identified correctly if their loop begins at another value in each iteration", function()
     local A = nw.placeholder({6, 8}, "f32", "A")
     local state = nw.scan_state({6, 8}, "f32", "state")
     local first = nw.compute({1, 8}, function(t, x) return A(t, x) end, "first")
@@ -382,7 +382,7 @@ describe("threads", function()
     local t, x = table.unpack(s:loops(S))
     s:skew(x, t, 1)
     s:bind(s:loops(S)[2], "threadIdx.x")
-    assert.equal(1, barriers(s)) -- the same value of the loop belongs to another thread in each iteration
+    assert.equal(1, barriers(s)) -- in each iteration, another thread has the same value of the loop variable
     holds(s, {S})
   end)
 end)
@@ -393,7 +393,7 @@ describe("shared storage", function()
     refused("capacity", s.cache_read, s, A, "shared", {C})
   end)
 
-  it("belongs to a block", function()
+  it("belongs to one block", function()
     local s, Y, X = stages(16)
     s:set_scope(X, "shared")
     refused("structure", s.bind, s, "i_1", "blockIdx.x")

@@ -32,7 +32,7 @@ describe("s:log()", function()
     assert.equal(0, log[1].version)
     assert.is_nil(log[1].step)
     assert.equal('s:split("i_1", 8)', log[2].step)
-    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- one loop became two, and Y binds them
+    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- one loop became two, and the block Y binds both
     assert.equal(34 + 32, log[1].operations)
     assert.is_true(log[3].operations > log[1].operations) -- X is computed again at the edges of tiles
     assert.equal(40 + 32, log[3].operations) -- 4 tiles of 8 outputs need 10 of X each
@@ -71,7 +71,7 @@ describe("s:log()", function()
 end)
 
 describe("versions", function()
-  it("are a tree with names and a current one", function()
+  it("are a tree with names and a current version", function()
     local s = gemm(16)
     s:split("i", 4)
     s:branch "tiled"
@@ -109,7 +109,7 @@ describe("versions", function()
 end)
 
 describe("s:tree()", function()
-  it("shows the nesting", function()
+  it("shows how loops are nested", function()
     local s, X = stages(34)
     local i_o = s:split("i_1", 8)
     s:compute_at(X, i_o)
@@ -188,7 +188,7 @@ describe("s:why()", function()
     assert.truthy(tail:find('k = j.tail/k: s:split("j", 8, {tail = "cut"}) (step 3)', 1, true))
   end)
 
-  it("knows lowered lines", function()
+  it("describes lines of the lowered program", function()
     local s = made()
     assert.truthy(s:why("for i_i", "lowered"):find "step 1")
     assert.equal('loop i_o, 9 iterations: s:split("i", 8) (step 1)', tostring(s:why(1, "lowered")))
@@ -203,7 +203,7 @@ describe("s:why()", function()
     end
   end)
 
-  it("numbers steps like s:diff and s:checkout", function()
+  it("uses the step numbers of s:diff and s:checkout", function()
     local s = gemm(64)
     s:tile("i", "j", 32, 32)
     s:branch "tiled"
@@ -247,7 +247,7 @@ describe("s:unsafe()", function()
     return s
   end
 
-  it("takes a step that is refused, and marks it everywhere", function()
+  it("makes a step that would be refused, and marks it everywhere", function()
     local s = racing()
     assert.truthy(s:show():find "unsafe parallel for k")
     assert.truthy(s:show():find "1 step was not judged")
@@ -314,11 +314,11 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    -- parallel inside parallel, which is then judged again
+    -- parallel inside parallel, in steps that are judged again
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
-  it("still refuses steps without a meaning", function()
+  it("still refuses steps that have no meaning", function()
     local s = gemm(16)
     s:parallel "i"
     s:unsafe(function(q)
@@ -346,7 +346,7 @@ describe("s:unsafe()", function()
     assert.truthy(err.message:find "of S is read before it is written at x_1 = 0, t_1 = 2", err.message)
   end)
 
-  it("refuses anything but a function", function()
+  it("refuses an argument that is not a function", function()
     local s = gemm(8)
     for bad, got in pairs {[1] = "number", ["s:parallel"] = "string", [{}] = "table", [s] = "schedule"} do
       support.fails("^unsafe: steps: expected a function, got a " .. got, "invalid", function() s:unsafe(bad) end)

@@ -1,5 +1,5 @@
---- Schedules that must be refused, each with its message and an unchanged schedule. Other systems accept many of them without
---- an error; the remark says which systems.
+--- Steps that must be refused with a certain message, and must leave the schedule unchanged. Other systems accept many of them
+--- without an error; the remark in parentheses names these systems.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -39,7 +39,7 @@ local function heat()
   return nw.schedule(nw.scan(first, update, state, "S"))
 end
 
--- A sweep in place: reads the new value of the left neighbour and the old value of the right neighbour.
+-- A sweep in place. It reads the new value of the left neighbour and the old value of the right neighbour.
 local function sweep()
   local A = nw.placeholder({1, 16}, "f32", "A")
   local state = nw.scan_state({8, 16}, "f32", "state")
@@ -55,7 +55,7 @@ local function last_loop_of(s, stage)
   return loops[#loops]
 end
 
--- {description, computation, a function that must fail, its sentence, its code}
+-- {description, computation, a function that must fail, the text of its error, the code of its error}
 local cases = {
   {"parallel over a reduction axis (TVM: a race, silently wrong)", gemm, function(s) s:parallel "k" end,
     "^cannot run k in parallel", "refused"},

@@ -29,18 +29,18 @@ local function shifted(width, n, tail)
 end
 
 describe("vectors whose number of lanes is not a power of two", function()
-  it("agree with the interpreter and the definition", function()
+  it("give the results of the interpreter and the definition", function()
     for n, width in ipairs(WIDTHS) do agrees(sums(width, TYPES[n % #TYPES + 1])) end
     for _, dtype in ipairs(TYPES) do agrees(sums(56, dtype)) end
   end)
 
-  it("agree under masks", function()
+  it("give the same results under masks", function()
     for _, width in ipairs(WIDTHS) do
       for _, tail in ipairs {"guard", "shift", "cut"} do agrees(shifted(width, 3 * width + 2, tail)) end
     end
   end)
 
-  it("agree if elements are read at other positions before they are written", function()
+  it("give the same results if elements are read at other positions before they are written", function()
     local A = nw.placeholder({130}, "f32", "A")
     local P = nw.compute({126}, function(i) return A(i) + A(i + 4) end, "P")
     local s = nw.schedule(nw.compute({120}, function(i) return P(i) * 2 + P(i + 6) end, "Q"))
@@ -53,7 +53,7 @@ describe("vectors whose number of lanes is not a power of two", function()
   end)
 
   -- Also an exponential, whose vector functions exist only for certain widths.
-  it("agree for math functions", function()
+  it("give the same results for math functions", function()
     for _, width in ipairs {3, 12, 20, 28, 56} do
       local A = nw.placeholder({width}, "f32", "A")
       local s = nw.schedule(nw.compute({width}, function(i) return nw.exp(A(i)) + nw.tanh(A(i)) end, "E"))

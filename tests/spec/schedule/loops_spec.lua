@@ -26,7 +26,7 @@ local function unchanged(s, f)
 end
 
 describe("split by a list", function()
-  it("makes one loop more than there are factors, outermost first", function()
+  it("makes n + 1 loops of n factors, outermost first", function()
     local s = support.gemm(64, 50, 20)
     assert.equal("i_0 i_1 i_2", names(s:split("i", {factors = {4, 8}})))
     assert.equal("j_0 j_1 j_2", names(s:split("j", {factors = {2, 5}})))
@@ -42,7 +42,7 @@ describe("split by a list", function()
     assert.truthy(s:check())
   end)
 
-  it("is one step that replays from either trace, also if the tail vanishes", function()
+  it("is one step, which both forms of the trace replay, also if there is no tail", function()
     local s = support.gemm(50, 8, 8)
     s:split("i", {factors = {4, 4}, tail = "cut"})
     s:unroll "i.tail"
@@ -221,7 +221,7 @@ describe("shift", function()
     assert.truthy(s:check())
   end)
 
-  it("refuses values that the computation does not know", function()
+  it("refuses sizes that the computation does not have", function()
     local s = support.gemm(8)
     for _, bad in ipairs {nw.size "Q", "Q", "1.5", 2.5, "i", "", true, {}, 1 << 62, "0 - (1 << 41)", -(1 << 50)} do
       unchanged(s, function() s:shift("i", bad) end)
@@ -242,7 +242,7 @@ describe("a loop of one iteration", function()
     assert.equal("i j k", names(table.unpack(s:loops(C))))
   end)
 
-  it("that compute_at leaves behind can be removed", function()
+  it("that compute_at leaves can be removed", function()
     local A = nw.placeholder({16, 16}, "f32", "A")
     local X = nw.compute({16, 16}, function(i, j) return A(i, j) * 2 end, "X")
     local Y = nw.compute({16, 16}, function(i, j) return X(i, j) + 1 end, "Y")
@@ -272,7 +272,7 @@ describe("a loop of one iteration", function()
 end)
 
 describe("unmark", function()
-  it("makes it possible to split and fuse a marked loop", function()
+  it("removes a mark, so that the loop can be split and fused", function()
     local s = support.gemm(16)
     s:parallel "i"
     s:vectorize "j"
@@ -306,7 +306,7 @@ local function ping_pong()
 end
 
 describe("merge", function()
-  it("merges two loops, and then the loops inside", function()
+  it("merges two loops, and then the loops inside them", function()
     local s, _, _, Z = sums(8, 8, 8)
     assert.equal("i", names(s:merge("i", "i_1")))
     assert.equal("i", names(s:merge("i", "i_2")))
@@ -385,7 +385,7 @@ describe("fission", function()
 end)
 
 describe("reorder_stmts", function()
-  it("exchanges independent neighbours", function()
+  it("exchanges adjacent independent statements", function()
     local s, X, Y = sums(8, 8, 8)
     s:reorder_stmts(X, Y)
     assert.truthy(tostring(s):find "Y%[.*X%[")
@@ -396,7 +396,7 @@ describe("reorder_stmts", function()
     assert.truthy(s:check())
   end)
 
-  it("refuses a read before its write, and statements that are not neighbours", function()
+  it("refuses a read before its write, and statements that are not adjacent", function()
     local s, X, Y, Z = sums(8, 8, 8)
     assert.equal("raw", unchanged(s, function() s:reorder_stmts(Y, Z) end).refusal.kind)
     for _, bad in ipairs {{X, Z}, {Y, X}, {X, X}, {"i", "j"}, {X}, {1, 2}, {"i", "nothing"}} do

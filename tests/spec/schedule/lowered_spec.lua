@@ -12,7 +12,7 @@ describe("a lowered program that is too long to be compiled", function()
   s:unroll "i"
   s:unroll "j"
 
-  it("is shown with its unrolled loops as loops, and says so", function()
+  it("is shown with unrolled loops as loops, and a note says so", function()
     for _, pass in ipairs {"unroll", "simplify", "fma"} do
       local text = tostring(s:show("lowered", pass))
       local size = tonumber(text:match("^# about (%d+) instructions; more than 50000 are not compiled, "

@@ -45,7 +45,7 @@ describe("s:moves()", function()
     end
   end)
 
-  it("says why the others are refused, one line for each", function()
+  it("says in one line why each other step is refused", function()
     local s = gemm(32)
     local moves = s:moves "k"
     assert.truthy(named(moves.refused, "parallel").why:find "by another thread")
@@ -83,7 +83,7 @@ describe("s:moves()", function()
     assert.truthy(moves:find('s:split("i", 8, {tail = "shift"})', 1, true))
   end)
 
-  it("gives tags a value, and lists statements beside and inside the loop", function()
+  it("gives values for tags, and lists statements next to the loop and inside it", function()
     local s, X, Y = stencil(18)
     local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name
     local moves = s:moves(i_1)
@@ -92,7 +92,7 @@ describe("s:moves()", function()
     assert.equal(('s:reorder_stmts("%s", "%s")'):format(i, i_1), named(moves.refused, "reorder_stmts").step)
   end)
 
-  it("says what is missing if nothing could be tried", function()
+  it("says which argument is missing if no step could be tried", function()
     local moves = gemm(32):moves "k"
     assert.truthy(named(moves.refused, "specialize").why:find "no size")
     assert.truthy(named(moves.refused, "assume").why:find "no size")
@@ -191,7 +191,7 @@ describe("s:locations()", function()
     assert.truthy(s:locations(s[X]):find "j_1_o %(now%)")
   end)
 
-  it("agrees with the result of the step", function()
+  it("predicts the result of the step", function()
     local s, X, Y = stencil(23)
     s:tile(s:loops(Y)[1], s:loops(Y)[2], 5, 4)
     local places = s:locations(X)

@@ -12,7 +12,7 @@ local function rows(m)
 end
 
 describe("cut", function()
-  it("makes pieces named by path", function()
+  it("names pieces by their path", function()
     local s = gemm(64)
     local head, rest = s:cut("i", 48)
     assert.same({"i.head", "i.rest"}, {head.name, rest.name})
@@ -179,7 +179,7 @@ local function lowered_loop(s, name)
   return table.concat(out, "\n")
 end
 
--- No condition is left in the loop.
+-- Checks that no condition is left in the loop.
 local function free_of_conditions(s, name)
   local text = lowered_loop(s, name)
   assert.truthy(text:find "=")
@@ -202,7 +202,7 @@ local function concatenated(n, m)
 end
 
 describe("partition", function()
-  it("writes a bound with two cases as a min", function()
+  it("writes a bound with two cases as a minimum", function()
     for _, n in ipairs {100, nw.size "N"} do
       local s = doubled(n)
       s:split("i", 8)
@@ -212,7 +212,7 @@ describe("partition", function()
     end
   end)
 
-  it("frees a guarded split of its guard", function()
+  it("makes a main piece of a guarded split without its guard", function()
     for _, n in ipairs {0, 5, 31, 32, 33, 100, nw.size("N", {min = 0})} do
       local s = doubled(n)
       s:split("i", 32)
@@ -228,7 +228,7 @@ describe("partition", function()
     end
   end)
 
-  it("frees the middle of a padded convolution, in y and then in x", function()
+  it("makes a main piece of a padded convolution without conditions, in y and then in x", function()
     for _, size in ipairs {{28, 30}, {nw.size("H", {min = 0}), nw.size("W", {min = 0})}} do
       local function make() return padded(size[1], size[2]) end
       local s = make()
@@ -244,7 +244,7 @@ describe("partition", function()
     end
   end)
 
-  it("takes a concatenation apart into two loops without a condition", function()
+  it("divides a concatenation into two loops without a condition", function()
     for _, size in ipairs {{20, 13}, {nw.size "N", nw.size "M"}} do
       local s = concatenated(size[1], size[2])
       local _, main, post = s:partition "i"
@@ -273,7 +273,7 @@ describe("partition", function()
     agrees(s)
   end)
 
-  it("accepts explicit points", function()
+  it("accepts given points", function()
     local s = gemm(64)
     s:partition("i", {at = {8, 56}})
     assert.truthy(tostring(s):find "for i.main in 8..56:")
@@ -306,7 +306,7 @@ describe("partition", function()
     agrees(s)
   end)
 
-  it("refuses points that give no main part", function()
+  it("refuses points that leave no main piece", function()
     local s = gemm(64)
     untouched(s, function()
       fails("begin and the end %(exclusive%) of the main part", "invalid", function() s:partition("i", {at = {8}}) end)
@@ -371,7 +371,7 @@ describe("trim", function()
     end, "Y"))
   end
 
-  it("leaves the iterations of a sum that add something, without conditions", function()
+  it("keeps only the iterations of a sum that add something, without conditions", function()
     for _, n in ipairs {1, 3, 5, 20, nw.size "N"} do
       local s = convolved(n)
       s:decompose_reduction("Y", "r")

@@ -54,7 +54,7 @@ describe("compute_at takes a position", function()
     assert.equal("P[0] is read at (i_2=0, i_1=0), before it is written at (i_2=0, i=0)", err.refusal.why)
   end)
 
-  it("but not after the stages that read it", function()
+  it("that is not after the stages that read it", function()
     local s, P, Q, R = diamond()
     local i = s:loops(R)[1]
     s:compute_at(Q, i)
@@ -67,7 +67,7 @@ describe("compute_at takes a position", function()
     end
   end)
 
-  it("that exists", function()
+  it("that must exist", function()
     local s, P, _, R = diamond()
     local i = s:loops(R)[1]
     for _, index in ipairs {0, 3, -3, 1 << 40, math.mininteger} do
@@ -114,7 +114,7 @@ describe("reverse_compute_at", function()
     refuses(s, "index must be 1 to 2, %-1 or %-2, not 3", "range", s.reverse_compute_at, s, Q, i, {index = 3})
   end)
 
-  it("moves stages that an output needs, and outputs", function()
+  it("can move outputs, and stages that an output needs", function()
     local s, C = support.gemm(16)
     s:cache_write(C, "global")
     local i_o = s:split(s:loops "C_global"[1], 4)
@@ -151,7 +151,7 @@ describe("reverse_compute_inline", function()
     computes(s, {R})
   end)
 
-  it("stores a sum in place of its copy", function()
+  it("replaces the copy of a sum by the sum itself", function()
     local s, C = support.gemm(8)
     s:cache_write(C, "global")
     assert.equal(2, #s:stages())
@@ -161,7 +161,7 @@ describe("reverse_compute_inline", function()
     computes(s, {C})
   end)
 
-  it("keeps to the elements that the stage has", function()
+  it("computes only the elements that the stage has", function()
     local A = nw.placeholder({9, 5}, "i32", "A")
     local P = nw.compute({9, 5}, function(i, j) return A(i, j) + 1 end, "P")
     local R = nw.compute({5, 7}, function(j, i) return P(i, j) * 3 end, "R")
@@ -202,7 +202,7 @@ describe("loops whose bounds use the loops of a reduction", function()
     return s, X
   end
 
-  it("cannot stay if the loops of the reduction are removed", function()
+  it("prevent steps that remove the loops of the reduction", function()
     local s, X = skewed()
     refuses(s, "the bounds of u depend on k", "refused", s.cache_write, s, X, "global")
     refuses(s, "the bounds of u depend on k", "refused", s.decompose_reduction, s, X, "k")

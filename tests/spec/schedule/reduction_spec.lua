@@ -8,7 +8,7 @@ local function filled(shape, dtype)
   return a
 end
 
--- All ways of running the schedule must give the result of the definition.
+-- Checks that all ways of running the schedule give the result of the definition.
 local function same_as_naive(s, outputs, shapes)
   local data = {}
   for n, t in ipairs(s:inputs()) do data[n] = filled(shapes and shapes[n] or t.dims, t.dtype) end
@@ -91,7 +91,7 @@ describe("rfactor", function()
     end
   end)
 
-  it("keeps other stages in place, and stores only what is used", function()
+  it("does not move other stages, and stores only the elements that are used", function()
     local s, C, A = support.gemm(8, 8, 13)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)
@@ -103,7 +103,7 @@ describe("rfactor", function()
     same_as_naive(s, {C})
   end)
 
-  it("says that floats are summed in another order", function()
+  it("notes that floats are summed in another order", function()
     local s, C = support.gemm(8)
     s:rfactor(C, (s:split("k", 4)))
     assert.truthy(s:notes():find "rounding may change")
@@ -112,7 +112,7 @@ describe("rfactor", function()
     assert.is_nil(t:notes():find "rounding")
   end)
 
-  it("says so for a trimmed reduction, and if only the second of several outputs is a float", function()
+  it("notes this for a trimmed reduction, and if only the second of several outputs is a float", function()
     local A, D = nw.placeholder({16}, "f64", "A"), nw.placeholder({16}, "i32", "D")
     local k, l = nw.reduce_axis(16, "k"), nw.reduce_axis(16, "l")
     local X, Y = nw.compute({}, function() return nw.sum(D(k), k), nw.sum(A(k), k) end, "X")
@@ -126,7 +126,7 @@ describe("rfactor", function()
     assert.is_true(s:rounds())
   end)
 
-  it("says that a product is rounded with its sum if its condition becomes known", function()
+  it("notes that a product becomes part of an fma if the condition becomes a constant", function()
     local function triangle(dtype)
       local L, B = nw.placeholder({6, 6}, dtype, "L"), nw.placeholder({6}, dtype, "B")
       local k = nw.reduce_axis(6, "k")
@@ -150,7 +150,7 @@ describe("rfactor", function()
     assert.is_true(s:rounds())
   end)
 
-  it("says that the pieces of a float sum have changed places", function()
+  it("notes that the pieces of a float sum are added in another order", function()
     for dtype, says in pairs {f64 = true, i32 = false} do
       local s = fold("sum", dtype)
       s:decompose_reduction("S", "k")
@@ -161,7 +161,7 @@ describe("rfactor", function()
     end
   end)
 
-  it("is offered when a reduction shall run in parallel", function()
+  it("is suggested if a reduction cannot run in parallel", function()
     local s = support.gemm(64)
     local k_o = s:split("k", 16)
     local err = support.error_of(s.parallel, s, k_o)
@@ -229,7 +229,7 @@ describe("atomic", function()
     end
   end
 
-  it("loses no update of many threads", function()
+  it("loses no update with many threads", function()
     for _, dtype in ipairs {"i32", "f32"} do
       local s, S = fold("sum", dtype, 1, 200000)
       along(s, S, (s:split("k", 100)))
@@ -271,7 +271,7 @@ describe("atomic", function()
     for _, n in ipairs {0, 1, 5, 16} do same_as_naive(s, {S}, {{4, n}}) end
   end)
 
-  it("reads back from its text, and says that the rounding may change", function()
+  it("is the same after printing and parsing, and notes that rounding may change", function()
     local s, C = support.gemm(8)
     s:atomic(C)
     assert.truthy(s:notes():find "rounding may differ from run to run")
@@ -284,7 +284,7 @@ describe("atomic", function()
     assert.are.equal("", t:notes())
   end)
 
-  it("is offered when a reduction shall run in parallel", function()
+  it("is suggested if a reduction cannot run in parallel", function()
     local s = support.gemm(64)
     local err = support.error_of(s.parallel, s, "k")
     assert.truthy(table.concat(err.refusal.alternatives, "\n"):find('s:atomic "C"', 1, true))

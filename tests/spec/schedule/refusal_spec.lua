@@ -1,4 +1,4 @@
---- The picture of a refused step: its orders are compared with loop nests written by hand, and the two instances with the
+--- The picture of a refused step. Its orders are compared with loop nests written by hand, and its two instances with those of the
 --- refusal.
 local nw = require "nestwright"
 local support = require "support"
@@ -145,7 +145,7 @@ describe("refusal:plot()", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("knows a thread of a grid in all its loops", function()
+  it("recognises a thread of a grid in all loops", function()
     local s, X, Y = stages(16)
     s:split(s:loops(Y)[1], 7)
     s:bind("i_1_o", "blockIdx.x")
@@ -161,13 +161,13 @@ describe("refusal:plot()", function()
     assert.equal(2, of.refused.sink.time) -- after X(0), in the same thread
   end)
 
-  it("says that a stage is not computed yet", function()
+  it("shows that a stage is not computed yet", function()
     local p = refused(heat(4, 6), "cache_read", "S", "global", {"S"}):plot()
     assert.truthy(p.script:find "S_global does not exist yet")
     assert.is_nil(programs(p).now.sink)
   end)
 
-  it("shows what would be computed outside the domain", function()
+  it("shows an instance that would be outside of the domain", function()
     local p = refused(support.doubled(5), "split", "i", 8, {tail = "shift"}):plot()
     local of = programs(p)
     assert.equal("Y(i = -3)", of.refused.sink.instance)
@@ -178,7 +178,7 @@ describe("refusal:plot()", function()
     assert.truthy(tostring(p):find "outside of the domain")
   end)
 
-  it("shows an instance twice if it counts twice", function()
+  it("shows an instance twice if its contribution is counted twice", function()
     local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "M"))
     local p = refused(s, "split", "k", 3, {tail = "shift"}):plot()
@@ -256,7 +256,7 @@ describe("refusal:plot()", function()
     fails("does not come from a schedule", "invalid", other.plot, other)
   end)
 
-  it("executes nothing that it is told", function()
+  it("executes no text that it is given", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm, path = support.temporary ".harm", support.temporary ".svg"
     local title = ("it's `touch %s` \" @x {/Bold y} $z'; system('touch %s') #"):format(harm, harm)

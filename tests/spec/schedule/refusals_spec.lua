@@ -78,7 +78,7 @@ Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
 s = nw.schedule(Z)
 ]]
 
--- {name, the lines before, the line that is refused}
+-- {name, the lines before the refused line, the refused line}
 local refusals = {
   {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
   {"parallel_reduction_outermost", GEMM .. 's:reorder("k", "i", "j")\n', 's:parallel "k"'},
@@ -216,7 +216,7 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"other_schedule", GEMM .. 'other = nw.schedule(C)\n', 's:split(other:loops()[1], 4)'},
 }
 
--- Runs the text as a cell of a session is run.
+-- Runs the text like a cell of a session.
 local function run(text, name, env)
   package.loaded["nestwright.sources"][name] = text
   return pcall(assert(load(text, "=" .. name, "t", env)))

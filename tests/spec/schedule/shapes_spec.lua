@@ -1,5 +1,5 @@
---- The tuned GEMM of the benches on shapes for which it was not tuned. The same primitives must be legal and right for all of
---- them, and leave no condition if the tiles divide the shape.
+--- The tuned GEMM of the benches, on shapes for which it was not tuned. The same steps must be legal and give right results for all
+--- shapes. They must leave no condition if the tiles divide the shape.
 local nw = require "nestwright"
 local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "tests/spec/schedule"
 package.path = here .. "/../../bench/?.lua;" .. package.path
@@ -44,13 +44,13 @@ end
 describe("the tuned GEMM", function()
   for _, shape in ipairs(SHAPES) do
     local m, n, k = table.unpack(shape)
-    it(("is right for %d x %d x %d"):format(m, n, k), function()
+    it(("gives right results for %d x %d x %d"):format(m, n, k), function()
       check(m, n, k, 1)
       check(m, n, k, 2)
     end)
   end
 
-  it("is right with symbolic sizes, one kernel for all shapes", function()
+  it("gives right results with symbolic sizes, where one kernel serves all shapes", function()
     local sizes = {nw.size "M", nw.size "N", nw.size "K"}
     for threads = 1, 2 do
       local f = schedules.gemm(sizes, threads, {mb = 64}):build {threads = threads}
@@ -72,7 +72,7 @@ describe("the tuned GEMM", function()
     end
   end)
 
-  it("has no guards and masks in full tiles otherwise", function()
+  it("has no guards and no masks in full tiles for other shapes", function()
     local text = tostring(schedules.gemm({136, 97, 31}, 1):show "lowered")
     local full = text:match "alloc C_local(.-)\n[^\n]*%.tail"
     assert.truthy(full:find("fma", 1, true))

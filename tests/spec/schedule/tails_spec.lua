@@ -5,7 +5,7 @@ local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, sup
 local replays, staged, untouched = support.replays, support.staged, support.untouched
 
 describe("a split with tail = cut and a factor larger than the extent", function()
-  it("is a tail only, and the other loops are only names", function()
+  it("makes only a tail; the other two loops have no iterations", function()
     local s = gemm(10)
     local j = s:loop "j"
     local o, i, tail = s:split("i", 100, {tail = "cut"})
@@ -89,7 +89,7 @@ describe("a split with tail = shift", function()
     fails("cannot split i", "refused", function() s:split(s:loops "C"[1], 4, {tail = "shift"}) end)
   end)
 
-  it("needs a whole tile: by a constant, a fact, or the condition of a version", function()
+  it("requires a whole tile, which a constant, a fact, or the condition of a version guarantees", function()
     local s = doubled(5)
     local err = support.refuses(s, "cannot split i", "refused", s.split, s, "i", 8, {tail = "shift"})
     assert.truthy(err.refusal.why:find "outside its domain")
@@ -212,7 +212,7 @@ describe("a split with tail = predicate", function()
   end)
 end)
 
--- A mark that cannot be honoured is refused, never dropped. Whatever the tail is, a vectorized loop runs as vectors.
+-- A mark that is impossible is refused, never dropped. A vectorized loop runs as vectors with every kind of tail.
 describe("a vector loop with a tail", function()
   local function vector_code(s)
     local lowered, llvm = tostring(s:show "lowered"), tostring(s:show "llvm")
@@ -233,7 +233,7 @@ describe("a vector loop with a tail", function()
     end
   end)
 
-  it("runs as vectors if the guard is inside, is outside, or comes from two splits", function()
+  it("runs as vectors if the guard is inside it or outside, or comes from two splits", function()
     local s = doubled(45)
     s:split("i", 8)
     s:reorder("i_i", "i_o") -- lanes are far apart, so the guard depends on the outer loop
@@ -242,7 +242,7 @@ describe("a vector loop with a tail", function()
     agrees(s)
     s = gemm(13, 13, 5)
     s:tile("i", "j", 8, 8)
-    s:vectorize "i_i" -- around another guarded loop
+    s:vectorize "i_i" -- a vector loop around another guarded loop
     vector_code(s)
     agrees(s)
     s = doubled(45)
@@ -287,7 +287,7 @@ describe("a step that is illegal only for small sizes", function()
     return err.refusal.alternatives
   end
 
-  it("comes with the least size from which it is legal", function()
+  it("is refused with the least size from which it is legal", function()
     local s = convolution(5, 2)
     local offered = ways(s, "x.main", 8, {tail = "cut"})
     assert.same({'s:split("x.main", 8)', 's:assume("4 <= N")', 's:specialize("4 <= N", "x.main")'}, offered)
@@ -301,7 +301,7 @@ describe("a step that is illegal only for small sizes", function()
     assert.same('s:assume("4 <= N")', ways(s, "x.main", 8, {tail = "cut"})[2])
   end)
 
-  it("comes without a size if none helps", function()
+  it("is refused without a size if it is legal for no size", function()
     local N = nw.size "N"
     local A = nw.placeholder({N}, "f32", "A")
     local k = nw.reduce_axis(N, "k")

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- The step must be refused, with these words as the reason.
+-- Checks that the step is refused, with these words as the reason.
 local function refused(words, f)
   local err = support.fails_saying(words, f)
   assert.equal("refused", err.code)
@@ -23,7 +23,7 @@ local function vectorized(dtype, options)
 end
 
 describe("a target", function()
-  it("is made of a name, a table, a record, or nothing", function()
+  it("can be made from a name, a table, a record, or no argument", function()
     assert.is_true(nw.target() == nw.target "host")
     assert.is_true(nw.target "t4" == nw.target(nw.machine "t4"))
     assert.is_false(nw.target "t4" == nw.target "a100")
@@ -46,7 +46,7 @@ describe("a target", function()
     assert.truthy(tostring(arm):find "any Arm processor")
   end)
 
-  it("belongs to a schedule from the start", function()
+  it("belongs to a schedule from its first version", function()
     assert.equal("host", nw.schedule(double(8)).target.name)
     assert.is_true(nw.schedule(double(8)).target == nw.target())
     local C = double(8)
@@ -148,7 +148,7 @@ describe("code for another processor", function()
     end
   end)
 
-  it("is code of that processor", function()
+  it("consists of instructions of that processor", function()
     local asm = tostring(vectorized("f32", {target = "x86_server"}):show "asm")
     assert.truthy(asm:find "_ZGVdN8v_expf" and not asm:find "zmm")
     asm = tostring(vectorized("f32", {target = "skylake_x"}):show "asm")

@@ -1,4 +1,4 @@
---- Nests that are replaced by intrinsics: which nests match, and that the results are right.
+--- Nests that intrinsics replace: which nests match, and whether the results are right.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
@@ -22,7 +22,7 @@ local function tiled(s, i, j, k)
 end
 
 describe("tensorize", function()
-  it("puts the nest into a call, and all ways to run it agree", function()
+  it("puts the nest into a call, and all ways to run it give the same results", function()
     local s, C = gemm(12, 16, 6)
     tiled(s)
     s:decompose_reduction(C, "k_o")
@@ -93,7 +93,7 @@ describe("tensorize", function()
     assert.is_truthy(tostring(s:show "lowered"):find("P[4*x_o; 1, 1]", 1, true))
     agrees(s)
   end)
-  it("with an init must contain the whole reduction", function()
+  it("of an intrinsic with an init must replace the whole reduction", function()
     local whole = kernels.gemm {name = "whole", m = 4, n = 8, k = 6, accumulate = false}
     local s = gemm(12, 16, 6)
     s:tile("i", "j", 4, 8)
@@ -123,7 +123,7 @@ describe("tensorize", function()
     assert.is_truthy(tostring(s):find("if 4*j_o_o + j_o_i < 2", 1, true), tostring(s))
     agrees(s)
   end)
-  it("is the nest itself in exported C", function()
+  it("is exported to C as the nest itself", function()
     local s, C = gemm(8, 16, 4)
     tiled(s)
     s:decompose_reduction(C, "k_o")
@@ -351,7 +351,7 @@ local function anyhow(r)
 end
 
 describe("any window of any operands", function()
-  it("is accepted, and gives the right result", function()
+  it("is accepted and gives the right results", function()
     package.path = "tests/prop/?.lua;" .. package.path
     local r = require "nestwright.measure.rng".new(20)
     for _ = 1, 40 do

@@ -1,4 +1,4 @@
---- s:try and random legal steps: the verdicts must be those of the steps when they are made.
+--- s:try and random legal steps. The verdicts of s:try must be those of the steps themselves.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -67,7 +67,7 @@ end
 
 describe("try", function()
   for name, make in pairs {product = product, blur = blur, symbolic = symbolic} do
-    it("says of steps on a " .. name .. " what taking them says", function()
+    it("gives the same verdict as the step itself, on a " .. name, function()
       local s, legal, refused = make(), 0, 0
       for seed = 1, 8 do
         local more, less = compare(s, simple_steps(s))
@@ -98,7 +98,7 @@ describe("try", function()
 end)
 
 describe("random_step", function()
-  it("draws a legal step that changes the program, the same for the same seed", function()
+  it("draws a legal step that changes the program; the same seed gives the same step", function()
     for name, make in pairs {product = product, blur = blur, symbolic = symbolic} do
       local s, kinds = make(), {}
       for seed = 1, 40 do
@@ -121,7 +121,7 @@ describe("random_step", function()
     end
   end)
 
-  it("keeps the results", function()
+  it("draws steps that do not change the results", function()
     local s = product()
     local a, b = nw.random({24, 16}, "f32", {seed = 1}), nw.random({16, 20}, "f32", {seed = 2})
     local before = nw.interpret(s, {a, b})

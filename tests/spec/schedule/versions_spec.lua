@@ -40,7 +40,7 @@ describe("specialize", function()
     agrees(s)
   end)
 
-  it("makes one version if the condition is known; the other can still be named", function()
+  it("makes one version if the condition is known, but the other name stays valid", function()
     local s = row_sums()
     s:assume "N % 16 == 0"
     local yes, no = s:specialize("N % 4 == 0", "k")
@@ -57,7 +57,7 @@ describe("specialize", function()
     replays(s, function() return gemm(24) end)
   end)
 
-  it("leaves a stage in two places, so that it cannot be moved", function()
+  it("makes two copies of a stage, which therefore cannot be moved", function()
     local s = row_sums()
     s:specialize "M > 4"
     support.refuses(s, "not all of its readers are inside that loop", "refused", s.compute_at, s, "then/X", "then/i_1")

@@ -1,4 +1,4 @@
--- The alternatives of a refusal. Each alternative was tried: after it, the refused step works, or the same goal is reached.
+-- The alternatives that a refusal suggests. Each was tried: after it, the refused step works, or it reaches the same goal.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -33,19 +33,19 @@ end
 
 local GEMM = "nw.xsmm.gemm {m = 32, n = 32, k = 64}"
 
--- A schedule, steps, the refused step, and its alternatives; for alternatives of several steps, also the rest of the first.
+-- {description, a schedule, steps, the refused step, its alternatives, and the remaining steps of the first alternative}
 local cases = {
-  {"a stage that a cut has made two of", function() return mm(100, 100, 64) end,
+  {"a stage that a cut divided in two", function() return mm(100, 100, 64) end,
     {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:rfactor("C", "k")', {"s:undo(2)"},
     {'s:rfactor("C", "k")'}},
-  {"a mark inside a mark", function() return mm(16, 16, 16) end, {'s:parallel "i"', 's:split("k", 4)'},
+  {"a parallel loop inside a parallel loop", function() return mm(16, 16, 16) end, {'s:parallel "i"', 's:split("k", 4)'},
     's:parallel "j"', {'s:unmark "i"'}, {'s:parallel "j"'}},
   {"pieces that are marked differently", function() return mm(16, 16, 16) end, {'s:cut("i", 4)', 's:vectorize "i.head"'},
     's:join("i.head", "i.rest")', {'s:unmark "i.head"'}, {'s:join("i.head", "i.rest")'}},
   {"pieces that were split differently", function() return mm(16, 16, 16) end,
     {'s:cut("i", 4)', 's:split("i.rest/k", 4)', 's:split("i.head/j", 4)'}, 's:join("i.head", "i.rest")', {"s:undo(2)"},
     {'s:join("i.head", "i.rest")'}},
-  {"an intrinsic that wants the init elsewhere", function() return mm(64, 64, 64) end, {'s:tile("i", "j", 32, 32)'},
+  {"an intrinsic whose nest contains the init", function() return mm(64, 64, 64) end, {'s:tile("i", "j", 32, 32)'},
     's:tensorize("i_i", ' .. GEMM .. ")", {'s:decompose_reduction("C", "i_i")'}, {'s:tensorize("i_i", ' .. GEMM .. ")"}},
   {"an intrinsic under a guard", function() return mm(100, 100, 64) end,
     {'s:tile("i", "j", 32, 32)', 's:decompose_reduction("C", "i_i")'}, 's:tensorize("i_i", ' .. GEMM .. ")",
@@ -55,10 +55,10 @@ local cases = {
     {'s:decompose_reduction("C", "i_o.main/i_i")', 's:tensorize("i_o.main/i_i", ' .. GEMM .. ")"}},
   {"an intrinsic that computes something else", function() return mm(64, 64, 60) end, {'s:tile("i", "j", 32, 32)'},
     's:tensorize("i_i", ' .. GEMM .. ")", {}},
-  {"nests that need each other", function() return blur(16, 16) end, {'s:split("x", 4)'},
+  {"nests that depend on each other", function() return blur(16, 16) end, {'s:split("x", 4)'},
     's:create_fused_loop("y", "y_1")', {}},
-  {"a scan has no copy of its own", scan, {'s:split("x", 4)'}, 's:cache_write("S", "local")', {}},
-  {"loops of unequal length", function() return blur(16, 16) end, {'s:split("x", 4)'}, 's:merge("y", "y_1")',
+  {"a scan, which can have no write buffer", scan, {'s:split("x", 4)'}, 's:cache_write("S", "local")', {}},
+  {"loops with different numbers of iterations", function() return blur(16, 16) end, {'s:split("x", 4)'}, 's:merge("y", "y_1")',
     {'s:cut("y", 2)'}, {'s:merge("y.rest", "y_1")'}},
   {"inner loops before the outer ones", function() local s = blur(16, 16) s:cut("y", 2) return s end, {},
     's:merge("y.rest/x", "x_1")', {'s:merge("y.rest", "y_1")'}, {'s:merge("y.rest/x", "x_1")'}},
@@ -74,7 +74,7 @@ local cases = {
     's:split("j", 7, {tail = "pad"})', {'s:split("j", 7)'}},
   {"a padded tile", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
     's:tile("i", "j", 7, 7, {tail = "pad"})', {'s:tile("i", "j", 7, 7)'}},
-  {"a loop that is none of one round", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
+  {"a loop of more than one iteration", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
     's:remove_unit_loop "j"', {}},
   {"stores that stream already", function() return blur(64, 64) end,
     {'s:vectorize "x_1"', 's:stream_stores "Y"', 's:split("y", 4)'}, 's:stream_stores "Y"', {}},
@@ -87,7 +87,7 @@ local cases = {
     {'s:unmark "y_1"', 's:compute_at("X", "x_1")'}, {'s:double_buffer "X"'}},
   {"storage that is too large for the stack", function() return blur(256, 256) end, {}, 's:set_scope("X", "local")',
     {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:set_scope("X", "local")'}},
-  {"only loops that were asked about", function() return mm(16, 16, 16) end, {'s:split("i", 4)', 's:split("j", 4)'},
+  {"only the loops of the refused step", function() return mm(16, 16, 16) end, {'s:split("i", 4)', 's:split("j", 4)'},
     's:fuse("k", "j_i")', {'s:fuse("j_o", "j_i")', 's:fuse("j_i", "k")'}},
   {"a loop that is too long for lanes", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
     {'s:vectorize "i"', 's:split("j", 16)'}},
@@ -122,7 +122,7 @@ describe("a refusal suggests alternatives that work:", function()
     assert.is_nil(tostring(err):find "you can")
   end)
 
-  it("tried steps leave the versions and redo unchanged", function()
+  it("steps that were tried change neither the versions nor redo", function()
     local s = mm(16, 16, 16)
     s:parallel "i"
     s:split("k", 4)

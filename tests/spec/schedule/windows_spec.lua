@@ -1,4 +1,4 @@
---- How long the results of stages are kept: sliding windows, and buffers that are used in turn.
+--- How long the results of stages are stored: sliding windows, rolling buffers and double buffers.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
@@ -36,7 +36,7 @@ describe("store_at", function()
     computes(s, {Y})
   end)
 
-  it("starts again in each strip", function()
+  it("computes the first rows of each strip again", function()
     local s, X, Y = blur(12, 5)
     local y_o, y_i = s:split(s:loops(Y)[1], 4)
     s:compute_at(X, y_i)
@@ -47,7 +47,7 @@ describe("store_at", function()
     computes(s, {Y})
   end)
 
-  it("continues over strips if they share the storage", function()
+  it("continues from strip to strip if all strips have the same storage", function()
     local s, X, Y = blur(12, 5)
     local _, y_i = s:split(s:loops(Y)[1], 4)
     s:compute_at(X, y_i)
@@ -128,7 +128,7 @@ describe("store_at", function()
     assert.truthy(err.refusal.why:find "X%[2, 0%] is written at .* and read at .* by another thread")
   end)
 
-  it("is refused if no window moves, or if nothing can be kept", function()
+  it("is refused if there is no moving window, or if no element can be kept", function()
     local s, X, Y = blur(12, 5)
     refuses(s, "it is not computed inside that loop", "refused", s.store_at, s, X, s:loops(Y)[1])
     refuses(s, "it is an output", "refused", s.store_at, s, Y)
@@ -160,7 +160,7 @@ describe("rolling_buffer", function()
     return s, X, Y
   end
 
-  it("stores the least power of two of rows that is enough", function()
+  it("stores as few rows as possible, rounded up to a power of two", function()
     local s, X, Y = rolled()
     s:rolling_buffer(X)
     assert.truthy(tostring(s):find("layout [_0 % 4, _1] in [4, 5]", 1, true))
@@ -210,7 +210,7 @@ describe("rolling_buffer", function()
     computes(t, {Y})
   end)
 
-  it("needs stack space only for what is stored", function()
+  it("needs stack space only for the stored rows", function()
     local s, X = blur(2000, 512)
     s:compute_at(X, s:loops "Y"[1])
     s:store_at(X)
@@ -299,7 +299,7 @@ describe("double_buffer", function()
     computes(s, {R})
   end)
 
-  it("says why it cannot", function()
+  it("says why it is refused", function()
     local s, P, R = tiles()
     refuses(s, "P is computed as a whole", "refused", s.double_buffer, s, P)
     refuses(s, "it is an output", "refused", s.double_buffer, s, R)

@@ -79,7 +79,7 @@ describe("libxsmm", function()
     end
     support.fails("gemm: spec: expected a table with m, n, k, got nil", "invalid", nw.xsmm.gemm)
   end)
-  it("is a clear error if the build does not include it", function()
+  it("causes an error that says so if the build does not include it", function()
     if there then return end
     local ok, err = pcall(nw.xsmm.gemm, {m = 8, n = 8, k = 8})
     assert.is_false(ok)

@@ -5,7 +5,7 @@ local support = require "support"
 local function page(...) return nw.beside(...).render "html" end
 
 describe("nw.beside", function()
-  it("has a column for each list, its first value a heading", function()
+  it("has a column for each list, whose first value is the heading", function()
     local text = page {{"before", 1, "a < b"}, {"after", 2}}
     assert.equal(1, select(2, text:gsub("<table>", "")))
     assert.equal(2, select(2, text:gsub("<th ", "")))
@@ -20,7 +20,7 @@ describe("nw.beside", function()
     assert.equal(1, select(2, page(columns):gsub("<table>", "")))
   end)
 
-  it("folds loops to save space, and draws pictures", function()
+  it("hides the bodies of loops to save space, and draws pictures", function()
     local s = support.gemm(17, 17, 4)
     s:split("i", 4, {tail = "cut"})
     local text = page({{"loops", s}, {"again", s}, {"more", s}, {"most", s}})

@@ -24,7 +24,7 @@ describe("completion", function()
     rawset(_G, "test_touchy", setmetatable({plain = 1}, {__index = function() error "called" end}))
   end)
 
-  it("knows globals, keywords and fields", function()
+  it("offers globals, keywords and fields", function()
     assert.is_true(has(candidates "pri", "print"))
     assert.is_true(has(candidates "x = whi", "while"))
     assert.is_true(has(candidates "string.re", "string.rep"))
@@ -33,7 +33,7 @@ describe("completion", function()
     assert.same({"test_nw.zeros"}, (candidates "test_nw.zer"))
   end)
 
-  it("knows the local variables that are visible at the cursor", function()
+  it("offers the local variables that are visible at the cursor", function()
     local function offered(code, name) return has(candidates(code), name) end
     assert.is_true(offered("local blocks, blown <const> = 1, 2\nprint(blo", "blocks"))
     assert.is_true(offered("local blocks, blown <const> = 1, 2\nprint(blo", "blown"))
@@ -50,7 +50,7 @@ describe("completion", function()
     assert.is_false(offered("x.local_blown = 1 nw.blo", "blown"))
   end)
 
-  it("knows methods and fields of objects, without calling anything", function()
+  it("offers methods and fields of objects, without calling a function", function()
     assert.is_true(has(candidates "test_schedule:spl", "test_schedule:split"))
     assert.is_true(has(candidates "test_tensor.dt", "test_tensor.dtype"))
     assert.is_true(has(candidates "test_touchy.pl", "test_touchy.plain"))
@@ -58,7 +58,7 @@ describe("completion", function()
     assert.same({}, (candidates "test_touchy.x.y"))
   end)
 
-  it("knows loops and stages inside quotes", function()
+  it("offers loops and stages inside quotes", function()
     local list, word = candidates 'test_schedule:split("'
     assert.same({"i", "j", "k"}, list)
     assert.equal("", word)
@@ -70,7 +70,7 @@ describe("completion", function()
     assert.same({}, (candidates '"plain text nestw'))
   end)
 
-  it("knows options inside a trailing table, and their choices", function()
+  it("offers options inside a table at the end of a call, and their choices", function()
     assert.same({"tail = "}, (candidates 'test_schedule:split("i", 8, {ta'))
     assert.is_true(has(candidates 'test_schedule:split("i", {', "factor = "))
     assert.is_true(has(candidates "test_schedule:build{thr", "threads = "))
@@ -78,7 +78,7 @@ describe("completion", function()
     assert.same({"cut"}, (candidates 'test_schedule:split("i", 8, {tail = "c'))
   end)
 
-  it("knows which argument is being written", function()
+  it("finds which argument is being written", function()
     assert.same({"global", "local", "shared"}, (candidates 'test_schedule:cache_read("A", "'))
     assert.same({"A", "B", "C"}, (candidates 'test_schedule:cache_read("'))
     assert.same({"C"}, (candidates 'test_schedule:cache_read("B", "global", {"'))
@@ -102,7 +102,7 @@ describe("completion", function()
     assert.is_true(has(candidates "x = [[ wh ]] wh", "while"))
   end)
 
-  it("knows the topics of ?", function()
+  it("offers the topics of ?", function()
     local list, word = candidates "?spl"
     assert.same({"split"}, list)
     assert.equal("spl", word)
@@ -116,7 +116,7 @@ describe("completion", function()
     end
   end)
 
-  it("does not take longer for a text of a megabyte", function()
+  it("takes no longer for a text of a megabyte", function()
     for _, piece in ipairs {" ", "a", "a.", "({", "? ", "--[[", "local a\n", "'", "f("} do
       local text = piece:rep((1 << 20) // #piece)
       local list, start = complete.complete(text .. "\ntest_nw.zero")
@@ -159,7 +159,7 @@ end)
 describe("display", function()
   local show = function(...) return prompt.display(false, ...) end
 
-  it("is for people", function()
+  it("is a text for people", function()
     assert.is_nil(show())
     assert.equal("nil", show(nil))
     assert.equal('"a"', show "a")
@@ -169,7 +169,7 @@ describe("display", function()
     assert.truthy(show(support.gemm(8)):find "for i in")
   end)
 
-  it("is bounded", function()
+  it("has a limited length", function()
     local loop = {}
     loop.self = loop
     assert.equal("{self = {...}}", show(loop))
@@ -186,7 +186,7 @@ describe("display", function()
     assert.truthy(prompt.error_text("x", nil, true):find "\27")
   end)
 
-  it("has remarks", function()
+  it("contains remarks", function()
     prompt.notes()
     assert.is_nil(prompt.notes())
   end)

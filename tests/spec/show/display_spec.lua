@@ -25,7 +25,7 @@ local function printed(f)
 end
 
 describe("a notebook", function()
-  it("is told the progress of long work, on a line that is removed at the end", function()
+  it("shows the progress of long work on a line that is removed at the end", function()
     local core = require "nestwright.core"
     local seen = with_front(function() pcall(core.run_program, {"sleep", "1.3"}, nil, "sleeping") end)
     assert.equal("display_data", seen[1][1])
@@ -35,7 +35,7 @@ describe("a notebook", function()
     for n = 2, #seen do assert.equal(seen[1][2].transient.display_id, seen[n][2].transient.display_id) end
   end)
 
-  it("gets pictures as images", function()
+  it("receives pictures as images", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local p = nw.timeline {{lane = "a", from = 0, to = 1}}
     local seen = with_front(function() p:show() end)
@@ -47,7 +47,7 @@ describe("a notebook", function()
 end)
 
 describe("nw.display", function()
-  it("prints at the prompt, and updates below", function()
+  it("prints at the prompt, and prints updates below", function()
     assert.same({"{1, 2}", "3"}, printed(function() nw.display({1, 2}):update(3) end))
   end)
 
@@ -178,7 +178,7 @@ describe("nw.clear_output and nw.input", function()
     assert.same({"clear_output", {wait = true}}, seen[1])
   end)
 
-  it("do no harm at the prompt", function()
+  it("have a harmless form at the prompt", function()
     nw.clear_output()
     fails("unknown option", "invalid", nw.input, "x", {hidden = true})
     fails("the options come last: %(prompt, options%)", "invalid", nw.input, {password = true})
@@ -210,7 +210,7 @@ local function words(text)
   return (plain:gsub("&lt;", "<"):gsub("&gt;", ">"):gsub("&quot;", '"'):gsub("&amp;", "&"))
 end
 
--- Undoes the breaking of long lines, which are broken after a space or a star.
+-- Joins long lines that were broken after a space or a star.
 local function unbroken(text) return (text:gsub("([ *])\n +", "%1"):gsub("\n$", "")) end
 
 local function title_of(text, line) -- of the element around a piece of text
@@ -233,7 +233,7 @@ describe("a schedule in a notebook", function()
     assert.equal(tostring(s:show()), unbroken(words(html(s:show()))))
   end)
 
-  it("folds at each loop and guard, without a script", function()
+  it("can hide the body of each loop and guard, without a script", function()
     local text = html(tiled())
     local _, opened = text:gsub("<details open>", "")
     local _, closed = text:gsub("</details>", "")
@@ -326,7 +326,7 @@ describe("a schedule in a notebook", function()
     return out
   end
 
-  it("is shown beside another version in half a page each, with nothing left out", function()
+  it("is shown beside another version, each in half a page, with nothing left out", function()
     local rows = cells(html(convolution():diff()))
     local left, right = lines_of(rows[2][1]), lines_of(rows[2][2])
     assert.equal(#left, #right)
@@ -338,7 +338,7 @@ describe("a schedule in a notebook", function()
     assert.truthy(squeezed(right):find("A[d,4*y_o+dy+y_i,4*x_o+dx+x_i]*W_global[8*co_o+co_i,d,dy,dx]", 1, true))
   end)
 
-  it("breaks long lines itself with indentation, which an untrusted page would not do", function()
+  it("breaks and indents long lines itself, because an untrusted page would not indent them", function()
     local broken, text = 0, lines_of(html(convolution()))
     for n, line in ipairs(text) do
       assert.is_true(#line <= 110, line)

@@ -1,4 +1,4 @@
---- nw.interact at the prompt, and with a front end that records its messages and answers like ipywidgets 6 and 8.
+--- nw.interact at the prompt, and with a front end that records the messages and answers like ipywidgets 6 and 8.
 local nw = require "nestwright"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -76,7 +76,7 @@ for _, form in ipairs {6, 8} do
       end)
     end)
 
-    it("follows what the user does, in the same output", function()
+    it("shows the results of each action of the user in the same output", function()
       with_front(form, function(front)
         nw.interact {tile = {8, 16, 32}, way = {"rows", "columns"}, on = false, n = {min = 1, max = 9},
           function(tile, way, on, n) return ("%d %s %s %s"):format(tile, way, on, n) end}
@@ -208,7 +208,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("waits until the slider is released if times are measured, or on request", function()
+  it("waits until the slider is released if times are measured, or if an option says so", function()
     local function continuous(f, options)
       local found
       with_front(8, function(front)
@@ -225,7 +225,7 @@ describe("nw.interact", function()
     assert.is_true(continuous(timed, {release = false}))
   end)
 
-  it("tells the front end later if it learns only then that times are measured", function()
+  it("tells the front end to wait for the release as soon as it finds that times are measured", function()
     with_front(8, function(front)
       nw.interact {i = {1, 2}, on = false, function(i, on)
         return i == 2 and support.gemm(4, 4, 4):time {reps = 1} or on
@@ -239,7 +239,7 @@ describe("nw.interact", function()
     end)
   end)
 
-  it("accepts an order of names, and initial values", function()
+  it("accepts controls in a given order, and initial values", function()
     with_front(8, function(front)
       nw.interact({{"b", {1, 2}}, {"a", {"x", "y"}}, function(...) return ... end}, {start = {b = 2, a = "y"}})
       assert.truthy(text(front.of "display_data" [2]):find "^b = 2, a = y\n")

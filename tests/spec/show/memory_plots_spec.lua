@@ -1,4 +1,4 @@
---- Pictures of cache behaviour: their data is compared with counts that are made here, one access after the other.
+--- Pictures of cache behaviour. Their data is compared with counts that are computed here, one access after the other.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -24,7 +24,7 @@ local function lines_of(s, options)
 end
 
 describe("nw.reuse", function()
-  it("counts the other lines in between", function()
+  it("counts the other lines between two requests of a line", function()
     local s, want, firsts = support.gemm(7, 9, 20), {}, {}
     local list = lines_of(s)
     for n, at in ipairs(list) do
@@ -68,7 +68,7 @@ describe("nw.reuse", function()
     end
   end)
 
-  it("draws its counts", function()
+  it("draws the counts", function()
     local p = nw.reuse(support.gemm(20, 20, 20), {levels = TWO})
     local drawn, all = 0, 0
     for block in p.script:gmatch "%$reuse%d+ << EOD\n(.-)EOD\n" do
@@ -81,7 +81,7 @@ describe("nw.reuse", function()
     assert.truthy(p.script:find("L2 2 KiB", 1, true))
   end)
 
-  it("has sensible ends", function()
+  it("works for empty and very small programs", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
@@ -118,7 +118,7 @@ describe("nw.misses():plot", function()
     end
   end)
 
-  it("has sensible ends", function()
+  it("works for empty and very small programs", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
@@ -131,7 +131,7 @@ describe("nw.misses():plot", function()
 end)
 
 describe("nw.cache_sets", function()
-  it("counts lines held and lines requested", function()
+  it("counts the lines in each set, and the lines requested from it", function()
     local s, sets, ways = support.gemm(6, 8, 12), 4, 2
     local list, time = lines_of(s)
     local columns = math.min(300, time)
@@ -197,7 +197,7 @@ describe("nw.cache_sets", function()
     draws(nw.cache_sets(s, {levels = {{bytes = 64 * 2048, ways = 1}}})) -- more sets than the picture has rows
   end)
 
-  it("has sensible ends", function()
+  it("works for empty and very small programs", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
@@ -236,7 +236,7 @@ describe("threads", function()
     end
   end)
 
-  it("take iterations in turn if a chunk size is given", function()
+  it("get iterations in turn if a chunk size is given", function()
     local s = parallel(6, 1)
     s:pragma("i", "chunk", 1)
     local rows = {}
@@ -284,7 +284,7 @@ describe("before and after", function()
     fails("before: expected a schedule or a whole number", "invalid", nw.spacetime, s, {before = "x"})
   end)
 
-  it("distinguish the levels", function()
+  it("show the level in which each access hits", function()
     local s = support.gemm(8, 8, 8)
     local p, m = nw.spacetime(s, {levels = TWO, level = "all"}), nw.misses(s, {levels = TWO})
     local memory = 0
@@ -348,7 +348,7 @@ describe("a raster in a narrow place", function()
 end)
 
 describe("captions", function()
-  it("say what is swept, how many times, and after which distance it is reused", function()
+  it("say which tensors are swept, how many times, and at which distance they are reused", function()
     local s = support.gemm(8, 16, 32)
     local text = tostring(nw.spacetime(s, {levels = SMALL}))
     local a, b, c = text:match "A: [^\n]*", text:match "B: [^\n]*", text:match "C: [^\n]*"
@@ -375,7 +375,7 @@ describe("captions", function()
     assert.truthy(long:find("no brackets: j, k", 1, true) or long:find("no brackets: k", 1, true))
   end)
 
-  it("do not guess if a loop varies", function()
+  it("say nothing about a loop whose extent varies", function()
     local k = nw.reduce_axis(8, "k")
     local X = nw.placeholder({8}, "f32", "X")
     local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(nw.select(nw.le(k, i), X(k), 0), k) end, "Y"))

@@ -1,4 +1,4 @@
---- Pictures of iteration spaces: their data is compared with loop nests written by hand and with the interpreter's trace.
+--- Pictures of iteration spaces. Their data is compared with loop nests written by hand and with the interpreter's trace.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -62,7 +62,7 @@ local function agrees_with_interpreter(s, n)
 end
 
 describe("nw.order", function()
-  it("is the order of a nest written by hand", function()
+  it("shows the order of a nest written by hand", function()
     local s = support.gemm(17, 12, 3)
     s:tile("i", "j", 4, 5)
     local want = {}
@@ -84,7 +84,7 @@ describe("nw.order", function()
     assert.truthy(tostring(p):find "204 instances visited once each. 15 tiles are outlined.")
   end)
 
-  it("is the order in which the interpreter writes", function()
+  it("shows the order in which the interpreter writes", function()
     local s = doubled(11, 9)
     agrees_with_interpreter(s, 9)
     s:reorder("j", "i")
@@ -108,7 +108,7 @@ describe("nw.order", function()
     agrees_with_interpreter(s, 8)
   end)
 
-  it("is that order after any steps", function()
+  it("shows that order after any steps", function()
     local seed, taken = 1, {}
     local function draw(n)
       seed = (seed * 1103515245 + 12345) % (1 << 31)
@@ -142,7 +142,7 @@ describe("nw.order", function()
     for k in ipairs(steps) do assert.is_true((taken[k] or 0) > 3, "step " .. k .. " was hardly ever legal") end
   end)
 
-  it("plots its rows", function()
+  it("draws its rows", function()
     local s = doubled(3, 4)
     s:reorder("j", "i")
     local p, cells, times = nw.order(s), {}, {}
@@ -204,7 +204,7 @@ local function pieces_of(p)
   return out
 end
 
--- Returns what a function of (i, j) gives for each instance of m x n.
+-- Returns the sets of instances (i, j) of m x n for which name(i, j) returns the same name, by name.
 local function named(m, n, name)
   local out = {}
   for i = 0, m - 1 do
@@ -267,7 +267,7 @@ describe("nw.pieces", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("takes the main piece from partition, even if it is small, and does not hatch it", function()
+  it("shows the main piece of a partition without hatching, even if it is small", function()
     local A = nw.placeholder({3, 20}, "f32", "A")
     local s = nw.schedule(nw.compute({3, 20}, function(i, j) return nw.select(nw.lt(j, 15), 0, A(i, j)) end, "Y"))
     s:partition("j", {at = {2, 5}})
@@ -351,7 +351,7 @@ describe("nw.pieces", function()
     assert.truthy(tostring(p):find "5 tiles outlined")
   end)
 
-  it("outlines the steps of a triangle", function()
+  it("outlines the staircase of a triangle", function()
     local unit = 0 -- units of the border between the halves, from corner to corner
     for _, line in ipairs(block_lines(nw.pieces(triangle(5)), "borders")) do
       local wide, high = line:match " (%S+) (%S+)$"
@@ -360,7 +360,7 @@ describe("nw.pieces", function()
     assert.equal(4 * 5 + 4 + 4, unit) -- around, then down and across between the halves
   end)
 
-  it("is one piece if nothing was cut", function()
+  it("shows one piece if nothing was cut", function()
     fails("unknown option", "invalid", nw.pieces, triangle(4), {colour = "red"})
     assert.same({Y = named(2, 2, function() return "Y" end).Y}, pieces_of(nw.pieces(doubled(2, 2))))
   end)
@@ -396,7 +396,7 @@ describe("cells visited more than once", function()
 end)
 
 describe("the shades of cells", function()
-  it("are grey if paths have colours, which they would hide", function()
+  it("are grey if paths are coloured, so that the colours stay visible", function()
     local function shades(p)
       local grey, n = true, 0
       for _, line in ipairs(block_lines(p, "cells")) do
@@ -414,7 +414,7 @@ describe("the shades of cells", function()
 end)
 
 describe("names of pieces", function()
-  it("at the left have lines that cross neither row numbers nor the axis's name", function()
+  it("at the left are joined to their pieces by lines that cross neither row numbers nor the name of the axis", function()
     local I = nw.placeholder({64, 64}, "f32", "I")
     local q = nw.reduce_axis(3, "q")
     local s = nw.schedule(nw.compute({64, 64}, function(y, x)
@@ -454,7 +454,7 @@ describe("the scale of times", function()
 end)
 
 describe("a visit", function()
-  it("is one of several if instances are computed again", function()
+  it("occurs several times if an instance is computed again", function()
     local s = doubled(11, 3)
     s:split("i", 4, {tail = "shift"})
     local p, times = nw.order(s), {}
@@ -493,7 +493,7 @@ describe("a visit", function()
     assert.equal("8 0 1 0", block_lines(p, "vectors")[3]) -- two lanes of four
   end)
 
-  it("has the same time in all lanes of a vector", function()
+  it("has one time for all lanes of a vector", function()
     local s = doubled(3, 8)
     s:split("j", 4)
     s:vectorize "j_i"
@@ -514,7 +514,7 @@ describe("a visit", function()
     assert.truthy(tostring(nw.order(s)):find("4 vectors are drawn as bars: the lanes of one vector run at once.", 1, true))
   end)
 
-  it("is in adjacent lanes if the vector loop is outside", function()
+  it("comes after the visit of the lane before if the vector loop is outside", function()
     local s = doubled(4, 3)
     s:vectorize "i"
     local want = {}
@@ -522,7 +522,7 @@ describe("a visit", function()
     assert.same(want, places(nw.order(s), "i", "j"))
   end)
 
-  it("has separate times for each iteration of a loop that threads share", function()
+  it("has its own count of times in each iteration of a parallel loop", function()
     local s = doubled(6, 4)
     s:split("i", 2)
     s:parallel "i_o"
@@ -547,7 +547,7 @@ describe("a visit", function()
     assert.is_true(looks["pt 7 ps 0.6 lc rgb '#000000'"])
   end)
 
-  it("is found in a slice of a nest that is too large to visit completely", function()
+  it("is found in a slice of a nest that is too large to be visited completely", function()
     local s = support.gemm(4096, 4096, 4096)
     s:tile("i", "j", 32, 32)
     s:reorder("k", "i_o", "j_o", "i_i", "j_i")
@@ -557,7 +557,7 @@ describe("a visit", function()
     assert.same({4095, 4095}, places(p, "i", "j")[1024])
   end)
 
-  it("is drawn for 64 x 64 cells in a small file", function()
+  it("can be drawn for 64 x 64 cells in a small file", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local steps = {
       function(s) s:reorder("j", "i") end,

@@ -21,13 +21,13 @@ describe("scripts", function()
     return run(("%s %s %s"):format(program, file, arguments or ""), input)
   end
 
-  it("get their arguments", function()
+  it("receive their arguments", function()
     local out, status = script("print(arg[0], arg[1], arg[2], #arg, ...)", "one 'two 2'")
     assert.equal(("%s\tone\ttwo 2\t2\tone\ttwo 2\n"):format(file), out)
     assert.equal(0, status)
   end)
 
-  it("survive an error whose text cannot be computed", function()
+  it("can raise an error whose text cannot be computed", function()
     local out, status = script "error(setmetatable({}, {__tostring = error}))"
     assert.equal(1, status)
     assert.truthy(out:find "an error that cannot be shown")
@@ -71,7 +71,7 @@ describe("scripts", function()
     assert.equal("\ttrue\n", (run(program .. " -e 'print(\"\", arg[0] ~= nil)' --")))
   end)
 
-  it("explain their options", function()
+  it("show the options of the command line", function()
     local version, status = run(program .. " --version")
     assert.equal("Nestwright 0.1.0\n", version)
     assert.equal(0, status)
@@ -90,7 +90,7 @@ describe("scripts", function()
     assert.truthy(full:find "cannot write the output")
   end)
 
-  it("have no colours and no prompt away from a terminal", function()
+  it("have no colours and no prompt if the output is not a terminal", function()
     local out = run(program, "print(require 'nestwright'.help 'split')")
     assert.is_nil(out:find "\27")
     assert.is_nil(out:find "nw>")
@@ -103,7 +103,7 @@ describe("scripts", function()
     assert.truthy(out:find "interrupted")
   end)
 
-  it("that run out of stack or memory fail with an ordinary error", function()
+  it("that run out of stack or memory raise an ordinary error", function()
     local out, status = script "local function f() return 1 + f() end f()"
     assert.equal(1, status)
     assert.truthy(out:find "stack overflow")
@@ -235,7 +235,7 @@ describe("the prompt", function()
     assert.truthy(send("x = = 1"):find "unexpected symbol")
   end)
 
-  it("says what does not fit into memory, and continues", function()
+  it("names data that does not fit into memory, and continues", function()
     if sanitized then return end
     child = pty.spawn("/bin/sh", "-c", ("ulimit -v 400000; NO_COLOR=1 XDG_STATE_HOME=%s TERM=xterm INPUTRC=%s exec %s"):format(
       state, inputrc, program))
@@ -265,7 +265,7 @@ describe("the prompt", function()
     assert.truthy(send("coroutine.wrap(function() return 7 end)()"):find "\n7\r")
   end)
 
-  it("restores a schedule at Ctrl-C: its version, judging, and remarks", function()
+  it("restores a schedule at Ctrl-C: its version, whether steps are judged, and remarks", function()
     start "NO_COLOR=1"
     send "A = nw.placeholder({9}, 'f32', 'A') s = nw.schedule(nw.compute({9}, function(i) return A(i) * 2 end, 'C'))"
     send "k = {rows = 4, schedule = function() print('in' .. 'side') while true do end end}"
@@ -291,14 +291,14 @@ describe("the prompt", function()
     assert.truthy(send("5 + 7"):find "\n12\r")
   end)
 
-  it("completes", function()
+  it("completes names", function()
     start "NO_COLOR=1"
     assert.truthy(send("nw.zer\t({2})"):find "f32%[2%]")
     send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(rows) return A(rows) end, 'T'))"
     assert.truthy(send("s:spl\t('ro\t', {fac\t8})"):find "for rows_o in 0%.%.8")
   end)
 
-  it("helps", function()
+  it("shows help", function()
     start "NO_COLOR=1"
     assert.truthy(send("?nw.sum"):find "Sum of the term")
     assert.truthy(send("?split"):find "schedule:split")
@@ -315,7 +315,7 @@ describe("the prompt", function()
     assert.truthy(send("s:split('i', 8)"):find "for i_o in 0%.%.8  for i_i in 0%.%.8")
   end)
 
-  it("has colours only if they are wanted", function()
+  it("has colours only if they are requested", function()
     start "NO_COLOR=1"
     assert.is_nil(send("error 'x'"):find "\27%[1;31m")
     finish()
@@ -337,7 +337,7 @@ describe("the prompt", function()
     assert.truthy((child:expect("first_thing = 1", 3000)))
   end)
 
-  it("is a prompt after a script with -i", function()
+  it("appears after a script with -i", function()
     start("NO_COLOR=1", "-i", "-e", "z = 5")
     assert.truthy(send("z + 1"):find "\n6\r")
   end)

@@ -1,4 +1,4 @@
---- The space-time diagram: its data is compared with the accesses; its files; and harmful names.
+--- The space-time diagram: its data, which is compared with the accesses, its files, and harmful names.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -83,7 +83,7 @@ describe("nw.spacetime", function()
     assert.is_true(select(2, ys "set")[0])
   end)
 
-  -- Computed independently of the raster: the worst of the accesses that fall on each pixel.
+  -- Compares the raster with the worst access on each pixel, which is computed independently of it.
   it("loses no access and no miss in a raster", function()
     local s = support.gemm(6, 5, 7)
     local width, height = 37, 11
@@ -134,7 +134,7 @@ describe("nw.spacetime", function()
     assert.equal(0, alone)
   end)
 
-  it("has brackets for the loops around most accesses, and names those that are too short", function()
+  it("has brackets for the loops around most accesses, and names loops that are too short for brackets", function()
     local s = support.gemm(16, 16, 16)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)

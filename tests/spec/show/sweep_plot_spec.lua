@@ -1,4 +1,4 @@
---- Pictures of sweeps: curves, bars and heat maps are compared with the points of the sweep; and invalid input.
+--- Pictures of sweeps: curves, bars and heat maps are compared with the points of the sweep. Also invalid input.
 local nw = require "nestwright"
 local errors = require "nestwright.language.errors"
 local support = require "support"
@@ -14,8 +14,8 @@ local function around(median)
   return times.given("t", {samples = samples, threads = 1, machine = "a machine"})
 end
 
--- Times by tile and threads. 8 and 16 are best and not distinguishable, 4 is refused for two threads, and 2 is not a number for
--- one.
+-- Times by tile and threads. Tiles of 8 and 16 are best and not distinguishable. The tile of 4 is refused for two threads, and the
+-- time of the tile of 2 is NaN for one thread.
 local TIME = {[1] = 9, [2] = 5, [4] = 3, [8] = 1, [16] = 1.02}
 local function two(more)
   return nw.sweep {params = {tile = {1, 2, 4, 8, 16}, threads = {1, 2}}, run = function(p)
@@ -65,7 +65,7 @@ describe("sweep:plot", function()
     assert.truthy(p.script:find("'threads = 1'", 1, true))
   end)
 
-  it("marks the best point and those not distinguishable from it, and says so", function()
+  it("marks the best point and all points that are not distinguishable from it, and says so", function()
     local p = two():plot {x = "tile", by = "threads"}
     local note = {}
     for _, row in ipairs(p.rows) do note[row[2] .. " " .. row[1]] = row[6] end
@@ -214,7 +214,7 @@ describe("sweep:plot", function()
     fails("are too many: at most 10000", "limit", huge.plot, huge, {style = "heat"})
   end)
 
-  it("is drawn in every style, and executes nothing", function()
+  it("is drawn in every style, and executes no text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local s = two()
     for _, o in ipairs {{x = "tile"}, {x = "tile", style = "bars"}, {style = "heat"}, {where = {threads = 2}}, {x = "threads"}} do

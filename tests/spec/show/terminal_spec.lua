@@ -1,4 +1,4 @@
---- Where pictures appear: on terminals of every kind and in notebooks, and the messages where they cannot be shown.
+--- Where pictures appear: on terminals of every kind and in notebooks. Also the messages if a picture cannot be shown.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local pty = require "nw_pty"
@@ -104,7 +104,7 @@ describe("a bitmap out of sixels", function()
     assert.is_nil(dots[1][1])
   end)
 
-  it("has no dots for pale grey, but for pale colours", function()
+  it("leaves out pale grey, but shows pale colours", function()
     local head = '\27Pq#1;2;87;87;87#2;2;81;91;97'
     assert.same({}, sixel.dots(head .. "#1!6~\27\\", 6))
     assert.equal(36, sixel.dots(head .. "#2!6~\27\\", 6)[0][0].n)
@@ -116,7 +116,7 @@ describe("a bitmap out of sixels", function()
   end)
 end)
 
--- A folder with a gnuplot of our own, first in the PATH of a session.
+-- Makes a folder with a false gnuplot, and puts it first in the PATH of a session.
 local function session_with(gnuplot, code, before)
   local dir = support.temporary()
   os.execute(("mkdir '%s'"):format(dir))
@@ -185,7 +185,7 @@ describe("if gnuplot cannot draw, a picture", function()
     assert.equal("warning: odd\tpicture\n\n", out)
   end)
 
-  it("draws later versions", function()
+  it("is drawn by later versions of gnuplot", function()
     local out
     out, dir = session_with('if [ "$1" = --version ]; then echo gnuplot 5.10; else echo drawn; fi',
       'p:save "x.png" print(io.open "x.png":read "a")')
@@ -234,7 +234,7 @@ describe("a window", function()
   local dir
   after_each(function() os.execute(("rm -rf '%s'"):format(dir)) end)
 
-  it("is gnuplot's if gnuplot has one, and remains open", function()
+  it("is a window of gnuplot if gnuplot has one, and remains open", function()
     local out
     out, dir = session_with(VERSION .. [[
       cat /dev/stdin > $DIR/script.$$; echo "$@" > $DIR/words
@@ -245,7 +245,7 @@ describe("a window", function()
     assert.truthy(io.open("/proc/" .. support.read(dir .. "/pid"):match "%d+" .. "/cmdline"))
   end)
 
-  it("is the desktop's if gnuplot has none", function()
+  it("is a window of the desktop if gnuplot has none", function()
     local out
     out, dir = session_with(VERSION .. [[
       if grep -q GPVAL_TERMINALS /dev/stdin; then echo dumb svg; exit; fi
@@ -258,7 +258,7 @@ describe("a window", function()
 end)
 
 describe("programs", function()
-  it("get their input and give their output and status", function()
+  it("receive their input and return their output and status", function()
     local r = core.run_program({"sh", "-c", "cat; echo oops >&2; exit 3"}, "a\0b")
     assert.same({status = 3, out = "a\0b", said = "oops\n"}, r)
     assert.equal(-15, core.run_program({"sh", "-c", "kill -15 $$"}).status)
@@ -284,7 +284,7 @@ describe("the progress of long work", function()
     assert.is_nil(heard[#heard][1])
   end)
 
-  -- Work in many short calls. The time since the beginning of all the work counts.
+  -- The work consists of many short calls. What counts is the time since the first of them began.
   it("is reported for work in many calls", function()
     local heard, since = {}, core.now() - 10
     core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 5)
@@ -389,7 +389,7 @@ describe("on a terminal", function()
     assert.truthy(shown("nw> "):find "A: 4 accesses")
   end)
 
-  it("otherwise uses braille, with text as text", function()
+  it("otherwise uses braille for lines, and characters for text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("TERM=xterm", "NESTWRIGHT_GRAPHICS=braille", support.program)
     child:send "p\n"
@@ -422,7 +422,7 @@ describe("on a terminal", function()
     child = nil
   end)
 
-  it("uses plain characters if nothing else is possible", function()
+  it("uses ASCII characters if nothing else is possible", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("LC_ALL=C", "TERM=dumb", support.program)
     child:send "p:show()\n"
@@ -431,7 +431,7 @@ describe("on a terminal", function()
     assert.is_nil(text:find "[\27\x80-\xff]")
   end)
 
-  it("has marks on frames, and names of axes, in plain characters", function()
+  it("shows marks that lie on a frame, and names of axes, in ASCII characters", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("NESTWRIGHT_GRAPHICS=dumb", "TERM=xterm", support.program)
     child:send "A = nw.placeholder({100}, 'f32', 'A')\n"

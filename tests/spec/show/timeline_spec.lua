@@ -1,11 +1,11 @@
---- Timelines: their data, idle time compared with an independent count, arrows, hostile input; and measured timelines of
---- threads, for which only facts that hold in any run are tested.
+--- Timelines: their data, idle time compared with an independent count, arrows, and hostile input. Also measured timelines of
+--- threads, for which only facts are tested that hold in any run.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
 local fails = support.fails
 
-local function bars(p) -- returns all bars of the script: {from, to}
+local function bars(p) -- Returns all bars of the script: {from, to}.
   local out = {}
   for block in p.script:gmatch "%$bars%d+ << EOD\n(.-)EOD\n" do
     for from, to in block:gmatch "[-%d.e+]+ [-%d.e+]+ ([-%d.e+]+) ([-%d.e+]+) [-%d.e+]+ [-%d.e+]+\n" do
@@ -108,7 +108,7 @@ describe("nw.timeline", function()
     fails("lanes%[1%]: expected a string, got a number", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
   end)
 
-  it("draws bars that are too narrow as columns, whose height is their share of the time", function()
+  it("draws narrow bars as columns, whose height is the share of time that the bars fill", function()
     local many, kinds = {}, {"x", "y", "z"}
     for n = 1, 30000 do
       local lane = n % 3
@@ -130,7 +130,7 @@ describe("nw.timeline", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("draws a bar that is wide enough as a bar, also among narrow ones", function()
+  it("draws a wide bar as a bar, also among narrow bars", function()
     local list = {{lane = "a", from = 0, to = 500}}
     for n = 1, 499 do list[n + 1] = {lane = "a", from = 500 + n, to = 500.5 + n} end
     list[501] = {lane = "a", from = 1000, to = 1000}
@@ -158,7 +158,7 @@ describe("nw.timeline", function()
     assert.truthy(select(2, looks(65)):find "65 kinds have 8 fillings: some look alike")
   end)
 
-  it("executes nothing that it is told", function()
+  it("executes no text that it is given", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm, path = support.temporary ".harm", support.temporary ".svg"
     local name = ("it's '' `touch %s` \" @x {/B y} $z'; system('touch %s') #"):format(harm, harm)
