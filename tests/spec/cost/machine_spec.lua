@@ -129,7 +129,7 @@ describe("a record of one's own", function()
     local path = written_to_file 'return {name = "filed", extends = "zen5", clock = 3.3}'
     assert.same({"filed", 3.3}, {nw.machine(path).name, nw.machine(path).clock})
     os.remove(path)
-    for text, why in pairs {["return 3"] = "no table", ["return {"] = "expected", ["return os.exit()"] = "os",
+    for text, why in pairs {["return 3"] = "does not return a table", ["return {"] = "expected", ["return os.exit()"] = "os",
       ['return {name = "x", clok = 3}'] = "no field 'clok'"} do
       path = written_to_file(text)
       fails(why, nw.machine, path)

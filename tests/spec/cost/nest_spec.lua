@@ -225,7 +225,7 @@ describe("a nest", function()
     local n = nw.nest.parse "array A: f64[8]\nA[7]\n"
     fails("there are no cache levels", "invalid", n.misses, n, {levels = {}})
     fails("not a multiple of the line", "invalid", n.misses, n, {levels = {{bytes = 100}}})
-    fails("do not divide", "invalid", n.misses, n, {levels = {{bytes = 640, ways = 3}}})
+    fails("not a multiple of its 3 ways", "invalid", n.misses, n, {levels = {{bytes = 640, ways = 3}}})
     fails("unknown", nil, n.misses, n, {levels = LEVELS, way = 3})
     assert.equal(1, n:misses({levels = {{bytes = 3 * 640, ways = 10}}}).total[1].cold) -- three sets
   end)

@@ -99,7 +99,7 @@ static void beyond_the_budget(void **state) {
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{8192, 8}}, .line = 64}, .budget = 20000, .exact = true};
   assert_null(nw_cached_of(l->c, &d.nest, &o));
   assert_int_equal(nw_error(l->c)->code, NW_ELIMIT);
-  assert_has(nw_error(l->c)->message, "20000 touches");
+  assert_has(nw_error(l->c)->message, "20000 line requests");
   nw_clear(l->c);
   o.exact = false;
   o.budget = 400000;

@@ -132,7 +132,7 @@ static void refuses(lowering *l, nw_sim_opts o, const char *why) {
 
 static void invalid_cache_sizes_are_refused(void **state) {
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{100, 2}}, .line = 64}, "not a multiple of the line");
-  refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{640, 3}}, .line = 64}, "do not divide");
+  refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{640, 3}}, .line = 64}, "not a multiple of its 3 ways");
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{640, 2}}, .line = 60}, "power of two");
   refuses(*state, (nw_sim_opts){.nlevels = 0, .line = 64}, "1 to 4 levels");
   refuses(*state, (nw_sim_opts){.nlevels = 1, .level = {{0, 2}}, .line = 64}, "not a multiple of the line");

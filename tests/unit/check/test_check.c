@@ -67,7 +67,7 @@ static void large_sizes_are_checked_at_points(void **state) {
   tile(s);
   if (!nw_check(b->c, s, &report)) fail_msg("%s\n%s", nw_error(b->c)->message, report);
   assert_has(report, "1000 of 10000 outputs, corners included, agree in the definition and the compiled program");
-  assert_has(report, "the scheduled and lowered programs were not run");
+  assert_has(report, "its scheduled and lowered forms were not run");
   free(report);
   nw_sched_release(s);
 }
