@@ -1,8 +1,8 @@
-// The base of the core: memory, strings, vectors, the session context and its diagnostics.
+// Declares the base of the core: memory, strings, vectors, the context of a session and its diagnostics.
 //
 // Memory is freed in bulk, never node by node: an arena belongs to a program, a pool of expressions or a session, and
-// is freed with it. If a small request fails, the current call is abandoned (see below), so callers do not check for
-// it.
+// is freed with its owner. If a small request for memory fails, the current call is abandoned (recovery.c), so callers
+// do not check for NULL.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <assert.h>
@@ -21,7 +21,7 @@ void nw_arena_free(nw_arena *a);
 void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16 bytes
 size_t nw_arena_bytes(const nw_arena *a); // bytes obtained from the system
 // nw_arena_scratch returns an arena that is freed if the current call is abandoned. nw_arena_keep is called when the
-// arena gets an owner that outlives the call; the arena is then not freed.
+// arena gets an owner that outlives the call. After that, abandoning the call no longer frees the arena.
 nw_arena *nw_arena_scratch(void);
 void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
@@ -36,36 +36,37 @@ NW_API void *nw_xcalloc(size_t n, size_t bytes);
 NW_API void *nw_xrealloc(void *p, size_t bytes);
 NW_API char *nw_xstrdup(const char *s);
 
-// ---- memory.c: memory whose size a user chooses
+// ---- memory whose size the user chooses (memory.c)
 //
-// Allocates n zeroed elements of `each` bytes. `what` describes them in messages ("the trace"). On failure returns NULL
-// and leaves an NW_EMEMORY diagnostic with the size and the exceeded limit. nw_let_go frees the memory. The memory is
-// also freed if the call that requested it is abandoned.
+// Allocates `n` zeroed elements of `each` bytes. The argument `what` describes them in messages ("the trace"). On
+// failure returns NULL and leaves an NW_EMEMORY diagnostic with the size and the exceeded limit. nw_let_go frees the
+// memory. The memory is also freed if the call that requested it is abandoned.
 void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
-// Resizes a block; on failure the block is unchanged. New elements are undefined.
+// Resizes memory from nw_ask; on failure it is unchanged. New elements are not initialized.
 void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
 void nw_let_go(void *p);
-// Like nw_ask and nw_ask_more, for code that cannot return a failure: they abandon the call if there is no memory.
+// Like nw_ask and nw_ask_more, but they abandon the call if there is no memory. Code that cannot return a failure uses
+// them.
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY; returns NULL
 // True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before code that ends the process if
-// one of its own allocations fails.
+// one of its own allocations fails, such as the compiler.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
-// Requests of at least this size are checked against the remaining memory. For a smaller request the check would take
-// longer than the allocation.
+// Requests of at least this many bytes are checked against the remaining memory. For a smaller request, the check would
+// take longer than the allocation.
 enum { NW_ASK_FROM = 64 << 20 };
 
-// ---- recovery.c: abandoning a call
+// ---- abandoning a call (recovery.c)
 //
 // Jumps to the recovery point that this thread opened last (nw_recovery_open); if there is none, ends the process.
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of that many bytes failed
 NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
-// Prints the current work to stderr and ends the process.
+// Prints the description of the current work (nw_work_on) to stderr and ends the process.
 NW_API _Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
-// Sets the description of the current work of this thread, and returns the previous description. print is NULL if there
-// is no work.
+// Sets the description of the current work of this thread, and returns the previous description. `print` is NULL if
+// there is no work.
 typedef struct nw_work {
   void (*print)(FILE *out, const void *of);
   const void *of;
@@ -80,8 +81,8 @@ typedef struct nw_scratch {
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
 void nw_scratch_remove(nw_scratch *s);
-// Asserts an internal condition. If it does not hold, a build for tests prints the current work and ends the process;
-// any other build abandons the call and reports a bug in the library.
+// Asserts an internal condition. If it does not hold, a build for tests prints a description of the current work and
+// ends the process. Any other build abandons the call and reports a bug in the library.
 #ifdef NW_MUTANTS
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken_in_test(#holds, __FILE__, __LINE__))
 #else
@@ -154,7 +155,7 @@ typedef struct nw_progress_state {
   nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
-  double since, told; // times in seconds: begin of the work, last report; 0: not yet
+  double since, told; // in seconds: `since` is when the work began, `told` is when it was last reported; 0: not yet
 } nw_progress_state;
 
 // Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT
@@ -177,7 +178,7 @@ struct nw_ctx {
   nw_slot slot[NW_SLOT_COUNT];
   atomic_int interrupted;
   uint64_t serial; // makes names of TE symbols unique: "A@12"
-  // Returns the measured seconds that it takes to start threads: 0 if unknown, below 0 if there is only one core. The
+  // Returns the measured time to start threads, in seconds: 0 if unknown, below 0 if there is only one core. The
   // pointer is NULL if this time is not measured.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
@@ -193,12 +194,12 @@ void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) N
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
 // Returns a deep copy that lives as long as the arena.
 nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
-// Returns the current refusal, so that its caller can add the text of the step, the picture and the alternatives. NULL
-// if there is none.
+// Returns the current refusal, so that the caller can add the text of the step, the picture and the alternatives. NULL
+// if there is no refusal.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // Formats a string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
-// Reports that `part` (0..1, or below 0 if unknown) of the work `what` is done. The call is cheap, but it reads the
-// clock.
+// Reports progress: `part` is the fraction of the work `what` that is done (0..1, or below 0 if unknown). The call is
+// cheap, but it reads the clock.
 void nw_progress(nw_ctx *c, const char *what, double part);
 void nw_progress_end(nw_ctx *c);

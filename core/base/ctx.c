@@ -1,4 +1,4 @@
-// The session and its one diagnostic.
+// Opens and closes a session, and keeps its diagnostic. A session has at most one diagnostic at a time.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Writing and appending: a file is either complete under its name, or unchanged.
+// Writes files and appends to them. After each call, the file is either completely written or unchanged.
 #include "base/file.h"
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 20
 
 struct nw_file {
   int fd;
-  int dir; // the directory of the target; -1: the target is written directly
+  int dir; // descriptor of the target's directory; -1: the target is written directly
   char *path; // as the caller gave it
   char base[NAME_MAX + 1]; // name of the target in dir
   char part[40]; // its temporary name; "": none
@@ -204,7 +204,7 @@ void nw_file_tidy(int dir) {
   if (d) closedir(d);
 }
 
-// Makes the new file, without a name if the file system supports that: then no file remains if the process is killed.
+// Makes the new file, without a name if the file system supports that. Then no file remains if the process is killed.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
     f->fd = openat(f->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);

@@ -1,4 +1,4 @@
-// The 16-bit floats: conversions round to nearest even, keep NaN, and turn overflow into infinity.
+// Conversions of the 16-bit floats f16 and bf16. They round to nearest even, keep NaN, and turn overflow into infinity.
 #pragma once
 #include <stdint.h>
 

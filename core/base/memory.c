@@ -8,7 +8,7 @@
 
 typedef struct bound {
   const char *name;
-  int64_t limit, left; // in bytes; left is INT64_MAX if there is no limit
+  int64_t limit, left; // in bytes; `left` is INT64_MAX if there is no limit
 } bound;
 
 static int64_t read_number(const char *path, const char *key) {

@@ -1,4 +1,4 @@
-// Hashing, random numbers, and integer arithmetic that is defined for all operands except a zero divisor.
+// Hashes, random numbers, and integer arithmetic whose result is defined for all operands except a zero divisor.
 #include "base/base.h"
 
 uint64_t nw_hash_mix(uint64_t h, uint64_t x) {

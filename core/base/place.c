@@ -1,5 +1,5 @@
-// The location of data that is kept between sessions, such as the histories of the prompt and of the Jupyter kernel,
-// and measurements of the machine.
+// Finds the directory for data that is kept between sessions, such as measurements of the machine and the histories of
+// the prompt and of the Jupyter kernel.
 #include "base/file.h"
 #include <errno.h>
 #include <stdio.h>

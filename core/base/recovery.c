@@ -1,8 +1,8 @@
 // Abandoning a call that cannot be finished: a small allocation failed, or an internal condition does not hold.
 //
 // Control returns to the recovery point that this thread opened last, and all stack frames in between are discarded.
-// Heap memory that these frames own is lost, but arenas made for the call are freed. So a call must change objects that
-// outlive it in one step, after the last possible failure.
+// Heap memory that these frames own is lost, but arenas made for the call are freed. Therefore, a call must change an
+// object that outlives it only after the last possible failure, in one step.
 #include "base/base.h"
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ nw_work nw_work_on(nw_work now) {
   return was;
 }
 
-// Objects of the current calls, latest first. They are freed if their call is abandoned.
+// The objects of the current calls, the latest first. An object is released if its call is abandoned.
 static _Thread_local nw_scratch *scratch;
 static _Thread_local uint64_t made;
 

@@ -1,4 +1,5 @@
-// The iterations of a parallel loop over 0..n that one thread runs, piece by piece.
+// Lists the iterations of a parallel loop over 0..n that one thread runs. Each piece is a range of consecutive
+// iterations.
 #pragma once
 #include "base/base.h"
 
@@ -9,6 +10,6 @@ typedef struct nw_share {
 
 // If chunk = 0, thread t of T runs one piece, n*t/T..n*(t+1)/T. Otherwise the threads run pieces of |chunk| iterations
 // in turn. If chunk is negative, a real run gives each piece to a thread that is free. The functions below assign the
-// pieces in turn even then.
+// pieces in turn in this case, too.
 nw_share nw_share_of(int64_t n, int64_t chunk, int64_t thread, int64_t threads);
 bool nw_share_next(nw_share *s, int64_t *from, int64_t *to); // false if there is no further piece

@@ -1,4 +1,4 @@
-// Texts from the user that are printed: labels, notes, names of branches.
+// Checks texts from the user that are printed later: labels, notes, names of branches.
 #include "base/base.h"
 
 // Returns the code point at the start of s, which is not empty, and stores its number of bytes. Returns -1 if s does
@@ -22,8 +22,8 @@ static int32_t code_point(const unsigned char *s, size_t n, int *bytes) {
   return c;
 }
 
-// False for characters that control a terminal or a page instead of being shown: control characters, separators of lines and
-// paragraphs, and marks that change the direction of text.
+// False for characters that control a terminal or a page instead of being shown: control characters, separators of
+// lines and paragraphs, and marks that change the direction of text.
 static bool is_shown(int32_t c) {
   if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
   return c != 0x2028 && c != 0x2029 && !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);

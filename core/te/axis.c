@@ -1,4 +1,4 @@
-// Reduce axes and reductions.
+// Makes reduce axes and reductions.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw
   return a;
 }
 
-// The symbol of the axis is in the pool in which the user's expression is built. The axis's own pool does not have it,
-// since that would be a reference cycle, which is never freed.
+// The symbol of the axis is defined in the pool in which the user's expression is built. It is not defined in the
+// axis's own pool: the pool and the axis would then refer to each other and never be freed.
 const nw_expr *nw_axis_var(const nw_axis *a) {
   if (!a) return NULL;
   nw_pool *p = nw_lang_pool(a->ctx);
@@ -62,8 +62,8 @@ static bool combiner_of(const char *kind, nw_combiner *out) {
   return false;
 }
 
-// Makes the index that an arg-reduction returns: the value of its axis, or for several axes the row-major index in
-// their box.
+// Makes the index that an arg-reduction returns. With one axis this is the value of the axis; with several axes it is
+// the row-major index in their box.
 static const nw_expr *position(nw_pool *p, int n, nw_axis *const *axes, const nw_expr *const *var) {
   if (n == 1) return var[0];
   const nw_expr *at = nw_index(p, 0);

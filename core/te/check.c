@@ -1,4 +1,4 @@
-// Errors of a compute: reads outside their tensor, divisions by a possible zero, indices that overflow.
+// Finds the errors of a compute: reads outside their tensor, divisions by a possible zero, indices that overflow.
 #include "te/internal.h"
 #include "poly/poly.h"
 #include <stdio.h>
@@ -11,8 +11,8 @@ static bool reads(void *env, const nw_expr *e) {
 
 static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
 
-// Asks the judge (poly/) about the whole operation, at most once. Called if neither ranges nor trial points decide a
-// condition.
+// Asks the judge (poly/) about the whole operation, at most once. Called if a condition is decided neither from ranges
+// nor by trying points.
 bool nw_te_judged(nw_appeal *k) {
   nw_ctx *c = k->op->ctx;
   if (k->asked) return k->trusted;
@@ -173,7 +173,7 @@ bool nw_te_check(const nw_teop *op, const nw_expr *from) {
 
 typedef struct lag {
   const nw_tensor *state;
-  // later: some read may access an element that is not yet written; earlier: some read accesses an earlier time
+  // `later`: some read may access an element that is not yet written. `earlier`: some read accesses an earlier time.
   bool later, earlier;
 } lag;
 

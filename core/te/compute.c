@@ -1,4 +1,4 @@
-// Construction of a compute: the axes are made first, then one body per output.
+// Constructs a compute: first its axes, then one body per output.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,8 +188,9 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   }
 }
 
-// An update of a scan reads its state at earlier times, which do not exist at time 0. Whether a compute is an update is
-// known only when it is passed to nw_scan. An error that does not depend on this is reported here.
+// An update of a scan reads its state at earlier times, which do not exist at time 0. Only nw_scan knows whether a
+// compute is an update. So if the compute may be one, its errors are reported later. All other errors are reported
+// here.
 static bool check_bounds(nw_teop *op) {
   nw_ctx *c = op->ctx;
   bool clean = !nw_error(c);

@@ -2,8 +2,8 @@
 #pragma once
 #include "te/te.h"
 
-// The state of the expressions that the user is writing: one nw_pen per session, in NW_SLOT_TE, with the stack of
-// computes in progress (nw_build).
+// nw_pen is the state of the expressions that the user is writing. A session has one, in NW_SLOT_TE. nw_build is a
+// compute in progress; these form a stack.
 struct nw_build {
   nw_ctx *ctx;
   nw_teop *op; // the compute in progress; holds a reference
@@ -44,58 +44,55 @@ const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char 
 // again.
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e);
 
-// Context of an expression: the ranges of its variables, and the conditions of the selects around it. The traversal has
-// its own pool for the expressions that it visits.
+// nw_place is the context of an expression: the ranges of its variables, and the conditions of the selects around it. A
+// traversal has its own pool for the expressions that it visits.
 typedef struct nw_place {
   nw_ctx *ctx;
   nw_pool *pool;
   const nw_teop *op;
   nw_ranges ranges;
   nw_vec cond; // const nw_expr *: conditions that all hold at this place
-  int nvars; // number of loop variables, outermost first
+  int nvars; // number of loop variables; the arrays below have an entry for each, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Calls f for every subexpression of the bodies of op and of the extents of its axes. An expression under several sets
-// of conditions is visited once for each set that adds information. f returns false to stop. The first axis starts at
-// `from` (NULL means 0).
+// Calls f for every subexpression of the bodies of op; f returns false to stop. An expression under several sets of
+// conditions is visited once for each set that adds information. The first axis starts at `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
 // Does the same for a single expression, whose sizes are already in the ranges of `at`.
 bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env);
 
-// The first point found, in lexicographic order, at which a condition fails.
+// The first point in lexicographic order at which a condition was found to fail.
 typedef struct nw_witness {
   bool found;
   char *at; // "i = 15", heap
   int64_t value; // value of the tested expression
 } nw_witness;
-// True if cond holds at this place: it is proven from the ranges, or tried at every point if there are few points. If
-// it does not hold and a counterexample was found, *w describes it with the variables and the value of e; the caller
-// frees w->at.
+// True if cond is proven to hold at this place: from the ranges, or by trying every point if there are few points. If a
+// counterexample was found, *w has its point and the value of e; the caller frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
-const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts whose result is 0 only for 0
+const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts whose result is 0 only if the operand is 0
 // Returns the condition that e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 
-// nw_te_check: checks for all bodies of op that every read is inside its tensor and that nothing divides by zero. Reads
-// of states are skipped.
+// nw_te_check checks, for all bodies of op, that every read is inside its tensor and that nothing divides by zero. It
+// skips reads of states. The first axis starts at `from`.
 bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: checks the arithmetic of e if it uses only indices
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // Checks that an expression of sizes does not divide by zero; `what` describes the expression ("the fact"). The facts
 // about the sizes are already in the ranges of `at`.
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
-// True if op reads some placeholder of its own shape only at elements before the one that it computes, and if all its
-// reads are in bounds except where the first axis (the time) has its first values.
+// True if op may be the update of a scan. Then it reads a placeholder of its own shape, but only at elements before the
+// one that it computes. All its reads are in bounds, except perhaps at the first values of the first axis (the time).
 bool nw_te_looks_like_update(const nw_teop *op);
-// Returns false, with an error that says that a compute is used outside a scan although it can only be the update of
-// one.
+// Returns false and leaves an error: op can only be the update of a scan, but it is used outside a scan.
 bool nw_te_refuse_deferred(const nw_teop *op);
 // Like nw_te_check, for the updates of a scan. It also checks that every read of a state gets an element that is
 // already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
-// A check of an operation by the judge. nw_te_judged returns true if every read is inside its tensor and comes after
-// the write of the element.
+// The state of asking the judge (poly/) about an operation, which happens at most once. nw_te_judged returns true if
+// the judge proves that every read is inside its tensor and comes after the write of the element.
 typedef struct nw_appeal {
   const nw_teop *op;
   bool asked, trusted;

@@ -1,4 +1,5 @@
-// The state of user expressions in a session: the current pool, names, and small checks shared by the language's constructors.
+// Keeps the state of the expressions that the user is writing: the current pool and the names. Also has small checks
+// that several constructors of the language share.
 #include "te/internal.h"
 #include <stdlib.h>
 
@@ -51,8 +52,8 @@ char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial) {
 
 typedef struct naming {
   nw_pool *p;
-  const nw_expr *of, *load;
-  nw_vec older; // symbols of other tensors with the name of the load
+  const nw_expr *of, *load; // `of`: the expression that is printed; `load`: the read in it that gets a name
+  nw_vec older; // symbols of older tensors whose plain name is the same as that of `load`
 } naming;
 
 static const nw_expr *plain_var(void *env, const nw_expr *v) {
@@ -73,7 +74,7 @@ static bool see_older(void *env, const nw_expr *e) {
   return true;
 }
 
-// If two tensors have the name A, the later one is printed as A_1, as in a program.
+// If two tensors in the expression have the name A, the later one is printed as A_1, as in a program.
 static const nw_expr *plain_load(void *env, const nw_expr *l) {
   naming *x = env;
   char *name = nw_plain_name(NULL, l->name);

@@ -1,6 +1,6 @@
 // Detects index arithmetic that would exceed 64 bits. All other code assumes that index arithmetic is exact, so an
-// overflow is reported as an error at the expression. Products of axes or sizes with unknown values, such as a position
-// in a tensor, are allowed.
+// overflow is reported as an error at the expression. A product of axes or sizes whose values are not known, such as a
+// position in a tensor, is allowed.
 #include "te/internal.h"
 #include <stdlib.h>
 

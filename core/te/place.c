@@ -4,8 +4,8 @@
 #include "ir/expr/fold.h"
 #include <stdlib.h>
 
-// The subexpressions that were visited under the conditions of one branch. A subexpression that was visited under fewer
-// conditions is not visited again.
+// The subexpressions that were visited under the conditions of one branch. A subexpression that was visited in an outer
+// scope, which has fewer conditions, is not visited again.
 typedef struct scope {
   nw_memo seen;
   struct scope *outer;
@@ -118,7 +118,7 @@ static void assume(nw_place *at, const nw_expr *e, bool holds) {
   fact(at, holds ? e : nw_make1(p, NW_OP_NOT, e));
   if (e->op != (holds ? NW_OP_NE : NW_OP_EQ) || !nw_is_const(e->arg[1], 0)) return;
   const nw_expr *plain = nw_te_uncast(e->arg[0]);
-  // the guard and the division may cast the value differently
+  // the guard may test a cast of the value, and the division may use the value itself
   if (plain != e->arg[0]) fact(at, nw_te_nonzero(p, plain));
 }
 

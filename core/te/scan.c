@@ -1,4 +1,4 @@
-// scan: a recurrence over dimension 0.
+// Makes a scan, which is a recurrence over dimension 0.
 #include "te/internal.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Tensor expressions: a graph of operations, and the first, naive program made from it.
+// Tensor expressions form a graph of operations. The naive program is made from this graph: one nest per operation.
 #pragma once
 #include "ir/program/program.h"
 
@@ -15,7 +15,7 @@ struct nw_axis {
 typedef struct nw_teop nw_teop;
 struct nw_teop {
   int refs;
-  nw_teop *waiting; // the next one in the list of operations to free
+  nw_teop *waiting; // the next operation in the list of operations that will be freed
   nw_ctx *ctx;
   nw_teop_kind kind;
   nw_pool *pool; // owns the expressions below; its symbols are the tensors, axes and sizes that they use
@@ -28,17 +28,21 @@ struct nw_teop {
   nw_axis **reduce; // holds references
   nw_combiner combiner; // the same for all outputs
   int nout;
-  const nw_expr **body; // per output: the value, or for a reduction the term
+  const nw_expr **body; // per output: the value, or for a reduction the term that is reduced
   nw_dtype *dtype;
   const nw_expr **shape; // all outputs of an operation have the same shape; ndim entries
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  bool deferred; // COMPUTE: it can only be the update of a scan, which then checks its reads; any other use is an error
-  // COMPUTE: the tensors that it reads, in the order in which the user wrote them; borrowed from the pool's symbols
+  // COMPUTE: its reads are not checked yet, since it may be the update of a scan. nw_scan checks them. Any use outside a
+  // scan is an error.
+  bool deferred;
+  // COMPUTE: the tensors that it reads, in the order in which the user wrote the reads; borrowed from the pool's
+  // symbols
   int nreads;
   nw_tensor **reads;
-  // SCAN: nout states, with references. The first init_rows rows come from init, all later rows from update.
+  // SCAN: these arrays have nout entries and hold references. `init` computes the rows below init_rows of each state,
+  // and `update` computes all later rows.
   nw_tensor **init, **update, **state;
   const nw_expr *init_rows;
 };
@@ -64,16 +68,16 @@ typedef struct nw_te_size {
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // Returns all operations that the outputs need, producers first, as a heap vector of borrowed nw_teop*. States are left
-// out, and so are operations that become part of a scan (its update and, if it is a plain compute, its init).
-// Placeholders come first, in the order of their creation, which is the order of a kernel's inputs.
+// out. The update of a scan is left out too, since it becomes part of the scan; so is its init, if that is a plain
+// compute. Placeholders come first, in the order of their creation, which is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
 // Parses a fact about one size: a text that uses its name, "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
-// Returns the symbolic sizes of a computation in the program's order, as a heap vector of nw_te_size*.
-// nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
+// Returns the symbolic sizes of a computation in the order in which its program lists them, as a heap vector of
+// nw_te_size*. nw_te_size_name(sizes, i) is the name of size i in the program; the caller frees it.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // Returns the naive program: one nest per operation, in the order of nw_te_order, with temporaries allocated at the

@@ -1,4 +1,4 @@
-// Operations and tensors as objects; placeholders; reads.
+// Makes and frees operations and tensors. Also makes placeholders, and reads of tensors.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-// Decides a condition: first by ranges, then by trying points. Points are tried in lexicographic order, sizes first, so
-// the smallest counterexample is found.
+// Decides a condition, first from ranges and then by trying points. Points are tried in lexicographic order, sizes
+// first, so the smallest counterexample is found.
 #include "te/internal.h"
 #include <stdlib.h>
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8 // number of values tried for a symbolic size, besides those near constants of the condition
+#define SIZES_TRIED 8 // number of values tried for a symbolic size; values near constants of the condition are tried as well
 #define SIZE_SPAN 4096 // range that is searched for values that satisfy the facts of a size
 #define WHOLE_RANGE 512 // longer axes are tried only at their ends
 
@@ -19,7 +19,7 @@ typedef struct search {
   int64_t value[MAX_VARS];
   nw_point point;
   int nturns;
-  int64_t turn[MAX_VARS];
+  int64_t turn[MAX_VARS]; // constants of the condition; its truth may change where a size reaches one of them
   int64_t points;
   bool whole; // true if every point was tried
 } search;
@@ -79,7 +79,7 @@ static void report(search *s) {
   s->w->at = nw_str_take(&b);
 }
 
-// Tries one point; returns true to continue. A condition that reads data cannot be evaluated, which ends the search
+// Tries one point; returns true to continue. A condition that reads data cannot be evaluated; it ends the search
 // without a result.
 static bool try_point(search *s) {
   int64_t v;
@@ -118,7 +118,7 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
-// Collects the constants of the condition, since the condition may change where a size reaches one of them.
+// Collects the constants of the condition.
 static bool note_constant(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;
