@@ -1,4 +1,4 @@
-// The table of types.def, and the promotion of dtypes.
+// Reads the table of types.def, and promotes dtypes.
 #include "ir/expr/expr.h"
 
 static const struct {

@@ -1,6 +1,6 @@
-// The location of allocations. Storage that outlives every loop is in the program's flat list, with its first and last
-// use; all other storage is in the tree around its uses. Storage in the list does not make the nesting of a program
-// deeper.
+// Decides where allocations are. Storage that outlives every loop is in the program's flat list, together with its
+// first and last use. All other storage is in the tree around its uses. Unlike an allocation in the tree, one in the
+// list does not make the tree deeper.
 #include "ir/program/valid.h"
 #include <stdlib.h>
 
@@ -110,8 +110,8 @@ static int places_of(const nw_stmt *s, const char *buffer) {
   return n;
 }
 
-// True if the allocation can move to the flat list. Allocations of one buffer in several places are different objects,
-// so they stay in the tree.
+// True if the allocation can move to the flat list. If a buffer is allocated in several places, these are different
+// objects, so they stay in the tree.
 static bool outlives_loops(const nw_program *p, const nw_stmt *s, nw_buffer **b) {
   if (s->kind != NW_ALLOC) return false;
   *b = nw_find_buffer(p, s->alloc.buffer);

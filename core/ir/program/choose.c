@@ -3,7 +3,7 @@
 
 enum {
   MOST_RESIDUES = 256, // limit on the residues of one node
-  MOST_QUESTIONS = 1 << 15, // limit on the nodes of the tree; in larger trees, facts are tested version by version
+  MOST_QUESTIONS = 1 << 15, // when the tree has this many nodes, further nodes test all facts of a version at once
   MOST_KNOWN = 8, // limit on the known residues at one node
 };
 
@@ -123,8 +123,8 @@ static answer all_hold(const maker *x, const version *v) {
   return all;
 }
 
-// Stores the versions that may still be selected, up to the first one whose facts all hold here, and returns their
-// number.
+// Stores the versions that may still be selected at this node, and returns their number. The last one is the first
+// version whose facts are all known to hold.
 static int possible(const maker *x, int n, version *const *from, version **out) {
   int m = 0;
   for (int i = 0; i < n; i++) {
@@ -158,8 +158,8 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Stores the ends of the intervals of a size, and returns their number. Ends outside the known range of the size are
-// left out; the others are sorted and without repetition.
+// Stores the ends of a size's intervals that are inside the known range of the size, and returns their number. The ends
+// are sorted, and each is stored once.
 static int borders(const maker *x, int n, version *const *v, int size, int64_t *out) {
   int m = 0, kept = 0;
   for (int i = 0; i < n; i++)
@@ -181,8 +181,8 @@ static int most_terms(int n, version *const *v) {
   return sum;
 }
 
-// Bisects the size whose intervals have the most ends, at the middle one of these ends. False if no size has such an
-// end.
+// Chooses the size whose intervals have the largest number of ends, and bisects its range at the middle one of these
+// ends. False if no interval has an end in the known range of its size.
 static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   int64_t *border = nw_xcalloc((size_t)most_terms(n, v) + 1, sizeof *border);
   int most = 0;
@@ -194,7 +194,7 @@ static bool halving(const maker *x, int n, version *const *v, nw_choice *out) {
   return most > 0;
 }
 
-// Tests the residue for the largest modulus, since this residue also determines the residues for all divisors of the
+// Tests the residue with the largest modulus first, since it also determines the residues with the divisors of this
 // modulus.
 static bool dividing(const maker *x, int n, version *const *v, nw_choice *out) {
   *out = (nw_choice){.kind = NW_RESIDUE};

@@ -1,15 +1,16 @@
-// Selects one of several versions: a decision tree over the values of sizes.
+// Selects one of several versions of a kernel with a decision tree over the values of sizes.
 //
-// Each version has facts. The first version whose facts all hold is selected; otherwise the last version is selected. A
-// chain of conditions would take time linear in the number of versions. The tree first finds the interval of a size by
-// bisection, then a residue, and then tests the remaining facts of a version at once.
+// Each version has facts, which are conditions on the sizes. The first version whose facts all hold is selected. If
+// there is none, the last version is selected. A chain of conditions would take time linear in the number of versions.
+// The tree first finds the interval of each size by bisection, then its residue, and then tests the remaining facts of
+// a version at once.
 #pragma once
 #include "ir/expr/expr.h"
 
 typedef enum nw_choice_kind {
   NW_CHOSEN, // leaf: the selected version
   NW_BELOW, // node: true if the size is less than the number
-  NW_RESIDUE, // node: the size modulo the number
+  NW_RESIDUE, // node: has a child for each value of the size modulo the number
   NW_HOLDING, // node: true if the fact holds
 } nw_choice_kind;
 
@@ -18,7 +19,9 @@ typedef struct nw_choice {
   int size; // index of the size
   int64_t number;
   const nw_expr *fact;
-  int next; // NW_CHOSEN: the version. Otherwise the position in `next` of the nodes for yes and no, or for each residue
+  // NW_CHOSEN: index of the version. Otherwise, index in nw_choices.next of the first child; the children are for yes
+  // and no, or for each residue.
+  int next;
 } nw_choice;
 
 typedef struct nw_choices {

@@ -1,4 +1,4 @@
-// Changes to a program that is not frozen yet: new statements, copies, children, substitution, unique names.
+// Changes a program that is not frozen yet: makes and copies statements, changes their children, substitutes variables.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -134,8 +134,8 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
-// p->step is 0 while a program is lowered, since lowering is not a step. Changed statements then keep the number of
-// their step.
+// While a program is lowered, p->step is 0, since lowering is not a step. A changed statement then keeps the number of
+// its last step.
 static void changed_now(const nw_program *p, nw_stmt *s) {
   if (s->step < p->step) s->step = p->step;
 }
@@ -190,8 +190,8 @@ static size_t stem(const char *path) {
   return dot ? (size_t)(dot - path) : 0;
 }
 
-// The prefix that `old` shares with the path is dropped. For example, the copy of i.main/k below i.main/j.head is named
-// i.main/j.head/k, and the copy of the same loop below i.main.head is named i.main.head/k.
+// Drops the prefix that `old` shares with the path. For example, for the loop i.main/k it returns k, both with the path
+// i.main/j.head and with the path i.main.head. So the copies are named i.main/j.head/k and i.main.head/k.
 const char *nw_name_below(const char *path, const char *old) {
   const char *slash = strrchr(path, '/');
   size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;

@@ -139,8 +139,8 @@ static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {
   nw_ranges_push(r, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
 }
 
-// Makes r, which the caller frees. A guard is a fact only for the statements inside it. So if the path ends in a guard,
-// the caller can test whether its condition is needed. If `path` is NULL, r has only sizes and facts.
+// Makes r, which the caller frees. A guard at the end of the path is not a fact, so the caller can test whether its
+// condition is needed. If `path` is NULL, r has only sizes and facts.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
   int last = path ? path->n - 1 : -1;
   nw_ranges_around(r, p, path);

@@ -1,4 +1,4 @@
-// The session's table of intrinsics, and the conditions on a description.
+// Keeps the session's table of intrinsics, and checks descriptions.
 #include "ir/program/intrinsic.h"
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in) {
   for (int i = 0; i < t->all.n; i++) {
     nw_intrinsic *old = t->all.at[i];
     if (strcmp(old->id, in->id)) continue;
-    nw_vec_remove(&t->all, i); // it was registered before; it is now the latest of its name
+    nw_vec_remove(&t->all, i); // it was registered before; now it is the latest one with its name
     nw_vec_push(&t->all, old);
     nw_intrinsic_free(in);
     return old;

@@ -1,16 +1,17 @@
 // Intrinsics: small computations implemented by external code.
 //
-// An intrinsic has a description, which is the nest that it replaces, and an implementation, which is a C function
+// An intrinsic has a description, which is the nest that it replaces, and an implementation. The implementation is a C
+// function:
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
-// which gets a pointer to the first element of the tile of each argument, in the order of `args`; then, in the same
-// order, the distance in elements between neighbours along every dimension whose stride is not fixed; then the
-// constants. The function reads its inputs and writes its outputs: the whole tiles, and nothing outside them. A
-// reduction that does not own its init adds to the existing values. Tiles of outputs do not overlap other tiles.
+// First it gets, for each argument in the order of `args`, a pointer to the first element of its tile. Then it gets, in
+// the same order, the stride in elements of every dimension whose stride is not fixed, and then the constants. The
+// function reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. A
+// reduction that does not own its init adds to the existing values. The tile of an output overlaps no other tile.
 //
-// Only tested intrinsics get into the session's table (check/trial.c), so every intrinsic that is called has been
-// verified.
+// An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
+// been verified.
 #pragma once
 #include "ir/program/program.h"
 
@@ -22,8 +23,8 @@
 typedef struct nw_tile_dim {
   int64_t extent;
   int64_t stride; // a fixed stride, or NW_ANY_STRIDE if it is passed in the call
-  int own; // the loop of the description that moves only along this dimension; -1 if the extent is 1
-  int64_t step; // how many elements that loop moves per iteration
+  int own; // a loop of the description that moves only along this dimension; -1 if the extent is 1
+  int64_t step; // number of elements that the loop `own` moves per iteration
 } nw_tile_dim;
 
 typedef struct nw_intrinsic_arg {
@@ -45,12 +46,13 @@ struct nw_intrinsic {
   nw_intrinsic_arg arg[NW_MAX_TILES];
   char *library, *symbol;
   // Optional: the name of a function `void *special(const int64_t *words)` in the same library. For given strides and
-  // constants it returns a function that takes only the tiles, or NULL. `special` is used if the strides are constants.
-  // The functions that it returns are jump-safe.
+  // constants, `special` returns a function that takes only the tiles, or NULL. It is used if the strides are
+  // constants. The functions that it returns are jump-safe (see below).
   char *special;
   int nconstants;
   int64_t constant[NW_MAX_CONSTANTS];
-  // it holds no lock, owns no memory, and calls no function that does, so it can be interrupted at any time
+  // true if the function holds no lock, owns no memory, and calls no function that does; then it can be interrupted at
+  // any time
   bool jump_safe;
   void *handle; // handle of the library, which stays open
 };
@@ -58,8 +60,8 @@ struct nw_intrinsic {
 NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
-// Adds an intrinsic to the table, which becomes its owner. From now on the name means this intrinsic. Programs that use
-// an older intrinsic with the same name keep the older one.
+// Adds an intrinsic to the table, which becomes its owner. From now on its name refers to this intrinsic. A program
+// that uses an older intrinsic with the same name keeps the older one.
 const nw_intrinsic *nw_intrinsic_add(nw_ctx *c, nw_intrinsic *in);
 void nw_intrinsic_free(nw_intrinsic *in);
 
@@ -75,7 +77,8 @@ void nw_intrinsic_identify(nw_intrinsic *in, const char *content, size_t n);
 
 // ---- matching of a nest with a description (unify.c)
 
-// The position of a tile: the physical position of its first element, and the physical step along each of its dimensions.
+// The position of a tile: the physical position of its first element, and the physical distance between neighbouring
+// elements along each of its dimensions.
 typedef struct nw_window {
   const char *buffer;
   int n; // physical dimensions

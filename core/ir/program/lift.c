@@ -1,4 +1,4 @@
-// The place where a reduction that owns its init begins; the judge and lowering use the same function.
+// Finds where the init of a reduction runs. The judge and lowering use the same functions.
 #include "ir/program/lift.h"
 
 static bool uses_reduce_loop(const nw_lift *l, const nw_expr *e) {

@@ -1,5 +1,5 @@
-// The place where a reduction that owns its init begins. An init is lifted if it runs before the outermost loop along
-// which its block reduces, so that it runs even if these loops have no iterations.
+// Finds where the init of a reduction runs, if the block of the reduction owns the init. The init is lifted if it runs
+// before all loops along which the block reduces. A lifted init runs even if these loops have no iterations.
 #pragma once
 #include "ir/program/program.h"
 #include "ir/expr/range.h"
@@ -15,15 +15,15 @@ typedef struct nw_lift {
 
 void nw_lift_of(nw_lift *l, const nw_program *p, int id);
 void nw_lift_free(nw_lift *l);
-// Returns e for the first iteration of every loop along which the block reduces.
+// Returns the value of e in the first iteration of every loop along which the block reduces.
 const nw_expr *nw_lift_begin(const nw_lift *l, const nw_expr *e);
 const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v); // condition: v is at its first value
 // True if the block may execute the first instance of its reduction. A block in the tail of a cut loop never does, so
 // it does not run the init.
 bool nw_lift_starts(const nw_lift *l);
-// True if the init is lifted. That is the case if, in the first iterations of the loops along which the block reduces,
-// every spatial instance inside has its first reduce instance. Any other nest runs the init together with the first
-// update, and so never without an update.
+// True if the init is lifted. For that, the first iterations of the loops along which the block reduces must execute
+// the first reduce instance of every element. In any other nest the init runs together with the first update, so an
+// element without updates gets no init.
 bool nw_lifts(const nw_lift *l);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block); // like nw_lifts, for a block of p
 bool nw_init_starts(const nw_program *p, const nw_stmt *block);

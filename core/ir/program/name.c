@@ -1,4 +1,4 @@
-// Names: the test for valid names, and the choice of a new name: the plain name if it is free, else name_1, name_2, ...
+// Checks names and chooses new ones. A new name is the plain name if it is free, else name_1, name_2, ...
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
@@ -12,16 +12,17 @@ struct nw_taken {
 };
 enum { LOOPS, BLOCKS, BUFFERS };
 
-// The names want, want_1, ... that are in use: bit i stands for want_i, and bit 0 for want itself.
+// The set of the names `want`, `want_1`, ... that are in use. Bit i stands for `want_i`, and bit 0 for `want` itself.
 typedef struct used {
   const char *want;
   size_t len;
   int space;
-  int cap; // one of the suffixes below cap is free, since there are fewer names than cap
+  int cap; // one of the suffixes below `cap` is free, since there are fewer names than `cap`
   unsigned char *bit;
 } used;
 
-// Returns i if name is want_i, 0 if it is want itself, and -1 for any other name. want_01 is not want_1.
+// Returns i if the name is `want_i`, 0 if it is `want` itself, and -1 for any other name. `want_01` is another name
+// than `want_1`.
 static int suffix_of(const used *u, const char *name) {
   if (strncmp(name, u->want, u->len)) return -1;
   const char *s = name + u->len;
@@ -75,7 +76,8 @@ static const char *hand_out(nw_program *p, int space, const char *name) {
   return t->name;
 }
 
-// Visits the existing names only once, so that choosing n names with the same stem takes much less than cubic time.
+// Visits the existing names only once for each new name. If each suffix were compared with all names, choosing n names
+// with the same stem would take cubic time.
 static const char *unique(nw_program *p, const char *want, int space) {
   used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
   u.bit = nw_xcalloc((size_t)u.cap, 1);
@@ -87,12 +89,12 @@ static const char *unique(nw_program *p, const char *want, int space) {
   return space == BUFFERS ? nw_pool_name(p->pool, name) : hand_out(p, space, name);
 }
 
-// Loops also avoid the names of symbolic sizes: both occur in the same expressions.
+// A loop does not get the name of a symbolic size, since both occur in the same expressions.
 const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique(p, want, LOOPS); }
 
 const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
-// nw_add_buffer enters the name in the table. Until then, further calls return the same name.
+// nw_add_buffer enters the name in the table of buffers. Until then, further calls return the same name.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
 // ---- valid names

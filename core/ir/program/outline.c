@@ -1,4 +1,4 @@
-// The outline of a scheduled program as rows, and queries about its parameters.
+// Makes the outline of a scheduled program as rows, and answers queries about its parameters.
 #include "ir/text/lines.h" // nw_node_text
 #include <stdlib.h>
 

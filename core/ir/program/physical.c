@@ -1,7 +1,7 @@
-// Memory layout of a buffer: the allocated box, the layout, row-major strides.
+// Computes the memory layout of a buffer from its allocated box, its layout and its strides.
 //
-// A parameter is row-major over its shape. A temporary stores only the box of its allocation. Its extents are upper
-// bounds that do not depend on the loops around it, so that strides are constant if the sizes are.
+// A parameter is row-major over its shape. A temporary stores only the box of its allocation. The extents of the stored
+// box are upper bounds that do not depend on the loops around it, so that the strides are constant if the sizes are.
 #include "ir/program/physical.h"
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
@@ -58,8 +58,8 @@ static bool uses_any(const box *b, const nw_expr *e) {
   return false;
 }
 
-// Returns an upper bound of an extent that uses no loop variables. If the extent varies with loops or is a minimum, and
-// has a constant bound, returns this constant.
+// Returns an upper bound of an extent; the bound uses no loop variables. If the extent varies with loops or is a
+// minimum, a constant bound is preferred.
 static const nw_expr *fixed_extent(const box *b, const nw_expr *e) {
   e = nw_simplify(b->r, e);
   int64_t most;

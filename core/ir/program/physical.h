@@ -1,4 +1,4 @@
-// Memory layout of a buffer: converts the logical indices of blocks to the linear indices of a lowered program.
+// The memory layout of a buffer. It converts the logical indices of blocks to the linear indices of a lowered program.
 #pragma once
 #include "ir/program/program.h"
 
@@ -14,10 +14,11 @@ enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
 
 int nw_physical_dims(const nw_buffer *b); // number of dimensions of its layout, or else of its shape
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
-// Returns the layout of an allocated buffer. loops: names of the loop variables around the allocation. NULL and a
-// diagnostic if the size has no bound.
+// Returns the layout of an allocated buffer. `loops` has the names of the loop variables around the allocation. Returns
+// NULL with a diagnostic if the size has no bound.
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
                                const char *const *loops);
-// Returns the linear index of an element. It is affine if the positions are affine.
-const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at); // by position
+// Both return the linear index of an element. nw_physical_at takes its physical position, and nw_physical_index takes
+// its logical index. The result is affine if the physical position is affine.
+const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at);
 const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

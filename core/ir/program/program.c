@@ -1,4 +1,4 @@
-// Programs as objects: creation, cloning for the next step, freezing, reference counting.
+// Creates programs, clones them for the next step, freezes them, and counts references to them.
 #include "ir/program/program.h"
 #include "ir/program/valid.h"
 #include <stdio.h>
@@ -55,7 +55,8 @@ static void copy_tiles(nw_arena *a, nw_stmt *to) {
   to->call.tile = tile;
 }
 
-// Names in statements are interned in the pool, to which the clone also holds a reference. So only arrays are copied.
+// Only arrays are copied. Names and expressions are interned in the pool, and the clone's program also holds a
+// reference to the pool.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   nw_stmt *to = NW_NEW(a, nw_stmt);
   *to = *s;
@@ -134,7 +135,8 @@ void nw_mark_unsafe(nw_program *p) {
 
 // ---- freezing and reference counting
 
-// A broken invariant is a bug in this library, never the user's fault; the session and all earlier versions stay usable.
+// A broken invariant is a bug in this library, never the user's fault. The session and all earlier versions remain
+// usable.
 nw_program *nw_program_freeze(nw_program *p) {
   if (!p) return NULL;
   nw_settle_allocs(p);

@@ -1,12 +1,14 @@
-// A program: a tree of statements in an arena. After a step has made a program, it is frozen.
+// A program is a tree of statements in an arena. A step makes a new program and then freezes it: from then on it never
+// changes.
 //
 // There are two levels of programs, which use the same type of tree. A *scheduled* program has loops, blocks and
 // allocations. A *lowered* (executable) program has loops, guards, stores and allocations, linear indices and vectors,
 // and no blocks.
 //
-// A block does a part of the work of one stage. Its body uses only the block's own variables, which are the original
-// iteration axes; the enclosing loops give them values. So after any split, fusion, move or copy, an execution of a
-// block still identifies its original instance, and the judge (poly/) finds everything it needs in the program itself.
+// A block does a part of the work of one stage. Its body uses only the block's own variables. They are the original
+// iteration axes, and the enclosing loops give them values. So after any split, fusion, move or copy, an execution of a
+// block still identifies its original instance. The judge (poly/), which decides whether a step is legal, needs nothing
+// but the program.
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/range.h"
@@ -25,21 +27,22 @@ const char *nw_combiner_name(nw_combiner c); // "sum", ...
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
                                     int which); // the identity of component `which`; for an index it is -1
 
-// Returns the new value of target `which` when `term` is combined with `old`. Both have two entries for arg-reductions,
-// otherwise one. The interpreter, lowering and the naive evaluation all use this definition. In an arg-reduction, index
-// -1 means that there is no contribution yet, NaN is preferred to every number, and of equal values (also two NaNs) the
-// lower index is kept; so the order of contributions does not matter.
+// Returns the new value of target `which` when `term` is combined with `old`. The arrays `old` and `term` have two
+// entries for arg-reductions, otherwise one. The interpreter, lowering and the naive evaluation all use this
+// definition. In an arg-reduction, index -1 means that there is no contribution yet. NaN is preferred to every number.
+// Of equal values (also two NaNs) the lower index is kept. So the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-// Returns the guard of an init that a block owns. It is the guard of the block, except that conditions on the reduction
+// Returns the guard of the block's own init. It is the guard of the block, except that conditions on the reduction
 // loops are ignored if the reduction is empty. NULL if the init always runs.
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
-// Returns the condition that the block's whole reduction is empty. (The block's loops may run only a part of the
-// reduction.) NULL if the block is not a reduction.
+// Returns the condition that the whole reduction of the block is empty, and not only the part that the block's loops
+// run. NULL if the block is not a reduction.
 const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
-// True if the block reduces along this loop: only reduce variables are bound through it.
+// True if the block reduces along this loop: some bindings use the loop, and all of these are bindings of reduce
+// variables.
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
 // True if e uses a loop along which the block reduces.
 bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
@@ -68,14 +71,14 @@ typedef struct nw_buffer {
   const nw_expr **layout, **layout_shape;
   int nstrides; // at most one per dimension
   nw_stride *stride;
-  // The storage of a temporary that exists as long as the program runs: an NW_ALLOC outside the tree. These allocations
-  // form the program's flat list, which is made when the program is frozen (alloc.c). NULL for a parameter, and for a
-  // buffer that is allocated in the tree.
+  // The storage of a temporary, if it exists as long as the program runs: an NW_ALLOC outside the tree. These
+  // allocations form the program's flat list, which is made when the program is frozen (alloc.c). NULL for a parameter,
+  // and for a buffer that is allocated in the tree.
   struct nw_stmt *alloc;
 } nw_buffer;
 
-// Loops with NW_PARALLEL or a later mark are kept even if they have one iteration. NW_BLOCK_X and the later marks bind
-// a loop to an index of a GPU's grid (see grid.c).
+// A loop with the mark NW_PARALLEL or a later one is kept even if it has one iteration. NW_BLOCK_X and the later marks
+// bind a loop to an index of a GPU's grid (see grid.c).
 typedef enum nw_loop_kind {
   NW_SERIAL,
   NW_UNROLLED,
@@ -120,8 +123,8 @@ typedef enum nw_stmt_kind {
   NW_ALLOC,
   NW_PREFETCH,
   NW_CALL,
-  // lowered only: all threads of a GPU block wait here, so everything before it finishes before anything after it
-  // begins
+  // lowered only: the threads of a GPU block wait here for each other. They run the statements after it when all of
+  // them have finished the statements before it.
   NW_BARRIER,
 } nw_stmt_kind;
 
@@ -158,7 +161,7 @@ struct nw_stmt {
       nw_loop_kind mark;
       // A fused loop keeps its original dimensions. Its variable f runs over their box in row-major order, and bindings
       // use f // E and f % E. The judge's model (poly/) has a dimension for each original loop, so that symbolic
-      // extents stay affine. 0 if the loop is not fused.
+      // extents stay affine. If the loop is not fused, nfused is 0.
       int nfused;
       const nw_expr **fused; // extents, outermost first
     } loop;
@@ -166,10 +169,10 @@ struct nw_stmt {
       const char *name; // unique in the program: "C", "C_init", "B_packed"
       // the stage's first block; two blocks with the same origin and equal variables execute the same instance
       const char *origin;
-      bool init_part; // the separate init of its origin's reduction
+      bool init_part; // true if this block is the separate init of its origin's reduction
       nw_combiner combiner;
       bool atomic; // for a reduction: several threads may update the same element
-      bool has_init; // the init has not been split off: this block runs it at the first reduce instance of each element
+      bool has_init; // true if this block owns its init: it runs the init at the first reduce instance of each element
       int nvars;
       nw_block_var *var;
       const nw_expr *where; // guard in terms of loop variables; NULL if the block always runs
@@ -188,12 +191,12 @@ struct nw_stmt {
       bool atomic; // the read of the element in `value` and the store are one atomic operation
     } store;
     struct {
-      const char *buffer; // exists from here to the end of this statement; its contents are undefined at each entry
+      const char *buffer; // allocated while this statement runs; its contents are undefined at the start
       int n;
       // the part of the logical box that is stored; it is addressed with the logical indices
       const nw_expr **min, **extent;
       int first,
-          last; // in the flat list: the first and last statement of the root that use it; last < first if it is unused
+          last; // only in the flat list: index of the first and last kid of the root that use it; last < first if none does
     } alloc;
     // Prefetches a part of a buffer; has no effect on values. The box may extend outside the buffer.
     // If lowered, it is one cache line: n = 1, min[0] is the linear index, and extent[0] is NULL.
@@ -238,7 +241,7 @@ struct nw_program {
   int unsafe; // number of unsafe steps up to this version
   void *model; // poly's cache
   void (*model_free)(void *model);
-  void *whole; // also poly's: the program that the judge examines instead of this one
+  void *whole; // poly's second cache: the program that the judge examines instead of this one
   void (*whole_free)(void *whole);
   void *lowered; // lower's cache: the lowered program
   void (*lowered_free)(void *lowered);
@@ -264,11 +267,11 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
 nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
-// The same, with names made from a path: for "i.tail", the copy of loop i is i.tail, the copy of a loop j inside it is
-// i.tail/j, and the copy of block C is C.tail.
+// Like nw_copy_stmt, but the names are made from a path. With the path "i.tail", the copy of loop i is named i.tail,
+// the copy of a loop j inside it i.tail/j, and the copy of block C C.tail.
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
-// Renames s itself and the statements inside it in the same way. Its loops become new loops, and its blocks keep their
-// ids.
+// Renames s and the statements inside it like the copies of nw_copy_stmt_as. Loops get new ids; other statements keep
+// theirs.
 void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
 const char *nw_name_below(const char *path, const char *old); // the name that `old` gets inside `path`
 const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
@@ -306,10 +309,9 @@ bool nw_is_vthread_loop(const nw_stmt *s);
 bool nw_is_bound_loop(const nw_stmt *s); // any of these three
 int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
 const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL if there is none
-// nw_is_launch: true if s, which must be outside every launch, is one launch. nw_launch_on: the position of the launch
-// on the path; -1 if there is none.
+// True if s is one launch. The statement s must not be inside a launch.
 bool nw_is_launch(const nw_program *p, const nw_stmt *s);
-int nw_launch_on(const nw_program *p, const nw_path *path);
+int nw_launch_on(const nw_program *p, const nw_path *path); // the launch's position on the path; -1 if there is none
 
 // Calls f for every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
 // The allocations of the flat list come after the root, each with a path of length two.
@@ -326,9 +328,9 @@ void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
 // Collects the ranges of the sizes and of the loops on a path (outermost first), and the facts, for nw_prove and
 // nw_simplify.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
-// The same without the statement at the end of the path: if it is a loop, its range is left out.
+// Like nw_ranges_of, but without the statement at the end of the path: if it is a loop, its range is left out.
 void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
-// Returns e, a value or an index of the block, with the block's variables replaced by their bindings.
+// Returns e with the block's variables replaced by their bindings. e is a value or an index of the block.
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
 
 // ---- text (nestwright/program.h has the other functions)

@@ -1,4 +1,4 @@
-// Equality of programs. Within one pool, equal expressions have the same pointer. Expressions of two pools are compared
+// Compares programs. Within one pool, equal expressions have the same pointer. Expressions of two pools are compared
 // node by node.
 #include "ir/program/tags.h"
 

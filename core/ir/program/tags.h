@@ -1,10 +1,10 @@
-// Pragmas of loops and annotations of stages. Each key is a row, and is used by the runtime or by a pass.
+// Pragmas of loops and annotations of stages. Each key is a row of a table. The runtime or a pass uses its value.
 #pragma once
 #include "ir/text/lines.h"
 
 typedef struct nw_tag_row {
   const char *key;
-  bool loop, stage; // loop: it applies to loops; stage: it applies to stages
+  bool loop, stage; // `loop`: the key applies to loops; `stage`: the key applies to stages
   const char *choices; // the words that are allowed, "static|dynamic"; NULL: any line of text, or a number
   int64_t most; // the largest number that is allowed (the least is 1); 0 if the value is a word or a text
   bool parallel; // only for parallel loops
@@ -21,7 +21,7 @@ const nw_tag *nw_tag_of(const nw_stmt *s, const char *key); // NULL if it is not
 bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // replaces a tag with the same key
 bool nw_tag_drop(nw_stmt *s, const char *key);
-// How a parallel loop gives iterations to threads. 0: each thread gets a fixed part. n > 0: pieces of n iterations, to
-// the threads in turn. n < 0: pieces of -n iterations, each to any free thread.
+// Returns how a parallel loop gives iterations to threads. 0: each thread gets one part of fixed size. n > 0: the
+// threads get pieces of n iterations in turn. n < 0: each free thread gets the next piece of -n iterations.
 NW_API int64_t nw_chunk_of(const nw_stmt *loop);
 bool nw_same_tags(const nw_stmt *a, const nw_stmt *b);

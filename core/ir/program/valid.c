@@ -1,4 +1,4 @@
-// The invariants of a program.
+// Checks the invariants of a program.
 #include "ir/program/physical.h"
 #include "ir/program/tags.h"
 #include "ir/program/valid.h"
@@ -113,8 +113,8 @@ static bool in_scope(const scope *s, const char *name) {
   return is_size(s->c->p, name);
 }
 
-// Blocks use the indices of the computation. Lowered code has one linear index after storage is laid out, and possibly
-// a mask.
+// A block reads with the indices of the computation. After storage is laid out, lowered code reads with one linear
+// index and possibly a mask.
 static bool check_load(const scope *s, int id, const nw_expr *e) {
   const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
   if (!b) return flaw(s->c, id, "%s reads %s, which is not a buffer", s->what, e->name);

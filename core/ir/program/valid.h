@@ -1,5 +1,5 @@
-// The invariants of a program, checked in one place. If one is violated (a flaw), nw_program_freeze fails, and the
-// parser reports an error.
+// Checks the invariants of a program. A flaw is a violation of an invariant. It makes nw_program_freeze fail, and the
+// parser reports it as an error.
 #pragma once
 #include "ir/program/program.h"
 
@@ -10,8 +10,8 @@ typedef struct nw_flaw {
 
 // False if p is valid; otherwise true, and *out has the first flaw in the order of the text.
 bool nw_program_flaw(const nw_program *p, nw_flaw *out);
-// True if `s` is a valid name in the text form: letters, digits, _ and, between them, single . / @. Reserved words such
-// as and, or, not, true are not names.
+// True if `s` is a valid name in the text form. It consists of letters, digits and `_`, and may have a single `.`, `/`
+// or `@` between them. Reserved words such as `and`, `or`, `not` and `true` are not names.
 bool nw_name_ok(const char *s);
 // Normalizes the allocations before p is frozen (alloc.c).
 void nw_settle_allocs(nw_program *p);

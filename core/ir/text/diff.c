@@ -1,16 +1,16 @@
-// The changes between two programs: a line diff of their short forms. Lines far from every change are folded: one line
-// stands for a run of them. The loops that contain a change are kept.
+// Shows the changes between two programs as a line diff of their short forms. Unchanged lines that are far from every
+// change are folded: one line "..." replaces consecutive lines. The heads of loops that contain a change are kept.
 #include "ir/text/lines.h"
 #include <stdlib.h>
 
 enum {
   CONTEXT = 2, // unchanged lines kept on each side of a change
-  CELLS = 4 << 20, // limit on cells of the table; beyond it, the whole middle is shown as removed and added
+  CELLS = 4 << 20, // limit on the cells of `lcs`; if it is exceeded, all lines between head and tail count as changed
 };
 
 typedef struct pair {
   const nw_lines *a, *b;
-  int from, na, nb; // the lines between the common head and the common tail
+  int from, na, nb; // `from`: length of the common head; na, nb: number of lines between the common head and the common tail
   uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
 } pair;
 
@@ -66,7 +66,8 @@ static void merge(nw_lines *out, const nw_lines *a, const nw_lines *b) {
 
 // ---- folding
 
-// Keeps the lines that enclose line i, and its neighbours, but not the last lines of a nest that ends before it.
+// Keeps line i, its neighbours, and the lines that enclose it. Lines before it that are indented deeper belong to a
+// nest that has ended, and are not kept.
 static void keep_around(const nw_lines *l, bool *keep, int i) {
   int indent = l->line[i].indent;
   for (int j = i - CONTEXT; j <= i + CONTEXT; j++)
@@ -116,7 +117,7 @@ static bool any_change(const nw_lines *l) {
   return false;
 }
 
-// Returns the lines removed from a and added in b; "" if the short forms are equal.
+// Returns the diff from a to b; "" if the short forms are equal.
 char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style) {
   if (!a || !b) return NULL;
   nw_show_opts plain = {.style = NW_TEXT_PLAIN};

@@ -1,5 +1,5 @@
-// Expressions as text. The text parses back to the same expression. Index integers and f32 constants are written
-// plainly, other constants as f64(0.5) or i32(3); this is never ambiguous with a cast, since casts of constants are
+// Writes expressions as text. The text parses back to the same expression. Constants of i64 and f32 are written
+// plainly, other constants as f64(0.5) or i32(3). This cannot be confused with a cast, since casts of constants are
 // folded.
 #include "ir/program/program.h"
 #include <math.h>
@@ -83,19 +83,19 @@ static bool is_division(const nw_expr *e) {
   return e->op == NW_OP_DIV || e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
 }
 
-// Returns the binding strength that the left operand needs to be printed without parentheses. It is more than the
-// grammar requires if people might misread the text: (i // 4)*8. It is less in a product of integers, which is the same
-// in any order: 32*i*j.
+// Returns the binding strength that the left operand needs to be printed without parentheses. If people might misread
+// the text, it is more than the grammar requires: (i // 4)*8.
 static int left_strength(const nw_expr *e, int prec) {
   return nw_op_has((nw_op)e->op, 'C') || is_division(e->arg[0]) ? prec + 1 : prec;
 }
 
+// The product of integers is the same in any order, so a product on the right needs no parentheses: 32*i*j.
 static int right_strength(const nw_expr *e, int prec) {
   bool product = e->op == NW_OP_MUL && e->arg[1]->op == NW_OP_MUL;
   return product && nw_dtype_is_int((nw_dtype)e->type.dtype) ? prec : prec + 1;
 }
 
-// Only * is written without blanks: a / b and i // 4 cannot be mistaken for a name with a slash.
+// Only `*` is written without blanks. With blanks, `a / b` and `i // 4` cannot be mistaken for a name with a slash.
 static void print_infix(printer *p, const nw_expr *e) {
   int prec = nw_op_prec((nw_op)e->op);
   print_at(p, e->arg[0], left_strength(e, prec));
@@ -141,7 +141,7 @@ void nw_expr_print(nw_str *out, const nw_expr *e) {
   print_at(&p, e, 0);
 }
 
-// Returns the text for users: names are printed without the serials that distinguish tensor expressions.
+// Returns the text for users. Names are printed without their serials, so A@12 is printed as A.
 char *nw_expr_show(const nw_expr *e) {
   nw_str out = {0};
   printer p = {&out, false};

@@ -1,4 +1,4 @@
-// Tokens of the text form, with one token of lookahead. Indentation belongs to the line of a token.
+// Reads the tokens of the text form, with one token of lookahead. A token also has the indentation of its line.
 #include "ir/text/parse.h"
 #include "ir/program/valid.h"
 #include <ctype.h>
@@ -6,7 +6,7 @@
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-// A name may have single . / @ inside: i.tail/j. So `0..M` and `a // b` are not names.
+// A name may have a single `.`, `/` or `@` between its letters, as in `i.tail/j`. But `M..N` and `a//b` are not names.
 static int name_length(const char *s) {
   int n = 1;
   while (word_char(s[n]) || (s[n] && strchr("./@", s[n]) && word_char(s[n + 1]))) n++;
@@ -47,7 +47,7 @@ static int sign_length(const char *s) {
   return 1;
 }
 
-// Goes to the next line that is not blank, and stores its indentation for its tokens.
+// Goes to the next line that is not blank, and stores its indentation.
 static void enter_line(nw_parser *ps) {
   for (;;) {
     ps->line_start = ps->at;
@@ -153,8 +153,7 @@ bool nw_end_line(nw_parser *ps) {
   return true;
 }
 
-// True if the next token is this keyword at the start of a line. A buffer with the same name, which is stored to, is
-// followed by `[`.
+// True if the next token is this keyword. Called at the start of a line, where the name of a buffer is followed by `[`.
 bool nw_begins(const nw_parser *ps, const char *word) { return nw_at(ps, word) && !nw_follows(ps, "["); }
 
 bool nw_accept_word(nw_parser *ps, const char *word) {
@@ -189,7 +188,7 @@ void nw_note_line(nw_parser *ps, int id, const nw_token *at) {
 
 // ---- errors
 
-// The first error of a parse is kept.
+// Only the first error of a parse is kept.
 static void *fail_at(nw_parser *ps, nw_code code, const nw_token *at, const char *fmt, va_list args) {
   char text[400];
   if (ps->failed) return NULL;

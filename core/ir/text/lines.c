@@ -1,5 +1,5 @@
-// Lines and their writers. A writer is a row of a table with the texts that open and close a piece, and with the rules
-// for escaping characters.
+// Builds lines, and writes them. A writer is a row of a table: it has the texts that open and close a piece, and says
+// whether characters are escaped for HTML.
 #include "ir/text/lines.h"
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@ nw_line *nw_lines_open(nw_lines *l, int indent) {
   return &l->line[l->n++];
 }
 
-// Adds the text from `at` to the end to the last line: to its last piece if that has the same kind, else as a new
-// piece.
+// Adds the end of the text, from position `at` on, to the last line. It extends the line's last piece if that has the
+// same kind; otherwise it becomes a new piece.
 static void piece_to_end(nw_lines *l, nw_piece_kind kind, size_t at) {
   nw_line *line = &l->line[l->n - 1];
   size_t n = l->text.n - at;
@@ -72,7 +72,7 @@ void nw_lines_free(nw_lines *l) {
 
 typedef struct writer {
   const char *before, *after; // written around the whole text
-  const char *open[NW_PIECE_KINDS], *close; // close: ends a piece whose `open` is not empty
+  const char *open[NW_PIECE_KINDS], *close; // `close` ends a piece whose kind has an `open`
   bool escape;
 } writer;
 
@@ -143,7 +143,7 @@ static void write_line(nw_str *out, const writer *w, const nw_lines *l, const nw
   nw_str_add(out, "\n");
 }
 
-// Returns the column where all remarks begin: after the longest line that has a remark.
+// Returns the column where all remarks begin. It is to the right of the longest line that has a remark.
 static int remark_column(const nw_lines *l) {
   int column = 0;
   for (int i = 0; i < l->n; i++) {

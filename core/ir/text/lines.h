@@ -1,5 +1,5 @@
-// A program as lines of text. A line consists of pieces that each have a kind; writers turn lines into plain text, ANSI
-// or HTML.
+// A program as lines of text. A line consists of pieces, and each piece has a kind. Writers turn lines into plain text,
+// ANSI or HTML.
 #pragma once
 #include "ir/program/program.h"
 
@@ -21,9 +21,9 @@ typedef struct nw_piece {
 } nw_piece;
 
 typedef struct nw_line {
-  int indent, width; // in columns; the width does not include the indent
+  int indent, width; // in columns; `width` does not include the indent
   int piece, npieces; // first piece in nw_lines.piece, and number of pieces
-  int stmt, step; // ids of its statement and step; 0 if the line belongs to no statement
+  int stmt, step; // id of its statement, and number of that statement's step; 0 if the line belongs to no statement
   const char *remark; // or NULL
   char gutter; // '+' added, '-' removed, ' ' unchanged; 0 in a listing without a gutter
 } nw_line;
@@ -36,7 +36,7 @@ typedef struct nw_lines {
   int n, cap;
 } nw_lines;
 
-nw_line *nw_lines_open(nw_lines *l, int indent); // begins a line; valid until the next one
+nw_line *nw_lines_open(nw_lines *l, int indent); // begins a line; the pointer is valid until the next call
 void nw_lines_put(nw_lines *l, nw_piece_kind kind, const char *fmt, ...) NW_PRINTF(3, 4);
 void nw_lines_copy(nw_lines *to, const nw_lines *from, int i); // appends line i
 bool nw_lines_same(const nw_lines *a, int i, const nw_lines *b, int j);

@@ -1,5 +1,5 @@
-// Parser of the full text form of a program. Invalid text never aborts: it is reported with line and column, and the
-// incomplete program is freed.
+// Parses the full text form of a program. An invalid text is reported with line and column, and the incomplete program
+// is freed.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 #include "ir/program/valid.h"
@@ -51,7 +51,7 @@ static bool fused(nw_parser *ps, nw_stmt *s) {
   return true;
 }
 
-// True if the text continues with `0..fuse(`; *after is then at the parenthesis.
+// True if the text continues with `0..fuse(`. *after is then a parser whose next token is the parenthesis.
 static bool at_fuse(const nw_parser *ps, nw_parser *after) {
   *after = *ps;
   if (ps->tok.kind != NW_TOK_INT || ps->tok.n != 1 || *ps->tok.s != '0') return false;
@@ -259,8 +259,8 @@ static nw_program *finish(nw_parser *ps) {
   return NULL;
 }
 
-// Makes the program that a text describes, frozen and with new ids. NULL, with NW_EPARSE or NW_ELIMIT, if the text is
-// invalid.
+// Makes the program that a text describes. It is frozen and has new ids. Returns NULL, with NW_EPARSE or NW_ELIMIT, if
+// the text is invalid.
 nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, c, pool, text)) return NULL;

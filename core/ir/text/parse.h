@@ -17,7 +17,7 @@ typedef struct nw_token {
   nw_token_kind kind;
   const char *s; // position in the text
   int n;
-  int line, column; // from 1
+  int line, column; // counted from 1
   int indent; // indentation of its line, in spaces
 } nw_token;
 
@@ -27,13 +27,13 @@ typedef struct nw_parser {
   nw_program *p; // NULL if a single expression is parsed; then a LOAD is an error
   const char *at, *line_start;
   int line, indent;
-  nw_token tok; // the token not yet consumed
+  nw_token tok; // the next token, which is not consumed yet
   bool failed;
   int depth, nodes; // depth and number of nodes of the expression that is being parsed
-  int *line_of, lines; // the line of each id, for errors that are found only in the whole program
+  int *line_of, lines; // the line of the statement or buffer with each id, for errors that are found only in the whole program
 } nw_parser;
 
-// Limits on nesting and sizes, since the input may be arbitrary.
+// Limits on nesting and on sizes, since a text may come from anywhere.
 enum {
   NW_PARSE_BYTES = 1 << 24, // size of a text
   NW_PARSE_NAME = 2000, // characters of a name
@@ -48,29 +48,30 @@ bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text); 
 void nw_next(nw_parser *ps);
 bool nw_token_is(const nw_token *t, const char *text); // true if it is this word or sign
 bool nw_at(const nw_parser *ps, const char *text); // true if the next token is this word or sign
-bool nw_follows(const nw_parser *ps, const char *text); // the same for the token after the next one
+bool nw_follows(const nw_parser *ps, const char *text); // true if the token after the next one is this word or sign
 bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);
 const char *nw_expect_name(nw_parser *ps, const char *what); // interned in the pool
 bool nw_end_line(nw_parser *ps); // consumes the end of a line; the end of the text counts as one
-// true if the next token is this keyword at the start of a line, and not a buffer with the same name
+// true if the next token is this keyword; false if it is a buffer with the same name. Called at the start of a line
 bool nw_begins(const nw_parser *ps, const char *word);
 bool nw_accept_word(nw_parser *ps, const char *word); // consumes such a keyword
-bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the token if it is a name and fits
+bool nw_token_text(const nw_parser *ps, char *out, size_t room); // copies the next token if it is a name and fits
 bool nw_opens_body(nw_parser *ps, int indent); // consumes `:`; the next line must be indented deeper
 void nw_note_line(nw_parser *ps, int id, const nw_token *at); // records the line of a statement or buffer
-// These return NULL, and leave the first error in the context: "line:column: expected ..., found ...".
+// The next three functions return NULL and leave an error in the context, unless it has one already: "line:column:
+// expected ..., found ...".
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
 void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
     NW_PRINTF(3, 4); // NW_ELIMIT: a limit was exceeded
 
-// ---- expressions; nw_parse_typed also checks the type
+// ---- expressions
 const nw_expr *nw_parse_expr(nw_parser *ps);
-const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what);
-// Parses a list up to the sign `close`, which is consumed; false after an error. `out` has NW_PARSE_LIST entries.
+const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what); // also checks the type
+// Parses a list up to the sign `close`, and consumes this sign. False after an error. `out` has NW_PARSE_LIST entries.
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out);
-const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); // in the program's arena
+const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e); // copies the array to the program's arena
 bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); // lo..hi, or lo..+extent
 
 // ---- parts of a program

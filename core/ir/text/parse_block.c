@@ -1,4 +1,5 @@
-// Blocks: their variables with bindings and ranges, then inits and targets, one per line.
+// Parses blocks. The head has the variables with their bindings and ranges; then come the inits and targets, one per
+// line.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 
@@ -69,7 +70,7 @@ static bool same_element(const nw_block_target *a, const nw_block_target *b) {
   return a->buffer == b->buffer && a->n == b->n && !memcmp(a->index, b->index, (size_t)a->n * sizeof *a->index);
 }
 
-// Reads `init C[i, j] = 0`, and then `elsewhere` if another block runs the init.
+// Reads `init C[i, j] = 0`. If another block runs the init, `elsewhere` follows.
 static bool init_line(nw_parser *ps, nw_stmt *s, nw_block_target *of) {
   bool elsewhere, ok = element(ps, of) && nw_expect(ps, "=", "in an init") && (of->init = nw_parse_expr(ps));
   if (!ok) return false;

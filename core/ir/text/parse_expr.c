@@ -1,5 +1,5 @@
-// Expressions: precedence climbing over the rows of ops.def. The constructors fold, and reading a printed expression
-// gives the same expression.
+// Parses expressions by precedence climbing over the rows of ops.def. The expressions are made by constructors that
+// fold. Reading a printed expression gives the same expression.
 #include "ir/expr/fold.h"
 #include "ir/text/parse.h"
 #include <errno.h>
@@ -36,7 +36,7 @@ static const nw_expr *make(nw_pool *pool, nw_op op, int n, const nw_expr *const 
   return nw_make(pool, op, args[0]->type, n, args);
 }
 
-// Operands of one type need no promotion, and printed programs have only such operands.
+// Operands of the same type need no promotion. In printed programs, operands always have the same type.
 static const nw_expr *apply(nw_parser *ps, const nw_token *at, nw_op op, int n, const nw_expr *const *args) {
   bool alike = takes(op, args[0]->type.dtype);
   for (int i = 1; i < n; i++) {
@@ -274,9 +274,9 @@ static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
   return left;
 }
 
-// Reads a sum of integers as a whole, since adding the operands one by one would make a canonical sum of every prefix.
-// The sum ends after the first operand of another type, which is added in the usual way. An index that exceeds 64 bits
-// is not simplified, so such a sum is read again, step by step.
+// Reads a sum of integers as a whole. Adding the operands one by one would make a canonical sum of every prefix. The
+// first operand of another type ends the sum; it is added in the usual way. If the sum is an index and exceeds 64 bits,
+// it must not be simplified, so it is read again, one operand after the other.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
   nw_parser before = *ps;
   nw_sum sum;

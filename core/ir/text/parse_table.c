@@ -1,4 +1,4 @@
-// The tables at the head of a program: sizes, facts, buffers.
+// Parses the tables at the head of a program: sizes, facts, buffers.
 #include "ir/text/lines.h"
 #include "ir/text/parse.h"
 #include "ir/program/physical.h"

@@ -1,5 +1,5 @@
-// The text of a program. One traversal makes the lines of either form. The full form can be parsed and shows every
-// field; the short form is for users, and its blocks use the enclosing loops.
+// Prints a program in one of two forms, with the same traversal. The full form shows every field and can be parsed. The
+// short form is for users; its blocks use the enclosing loops.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
 #include "ir/program/tags.h"
@@ -11,7 +11,7 @@ typedef struct printer {
   const nw_show_opts *o;
   nw_path path; // down to the statement being printed
   int indent;
-  bool folded; // the last line stands for a folded subtree
+  bool folded; // true if the last line is "...", which stands for statements that are not shown
 } printer;
 
 static nw_line *open_line(printer *pr, const nw_stmt *s) {
@@ -26,7 +26,7 @@ static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT
 
 static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
-// Begins the first line of a statement, with the mark of unsafe steps.
+// Begins the first line of a statement. If an unsafe step made the statement, the line begins with `unsafe`.
 static void open_stmt(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
@@ -46,7 +46,7 @@ static void exprs(printer *pr, int n, const nw_expr *const *e) {
   }
 }
 
-// Prints a range: `lo..hi`, or `lo..+extent` if hi - lo would not fold to the extent.
+// Prints a range as `lo..hi`, or as `lo..+extent` if hi - lo does not fold to the extent.
 static void range(printer *pr, const nw_expr *lo, const nw_expr *extent) {
   nw_pool *pool = pr->p->pool;
   const nw_expr *hi = nw_add(pool, lo, extent);
@@ -198,7 +198,8 @@ static void tile(printer *pr, const nw_tile *t) {
   text(pr, "]");
 }
 
-// Prints `call "mm16:1c9a2f07":`, after lowering with its tiles. The short form has only the name of the intrinsic.
+// Prints `call "mm16:1c9a2f07":`. A lowered call is printed with its tiles. In the short form, only the name of the
+// intrinsic is printed.
 static void call(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
   word(pr, "call ");
@@ -331,7 +332,7 @@ static void short_block(printer *pr, const nw_stmt *s) {
   nw_short_block_free(&b);
 }
 
-// Prints the extents of the box. The begin of the box is visible in the indices of the statements that fill it.
+// Prints only the extents of the box. Its begin can be seen in the indices of the statements that fill it.
 static void short_alloc(printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
   open_stmt(pr, s);
@@ -352,7 +353,7 @@ static const char *remark_of(const printer *pr, const nw_stmt *s) {
 
 static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
 
-// Prints one line "..." for adjacent statements without a mark.
+// Prints a single line "..." for consecutive statements without a mark.
 static void fold(printer *pr) {
   if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
   open_line(pr, NULL);
@@ -393,8 +394,8 @@ static bool lives_at_mark(printer *pr, const nw_stmt *s) {
   return !unmarked(pr, (nw_stmt *)s);
 }
 
-// Prints the storage whose first use is in statement `at` of the root. Unused storage is printed before statement 0, or
-// alone if there are no statements.
+// Prints the storage whose first use is in statement `at` of the root. Unused storage counts as first used in statement
+// 0.
 static void allocs(printer *pr, int at) {
   for (int i = 0; i < pr->p->nbuffers; i++) {
     nw_stmt *s = pr->p->buffer[i]->alloc;

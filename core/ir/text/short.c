@@ -1,5 +1,5 @@
-// Blocks in the short form. Bindings are substituted and simplified. In long lines, indices are folded: "..." replaces
-// a part of their text.
+// Makes the short form of blocks. Bindings are substituted and simplified. In long lines, indices are folded, which
+// means that "..." replaces a part of their text.
 #include "ir/text/short.h"
 #include "ir/program/lift.h"
 #include "ir/text/lines.h"
@@ -7,9 +7,9 @@
 
 enum {
   LONG_LINE = 200, // in longer lines (columns), indices are folded
-  LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
-  SHORTEST_FOLD = 24, // ... but none of this length or less
-  CUT_LINE = 320, // column at which a longer line is cut
+  LONGEST_FOLD = 64, // first, indices longer than this are folded; if this is not enough, those longer than 56, ...
+  SHORTEST_FOLD = 24, // indices of at most this length are never folded
+  CUT_LINE = 320, // a line that is still longer than this is cut here
 };
 
 typedef struct place {
@@ -34,12 +34,12 @@ static void element(nw_str *out, const place *at, const nw_block_target *t) {
 // ---- folding
 
 typedef struct fold {
-  size_t longest; // length of the longest index that stays whole
-  bool terms; // keep the first term of a folded index
+  size_t longest; // an index of at most this length is not folded
+  bool terms; // true: the first term of a folded index is kept
 } fold;
 
-// Returns the end of the index that starts at s: the first comma, semicolon or closing bracket outside of inner
-// brackets.
+// Returns the end of the index that starts at s. The index ends at the first comma, semicolon or closing bracket that
+// is not inside inner brackets.
 static const char *index_end(const char *s) {
   int depth = 0;
   for (; *s; s++) {
@@ -61,23 +61,24 @@ static const char *list_end(const char *s) {
 
 static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
 
-// Returns the position after the first term and its sign: `32*i_o + `. NULL if there is no sign, or a bracket comes
-// first.
+// Returns the position after the first term and the following sign, as in `32*i_o + `. NULL if there is no sign, or if
+// a bracket comes before it.
 static const char *first_term(const char *s, const char *end) {
   for (; s + 3 < end && !strchr("([", *s); s++)
     if (is_sum_sign(s)) return s + 3;
   return NULL;
 }
 
-// Returns the position of the constant at the end of a sum: ` - 1`; if there is none, the end of the sum.
+// Returns the position of the constant at the end of a sum, such as ` - 1`. If there is no constant, returns the end of
+// the sum.
 static const char *last_constant(const char *s, const char *end) {
   const char *at = end;
   while (at > s && at[-1] >= '0' && at[-1] <= '9') at--;
   return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
 }
 
-// Writes a sum as, for example, `32*i_o + ... - 1`. The first term identifies the sum, and adjacent accesses differ in
-// the constant, so both are kept.
+// Writes a sum as, for example, `32*i_o + ... - 1`. The first term and the constant are kept: the term identifies the
+// sum, and neighbouring accesses differ in the constant.
 static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
   const char *term = first_term(s, end), *constant = last_constant(s, end);
   if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
@@ -87,7 +88,7 @@ static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
 
 static const char *fold_list(nw_str *out, const char *s, fold f);
 
-// In a call such as `max(e, 0)`, the arguments are folded.
+// Folds one index. If it is a call such as `max(e, 0)`, folds the arguments.
 static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
   size_t n = (size_t)(end - s), open = strcspn(s, "([+");
   bool call = open > 0 && open < n && s[open] == '(' && s[open - 1] >= 'a' && list_end(s + open + 1) + 1 == end;
@@ -122,7 +123,8 @@ static char *fold_indices(const char *line, fold f) {
   return nw_str_take(&out);
 }
 
-// Folds no more than necessary: first the longest indices, and then their first terms as well.
+// Folds no more than necessary. It folds the longest indices first. If that is not enough, it also drops the first
+// terms of folded indices.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
   for (int terms = 1; terms >= 0; terms--)
@@ -187,7 +189,7 @@ static void start(nw_str *out, const place *at, const nw_expr *init) {
     bound(out, at, init);
 }
 
-// Writes where the init runs: `from 0 at the first k_o, k_i`, with the loops that run over the reduction.
+// Writes where the init runs, as in `from 0 at the first k_o, k_i`. The loops k_o and k_i run over the reduction.
 static void init_comment(nw_str *out, const place *at, const nw_path *path) {
   const char *before = " at the first ";
   nw_str_add(out, "from ");

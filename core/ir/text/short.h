@@ -1,4 +1,4 @@
-// A block in readable form: its body in terms of the enclosing loops instead of the block's own variables.
+// A block in readable form: its body uses the enclosing loops instead of the block's own variables.
 #pragma once
 #include "ir/program/program.h"
 
@@ -6,7 +6,7 @@ typedef struct nw_short_block {
   char *where; // the guard, simplified; NULL if there is none or it always holds
   int n;
   char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one per target; an arg-reduction is one line
-  // where the init runs, and the block's name if no target has that name; "" if there is no such remark
+  // the block's name if no target has that name, and where the init runs; "" if neither is shown
   char *comment;
 } nw_short_block;
 
