@@ -34,8 +34,8 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state; // PLACEHOLDER made by nw_scan_state
-  // COMPUTE: its reads are not checked yet, since it may be the update of a scan. nw_scan checks them. Any use outside a
-  // scan is an error.
+  // COMPUTE: true if its reads are not checked yet, since it may be the update of a scan. nw_scan then checks them. Any
+  // use outside a scan is an error.
   bool deferred;
   // COMPUTE: the tensors that it reads, in the order in which the user wrote the reads; borrowed from the pool's
   // symbols

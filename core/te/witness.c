@@ -5,7 +5,7 @@
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8 // number of values tried for a symbolic size; values near constants of the condition are tried as well
+#define SIZES_TRIED 8 // number of values tried for a symbolic size; those near constants of the condition are extra
 #define SIZE_SPAN 4096 // range that is searched for values that satisfy the facts of a size
 #define WHOLE_RANGE 512 // longer axes are tried only at their ends
 

@@ -1,4 +1,4 @@
-// Splits sums that contain a minimum or maximum.
+// Finds and replaces a part of a sum, such as a minimum or maximum.
 #include "ir/expr/apart.h"
 
 static bool is_sum(const nw_expr *e) {

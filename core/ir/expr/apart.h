@@ -1,10 +1,11 @@
-// Splits conditions on sums that contain a minimum or maximum: x < min(a, b) + c becomes x < a + c and x < b + c.
+// Finds and replaces a part of a sum. Its callers split conditions on sums that contain a minimum or maximum: x <
+// min(a, b) + c becomes x < a + c and x < b + c.
 #pragma once
 #include "ir/expr/expr.h"
 
 // Searches a sum through +, - and constant factors for the first part for which `is` returns true. Returns the part and
-// its coefficient; NULL if there is none. Sums are in normal form (sum.c), so a part occurs in only one term, and the
-// coefficient of this term is complete.
+// its coefficient; NULL if there is none. Sums are in normal form (sum.c), so a part occurs in only one term. The
+// coefficient of this term is therefore the whole coefficient of the part.
 typedef bool (*nw_part_fn)(void *env, const nw_expr *e);
 const nw_expr *nw_sum_part(const nw_expr *e, nw_part_fn is, void *env, int64_t *coef);
 const nw_expr *nw_sum_replace(nw_pool *pool, const nw_expr *e, const nw_expr *part, const nw_expr *by);

@@ -1,8 +1,8 @@
-// Applies an op to operands of any dtype, as the user writes it. Types are checked and operands are promoted here,
-// before a typed constructor gets them. docs/language.md, "Types and promotion", states these rules.
+// Applies an op that the user wrote to operands of any dtype. Checks the types and promotes the operands, and then
+// calls a typed constructor. docs/language.md, "Types and promotion", states the rules.
 //
-// A constant of type i64 or f64 is a literal: it gets the dtype of the operands that are not literals. A constant of
-// another dtype was given that dtype on purpose, so it promotes like any other operand.
+// A constant of type i64 or f64 is a literal: it gets the dtype of the operands that are not literals. The user gave
+// any other constant its dtype on purpose, so it promotes like other operands.
 #include "ir/expr/fold.h"
 
 #define MAX_OPERANDS 3
@@ -17,7 +17,8 @@ typedef struct operands {
   nw_op op;
   int n;
   const nw_expr *at[MAX_OPERANDS];
-  // true if the user wrote a literal, or any constant; importing into the pool may simplify another operand to one
+  // Whether the user wrote a literal, and whether the user wrote a constant. at[i] cannot tell: importing an operand
+  // into the pool may simplify it to a constant.
   bool literal[MAX_OPERANDS], constant[MAX_OPERANDS];
 } operands;
 
@@ -45,7 +46,7 @@ static bool typed_operands(const operands *o, nw_dtype *t) {
   return found;
 }
 
-// Returns the common dtype of the operands: i64 or f64, as for a literal, if all of them are literals.
+// Returns the common dtype of the operands. If all of them are literals, this is i64 or f64.
 static nw_dtype meet(const operands *o) {
   nw_dtype t = NW_INDEX;
   if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
@@ -86,8 +87,8 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
-// An expression with a non-constant operand keeps its dtype even if it simplifies to a constant. B(i)*0 of i64 would
-// become a literal, so it is not simplified until the program is made.
+// An expression with an operand that is not a constant keeps its dtype. If B is i64, B(i)*0 would simplify to a
+// literal, which takes the dtype of the other operand. So it is not simplified until the program is made.
 static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
   const nw_expr *e = nw_make(o->pool, op, type, n, at);
   bool constant = true;
@@ -114,7 +115,7 @@ static const nw_expr *divide_by_zero(const operands *o) {
                  nw_op_name(o->op));
 }
 
-// Bool operands become i32 in + - *; other numeric ops reject them.
+// In +, - and *, bool operands become i32. Other numeric ops reject them.
 static const nw_expr *apply_numeric(operands *o) {
   nw_dtype t = meet(o);
   bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;
@@ -129,7 +130,7 @@ static const nw_expr *apply_numeric(operands *o) {
   return finish(o, t == NW_BOOL ? NW_I32 : t);
 }
 
-// Operations defined only on floats compute integers and bools in f32, whatever their width.
+// Applies an operation that is defined only on floats. Integers and bools of any width are converted to f32.
 static const nw_expr *apply_float(operands *o) {
   nw_dtype t;
   bool typed = typed_operands(o, &t);
@@ -199,8 +200,8 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation that can be applied", nw_op_name(op));
 }
 
-// A select is lazy: only the selected branch is evaluated. The branches promote like operands of +, but bools stay
-// bools.
+// A select is lazy: only the selected branch is evaluated. The branches are promoted like operands of +, but two bools
+// stay bools.
 const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
   operands o;
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;

@@ -1,9 +1,10 @@
-// Finds the least value of a sum by elimination. The innermost atom (see fold.h) is replaced by a bound that uses only
-// outer variables, until only a constant remains. If there are several bounds (from a loop, from a fact, from either
-// side of a max), each is tried and the best result is kept. A goal is a sum divided by a positive denominator, so that
-// x // c can be replaced by a bound on x/c.
+// Finds a lower bound of a sum by elimination. The innermost atom (see fold.h) is replaced by a bound that uses only
+// outer variables, until only a constant remains. There may be several bounds for an atom: from a loop, from a fact,
+// from either side of a max. Each is tried, and the best result is kept. A goal is a sum divided by a positive
+// denominator. With the denominator, x // c can be replaced by a bound on x/c.
 //
-// The search is incomplete and bounded by a number of steps, never by time: the same question has the same answer.
+// The search is incomplete. It is limited by a number of steps, and not by time, so the same question always has the
+// same answer.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -27,8 +28,8 @@ static bool lower(search *q, goal *g, int depth, int64_t *out);
 
 // ---------------------------------------------------------------- choice of the next atom
 
-// Picks the innermost atom. At the same depth it prefers an atom that is not a variable, since a bound of x // c
-// contains x.
+// Picks the innermost atom. If several atoms use the same innermost variable, the variable itself comes last, since a
+// bound of an atom such as x // c contains x.
 static int pick(const search *q, const nw_sum *s) {
   int best = 0, best_rank = -1000;
   for (int i = 0; i < s->n; i++) {
@@ -42,7 +43,7 @@ static int pick(const search *q, const nw_sum *s) {
 
 // ---------------------------------------------------------------- replacing one term
 
-// Makes next = (scale*(g without its term t) + k*by + c) / (scale*denominator). `by` may be NULL.
+// Makes *next = (scale*g' + k*by + c) / (scale*g->den), where g' is the sum of g without its term t. `by` may be NULL.
 static bool replace(const goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, goal *next) {
   nw_sum_init(&next->sum, g->sum.pool, NW_INDEX);
   if (__builtin_mul_overflow(g->den, scale, &next->den)) return false;
@@ -67,7 +68,7 @@ static bool lower_replaced(search *q, goal *g, int t, int64_t scale, int64_t k, 
   return ok;
 }
 
-// Bounds the goal by replacing the term k*atom with k*by, which is not greater.
+// Bounds the goal by replacing its term k*atom with k*by, where k*by <= k*atom.
 static bool lower_by(search *q, goal *g, int t, const nw_expr *by, int depth, int64_t *out) {
   return by && lower_replaced(q, g, t, 1, g->sum.term[t].coef, by, 0, depth, out);
 }
@@ -77,7 +78,8 @@ static bool lower_by_constant(search *q, goal *g, int t, int64_t bound, int dept
   return !__builtin_mul_overflow(g->sum.term[t].coef, bound, &c) && lower_replaced(q, g, t, 1, 0, NULL, c, depth, out);
 }
 
-// Keeps the better of two bounds. v is a pointer because the call that computes `found` also writes *v.
+// Keeps the better of two bounds, *v (if `found`) and *best (if `had`). v is a pointer because the caller computes
+// `found` and *v in the same expression.
 static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
   if (!found) return had;
   if (!had || *v > *best) *best = *v;
@@ -86,7 +88,8 @@ static bool better(bool found, const int64_t *v, bool had, int64_t *best) {
 
 // ---------------------------------------------------------------- bounds of each kind of atom
 
-// Finds a constant bound of an expression within the search: a lower bound of e if sign is 1, and of -e if sign is -1.
+// Finds a constant lower bound of e (if `sign` is 1) or of -e (if `sign` is -1), within the limits of the running
+// search.
 static bool constant_bound(search *q, const nw_expr *e, int sign, int64_t *out) {
   goal g = {.den = 1};
   nw_sum_init(&g.sum, q->r->pool, NW_INDEX);
@@ -119,8 +122,8 @@ static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
 }
 
-// Bounds k*(x // c) by writing x = m + r, where m is a known multiple of c and r has constant bounds: c*(x // c) = m +
-// c*(r // c).
+// Bounds k*(x // c) by writing x = m + r, where m is a known multiple of c and r has a constant bound. Then c*(x // c)
+// = m + c*(r // c).
 static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t scale, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -142,7 +145,7 @@ static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t 
   return ok;
 }
 
-// Uses that k*(x // c) is between (k/c)*(x - c + 1) and (k/c)*x.
+// Uses that x // c is between (x - c + 1)/c and x/c.
 static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   int64_t scale = c / nw_gcd(v->coef, c), k, add = 0, other, room;
@@ -154,7 +157,7 @@ static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int6
   return better(quotient_by_multiples(q, g, t, c, scale, depth, &other), &other, found, out);
 }
 
-// x % c is between 0 and c - 1, and at most x if x is not negative.
+// Uses that x % c is between 0 and c - 1. If x >= 0, it is also at most x, and if 0 <= x < c, it is x.
 static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   const nw_expr *x = v->atom->arg[0];
@@ -171,9 +174,9 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   return better(lower_by(q, g, t, x, depth, &other), &other, found, out);
 }
 
-// Multiplies the goal by a symbolic divisor d >= 1: d*(x // d) is between x - d + 1 and x. Since the goal is an
-// integer, it is >= 0 if d*goal + d - 1 >= 0. The only other bound that is used for a symbolic divisor is that a
-// quotient of x >= 0 is not negative.
+// Bounds a goal that contains x // d with a symbolic divisor d >= 1. If x >= 0, the quotient is at least 0. To prove
+// that the goal is at least 0, also multiplies it by d, and uses that d*(x // d) is between x - d + 1 and x. Since the
+// goal is an integer, it is >= 0 if d*goal + d - 1 >= 0.
 static bool lower_symbolic_quotient(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   const nw_expr *x = v.atom->arg[0], *d = v.atom->arg[1];
@@ -212,8 +215,8 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
   return lower_by(q, g, t, nw_sub(q->r->pool, d, nw_index(q->r->pool, 1)), depth, out);
 }
 
-// Bounds the term by a and by b. If `either` is set, each of the two is a valid bound, and the better one is used.
-// Otherwise only the worse one is valid, so both are needed.
+// Bounds the term by a and by b. If `either` is set, both results are valid, and the better one is used. Otherwise only
+// the worse one is valid, so both must be found.
 static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
                          int64_t *out) {
   int64_t va, vb;
@@ -277,8 +280,8 @@ static const nw_expr *product_without(nw_pool *p, const nw_vec *f, int skip) {
   return e;
 }
 
-// A product is x*rest, where x is the factor with the innermost variable. If rest >= 0 and b is a bound of x, then
-// b*rest is a bound of the product. If no factor is negative, the product is also at least 0.
+// Writes the product as x*rest, where x is its innermost variable. If rest >= 0 and b is a bound of x, then b*rest is a
+// bound of the product. Also uses that a product without negative factors is at least 0.
 static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term v = g->sum.term[t];
   nw_pool *p = q->r->pool;
@@ -308,7 +311,7 @@ static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 
-// An index computed from a narrower integer is in that dtype's range.
+// Uses that an index cast from a narrower integer is in the range of that dtype.
 static bool lower_cast(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_dtype from = (nw_dtype)v->atom->arg[0]->type.dtype;
@@ -343,7 +346,7 @@ static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
   return 0;
 }
 
-// The goal has the term k*atom. Uses a fact F >= 0 whose term f*atom has a coefficient of the same sign. The atom
+// The goal has the term k*atom. Uses a fact F >= 0 with a term f*atom, where f and k have the same sign. The atom
 // cancels in |f|*goal - |k|*F. Since F >= 0, a lower bound of this difference is also a lower bound of |f|*goal.
 static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int depth, int64_t *out) {
   int64_t k = g->sum.term[t].coef, f = coef_of(fact, g->sum.term[t].atom);

@@ -1,14 +1,14 @@
-// Internal header of ir: bounds of sums. Arithmetic on sums that fails on overflow is in expand.c, facts are in
-// facts.c, the search is in bound.c.
+// Internal header of ir: bounds of sums. expand.c has the arithmetic on sums, facts.c the facts, and bound.c the search
+// for a bound.
 #pragma once
 #include "ir/expr/fold.h"
 #include "ir/expr/range.h"
 
-// ---- sums in plain arithmetic: these functions return false if a number would overflow
+// ---- arithmetic on sums; these functions return false if a number would overflow
 bool nw_sum_add_term(nw_sum *s, int64_t coef, const nw_expr *atom);
 bool nw_sum_add_constant(nw_sum *s, int64_t c);
 bool nw_sum_add_sum(nw_sum *s, int64_t coef, const nw_sum *t);
-bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e after multiplying out products of sums
+bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, with its products multiplied out
 
 // ---- ranges and facts
 //
@@ -27,6 +27,7 @@ void nw_facts_free(nw_facts *f);
 // Splits s into two sums: `multiple`, a known multiple of m, and `rest`.
 void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *multiple, nw_sum *rest);
 
-// Searches for the greatest constant lower bound of the sum over all values of the variables that are in their ranges
-// and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was found.
+// Searches for a constant lower bound of the sum, as great as possible. It holds for all values of the variables that
+// are in their ranges and satisfy the facts. The search stops at a bound of at least `enough`. False if no bound was
+// found.
 bool nw_bound_below(const nw_ranges *r, const nw_sum *s, int64_t enough, int64_t *out);

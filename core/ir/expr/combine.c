@@ -1,4 +1,5 @@
-// Expressions that combine the value of a reduction with one more contribution.
+// Makes the expressions that combine the value of a reduction with another contribution, and conditions about
+// reductions.
 #include "ir/program/program.h"
 
 static const nw_op combiner_op[] = {
@@ -8,7 +9,7 @@ static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { re
 
 static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
 
-// Returns the condition that value b replaces value a whatever their indices are.
+// Returns the condition that value b replaces value a for all indices, and not only because its index is lower.
 static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
   const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
   if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
@@ -27,7 +28,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
   bool early = NW_MUTATED(halves_compared_bf16) && old[0]->type.dtype == NW_BF16;
   const nw_expr *rounded[] = {early ? term[0] : nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
-  if (!NW_MUTATED(halves_compared)) term = rounded; // rounded values, so that a tie does not depend on earlier stores
+  // compares rounded values, so that a tie does not depend on earlier stores
+  if (!NW_MUTATED(halves_compared)) term = rounded;
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
   const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not an empty partial result
   const nw_expr *lower =
@@ -55,8 +57,8 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// True if the loop binds only reduce variables. A loop that also binds a variable of another kind selects the element,
-// so it changes only where the reduction begins.
+// True if bindings use the loop, and only bindings of reduce variables do. A loop that also occurs in the binding of
+// another variable selects an element, so the block does not reduce along it.
 bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
   bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {

@@ -1,5 +1,5 @@
-// Arithmetic on constants, with the semantics of the running program: integers wrap, floats round to their dtype,
-// division floors, min and max propagate NaN, casts to integers saturate.
+// Computes operations on constants as a running program does: integers wrap, floats round to their dtype, integer
+// division rounds down, min and max propagate NaN, casts to integers saturate.
 #include "base/half.h"
 #include "ir/expr/whole.h"
 

@@ -1,4 +1,4 @@
-// Counts the uses of each rewrite, in builds for tests.
+// In builds for tests, counts the applications of each rewrite.
 #include "ir/expr/rewrites.h"
 #ifdef NW_MUTANTS
 #include <stdatomic.h>

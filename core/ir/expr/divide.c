@@ -1,5 +1,5 @@
-// Floor division, modulo and comparison of index expressions, treated as sums. Index arithmetic is assumed not to
-// overflow; these rules do not hold for integers that wrap.
+// Folds floor division, modulo and comparisons of index expressions, which are treated as sums. The rules hold only for
+// arithmetic that does not overflow, which is assumed of index arithmetic.
 #include "ir/expr/fold.h"
 
 static int64_t terms_gcd(const nw_sum *s, int64_t g) {
@@ -13,7 +13,7 @@ static void divide_terms(nw_sum *s, int64_t g) {
   s->constant = nw_floordiv_i64(s->constant, g);
 }
 
-// Moves multiples of c from r to q, so that r_before == c*q + r_after. The constant of r is then in 0..c-1, and its
+// Moves multiples of c from r to q, so that (old r) == c*q + (new r). The constant of the new r is in 0..c-1, and its
 // coefficients are between -c and c.
 static bool take_multiples(nw_sum *r, nw_sum *q, int64_t c) {
   bool any = false;
@@ -60,7 +60,8 @@ static const nw_expr *remainder_of(nw_sum *r, int64_t c, int64_t g) {
   return nw_add(p, nw_mul(p, nw_index(p, g), rest), nw_index(p, low));
 }
 
-// (c*x + y) // c is x + y // c, and (c*x + y) % c is y % c. A common factor of dividend and divisor is removed.
+// Replaces (c*x + y) // c by x + y // c, and (c*x + y) % c by y % c. Also removes a common factor of dividend and
+// divisor.
 static const nw_expr *divide_by_constant(nw_sum *r, nw_sum *q, nw_op op, int64_t c) {
   bool changed = take_multiples(r, q, c);
   if (op == NW_OP_FLOORMOD && open_modulos(r, c)) changed = true;
@@ -79,7 +80,7 @@ static const nw_expr *without_factor(nw_pool *p, const nw_expr *e, const nw_expr
   return rest ? nw_mul(p, rest, e->arg[1]) : NULL;
 }
 
-// (d*x + y) // d is x + y // d also for a symbolic d.
+// Replaces (d*x + y) // d by x + y // d, and (d*x + y) % d by y % d, for a symbolic d.
 static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_expr *d) {
   nw_pool *p = r->pool;
   bool changed = false;
@@ -97,11 +98,11 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
   return nw_sum_expr(q);
 }
 
-// Limit on divisors: the constant of a dividend becomes a number in 0..c - 1, and must stay in the range of indices.
+// Limit on a divisor c. The constant of a dividend becomes a number in 0..c - 1, which must be in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
-// The terms of an exact expression may wrap if they are combined in another way: max(x, 12) + 9 may wrap although
-// max(x, 12) - 15 does not. So the result is checked too.
+// The terms of an exact expression may wrap if they are combined differently: max(x, 12) + 9 may wrap although max(x,
+// 12) - 15 does not. So the result is checked, too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;
@@ -152,8 +153,8 @@ static bool has_sign(const nw_sum *s, int sign) {
   return false;
 }
 
-// Writes s + k (op) 0 as a comparison with the positive terms on the left and the negative ones on the right. The
-// constant is on the side that has no terms, otherwise on the side where it is positive.
+// Writes the comparison of s with 0 as a comparison with the positive terms on the left and the negative terms on the
+// right. The constant is written on the side that has no terms, or else on the side where it is positive.
 static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   int64_t k = s->constant;
   bool left = !has_sign(s, 1) || (has_sign(s, -1) && k > 0);
@@ -162,7 +163,8 @@ static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){swap ? b : a, swap ? a : b});
 }
 
-// Rewrites g*S + k < 0 to S < ceil(-k / g), and stores the result in s.
+// Divides the comparison of s with 0 by the common factor g of the coefficients. For example, g*S + k < 0 becomes S <
+// ceil(-k / g).
 static void divide_comparison(nw_sum *s, nw_op op, int64_t g) {
   int64_t k = s->constant;
   divide_terms(s, g);
@@ -183,7 +185,7 @@ static const nw_expr *compare_sum(nw_sum *s, nw_op op, bool force) {
   return compare_parts(s, op);
 }
 
-// Rewrites a comparison only if terms cancel, constants are combined, or a common factor is removed.
+// Rewrites a comparison if this cancels terms, combines constants, or removes a common factor. Otherwise returns NULL.
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   bool ca, cb;

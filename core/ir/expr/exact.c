@@ -1,11 +1,11 @@
 // Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor that
-// is too large for a 64-bit index cannot exist. Data arithmetic wraps. A rewrite that treats an expression as exact
-// integers, such as x*2 // 2 to x, first checks here that it is exact.
+// is too large for a 64-bit index cannot exist. Data arithmetic wraps. An expression is exact if it does not wrap. A
+// rewrite that holds only for exact expressions, such as x*2 // 2 to x, uses the test in this file.
 //
-// A value read from data can be any value of its type; an expression that contains such a value is exact only if the
-// range of the expression, derived from the types alone, fits in its type. The ranges of loops and sizes are not known
-// here. Each of them is assumed to be below 2^47, like addresses, and all index arithmetic below 2^62. A variable times
-// a large constant is excluded: addresses have no such products, and the constant may come from data.
+// A value read from data can be any value of its type. An expression that contains such a value is exact only if its
+// range, derived from the types alone, fits in its type. The values of loops and sizes are not known here. Each of them
+// is assumed to be below 2^47, like an address, and the result of index arithmetic below 2^62. The latter is not
+// assumed for a variable times a large constant: addresses have no such products, and the constant may come from data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)
@@ -33,8 +33,8 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
-// True if the result of e can be assumed to be in the range of indices. False for data; for min, max and select, whose
-// value is that of an operand; and for a product with a large constant.
+// True if the result of e can be assumed to be in the range of indices. This is not assumed for data, nor for a product
+// with a large constant. It is not needed for min, max and select, whose value is that of an operand.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));
@@ -73,7 +73,7 @@ static bool exact(const nw_expr *e, span *out) {
   switch (e->op) {
   case NW_OP_INT: *out = (span){e->i, e->i}; return true;
   case NW_OP_VAR: *out = e->type.dtype == NW_INDEX ? (span){-VARIABLE, VARIABLE} : type; return true;
-  case NW_OP_CAST: // the value is in the range of its type, whatever the operand is
+  case NW_OP_CAST: // the value is in the range of its type for every operand
     if (nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) || e->arg[0]->type.dtype == NW_BOOL) {
       a = of_dtype((nw_dtype)e->arg[0]->type.dtype);
       if (a.lo >= type.lo && a.hi <= type.hi) *out = a;

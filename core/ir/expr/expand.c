@@ -1,5 +1,5 @@
-// Sums in plain 64-bit arithmetic: an operation that would overflow fails instead of wrapping, since bounds must be
-// correct.
+// Adds and multiplies sums. Bounds must be correct, so an operation that would overflow 64 bits fails instead of
+// wrapping.
 #include "ir/expr/bound.h"
 
 #define MAX_EXPANSION 256

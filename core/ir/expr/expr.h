@@ -1,35 +1,36 @@
-// Expressions: immutable and interned in a pool, so that equal expressions have the same pointer.
+// Expressions are immutable and interned in a pool, so equal expressions have the same pointer.
 //
-// Constructors fold constants and put integer sums and products into a canonical order, by the rules in
-// ir/expr/rules.def. These rules hold for every value; rewrites that need the range of a variable are in
-// ir/expr/range.h. Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is assumed not to overflow:
-// nw_is_exact distinguishes the two. Floats are never reassociated.
+// Constructors fold: they compute operations on constants, put integer sums and products into a canonical order, and
+// apply the rules in ir/expr/rules.def. All of this holds for every value. Rewrites that need the range of a variable
+// are in ir/expr/range.h. Integer arithmetic wraps, but index arithmetic (i64, over loops and sizes) is assumed not to
+// overflow. nw_is_exact distinguishes the two. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
 struct nw_expr {
   uint8_t op; // nw_op
-  bool data; // it contains a value that was read from memory or cast, so its arithmetic may wrap
+  bool data; // true if it contains a value that was read from memory or cast; then its arithmetic may wrap
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; never determines an order that a user can see
-  uint32_t depth : 12, size : 20; // of the expression written out as a tree; both saturate at their greatest value
-  uint64_t hash; // depends only on the structure: the same in every pool
+  uint32_t depth : 12, size : 20; // levels and nodes of the expression as a tree; both saturate at their greatest value
+  uint64_t hash; // depends only on the structure, so it is the same in every pool
   nw_pool *pool; // the pool in which it is interned, without a reference
   union {
     int64_t i; // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
     double f; // FLOAT (already rounded to the dtype)
-    const char *name; // VAR, LOAD: interned in the pool. TE names carry a serial, "A@12", until a program names them
+    const char *name; // VAR, LOAD: interned in the pool. In tensor expressions, names have a serial: "A@12"
   };
   const nw_expr *arg[];
 };
 
-// Limits on user expressions. The traversal of a deeper or larger one would overflow the stack or take too long.
+// Limits on user expressions. Traversing a deeper expression would overflow the stack, and traversing a larger one
+// would take too long.
 #define NW_MAX_EXPR_DEPTH 2000
 #define NW_MAX_EXPR_SIZE 200000
 
-// Typed constructors: the operands must already have the type that the op requires (asserted). `nw_apply` promotes them
-// first.
+// Typed constructors. They assert that the operands already have the type that the op requires. `nw_apply` promotes
+// operands first.
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 const nw_expr *nw_make1(nw_pool *p, nw_op op, const nw_expr *a);
 const nw_expr *nw_make2(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
@@ -41,9 +42,9 @@ NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *st
 NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
-// evaluate.c: computes an integer expression for given values of names; if a name occurs twice, its last value is used.
-// False if the expression contains a read, a float, a name without a value or a division by zero. nw_eval_size also
-// returns false if index arithmetic exceeds 64 bits.
+// Both functions compute an integer expression for given values of its names (evaluate.c). If a name occurs twice in
+// the list, its last value is used. False if the evaluation reaches a read, a float, a name without a value or a
+// division by zero. nw_eval_size also returns false if index arithmetic exceeds 64 bits.
 typedef struct nw_point {
   int n;
   const char *const *name;
@@ -51,11 +52,12 @@ typedef struct nw_point {
 } nw_point;
 bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
-// True if e never wraps: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
+// True if e never wraps: it is index arithmetic, or its arithmetic on data cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
 // Like nw_cast, but returns e unchanged if it already has this dtype, even if e is an unrounded f16 or bf16.
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e);
-// True if a cast to its own dtype does not change e: e is not an f16 or bf16 (a half), or it is rounded already.
+// True if a cast of e to its own dtype does not change its value: e is not an f16 or bf16 (a half), or it is rounded
+// already.
 bool nw_is_rounded(const nw_expr *e);
 
 // Shorthand for index arithmetic and conditions.
@@ -74,7 +76,7 @@ const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
 NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
 NW_API bool nw_is_const(const nw_expr *e, int64_t value);
-// Columns of ops.def (ops.c); the class of cost is in ir/ops.h.
+// These functions read the columns of ops.def (ops.c). The function for the class of cost is in ir/ops.h.
 typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
 NW_API bool nw_op_has(nw_op op, char type); // true if the column `types` has that letter
 int nw_op_arity(nw_op op);
@@ -83,14 +85,15 @@ int nw_op_c_prec(nw_op op); // binding strength of the op in C
 NW_API const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 const char *nw_op_function(nw_op op); // its name in <math.h>, or NULL
 nw_exactness nw_op_exactness(nw_op op);
-bool nw_op_is_defined(nw_op op); // true if applying the op builds an expression of other ops instead
+bool nw_op_is_defined(nw_op op); // true if applying the op builds an expression of other ops
 
 const char *nw_pool_name(nw_pool *p, const char *s); // interned string
 const char *nw_dim_name(nw_pool *p, int d); // "_0", "_1", ...: names of the logical dimensions in a layout
 size_t nw_pool_bytes(const nw_pool *p);
 
-// The object that a symbol of an expression stands for (in te: a tensor, an axis or a size). The pool holds a reference
-// to it, and nw_import copies definitions. nw_pool_symbol returns NULL if the name is not defined.
+// A name in a pool may be a symbol: it stands for an object (in te: a tensor, an axis or a size). The pool holds a
+// reference to the object, and nw_import copies the definition of the symbol. nw_pool_symbol returns NULL if the name
+// is not a symbol.
 typedef struct nw_symbol_class {
   void *(*retain)(void *object);
   void (*release)(void *object);
@@ -98,9 +101,9 @@ typedef struct nw_symbol_class {
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object);
 void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class **cls);
 
-// Rebuilds e with the folding constructors, and replaces every VAR by the result of `vars` and every LOAD by the result
-// of `loads`. A result of NULL keeps the node, and a function that is NULL keeps all of them. The arguments of a LOAD
-// are rebuilt first. e may be in another pool; the result is in p.
+// Rebuilds e with the folding constructors. Every VAR is replaced by the result of `vars` for it, and every LOAD by the
+// result of `loads` for it. If the function or its result is NULL, the node is kept. The arguments of a LOAD are
+// rebuilt first. e may be in another pool; the result is in p.
 typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
 const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_fn loads, void *env);
@@ -108,13 +111,13 @@ NW_API const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expre
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 
-// Calls f on every distinct subexpression, arguments first. If f returns false, stops and returns false.
+// Calls f once on every subexpression, arguments first. If f returns false, stops and returns false.
 NW_API bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
 NW_API bool nw_uses_var(const nw_expr *e, const char *var);
 NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any buffer
 
-// Writes e as the sum of coef[i]*var[i] + rest for the given variables, where the coefficients are constant and `rest`
-// uses none of the variables. False if e is not affine in them. coef has n entries.
+// Writes e as sum(coef[i]*vars[i]) + rest. The coefficients are constants, and `rest` uses none of the n variables.
+// False if e is not affine in these variables.
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest);
 
 NW_API void nw_expr_print(nw_str *out, const nw_expr *e); // prints e with full names

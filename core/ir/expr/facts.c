@@ -1,4 +1,4 @@
-// Converts facts to the form that the search for bounds uses, and finds the position of an expression in the ranges.
+// Converts facts to the form that the search for bounds uses, and finds the ranges of the variables in an expression.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ int64_t nw_known_divisor(const nw_ranges *r, const nw_term *t) {
   return k;
 }
 
-// If a sum of multiples of g is at least -c, it is at least -c rounded up to a multiple of g.
+// Tightens a fact (sum of multiples of g) + c >= 0 by rounding c down to a multiple of g.
 static void tighten(const nw_ranges *r, nw_sum *s) {
   int64_t g = 0, low;
   for (int i = 0; i < s->n; i++) g = nw_gcd(g, nw_known_divisor(r, &s->term[i]));
@@ -77,7 +77,8 @@ static void read_fact(nw_facts *f, const nw_expr *cond) {
   if (cond->op == NW_OP_EQ) add_fact(f, b, a, 0);
 }
 
-// An nw_sum points to terms that are stored inside it, so the array must not move after facts are in it.
+// An nw_sum may point to terms that are stored inside it, so the array of sums must not move. Therefore its size is
+// computed first.
 void nw_facts_read(nw_facts *f, const nw_ranges *r) {
   int room = 0;
   *f = (nw_facts){.r = r};

@@ -1,5 +1,5 @@
-// If the only use of a product is a sum or difference, both are rounded once, together: a*b + c, a*b - c and c - a*b
-// become fma. Lowering does this, and a step that combines expressions reports that the rounding changes.
+// Makes fmas. If the only use of a product is a sum or difference, the two become an fma, which rounds only once: a*b +
+// c, a*b - c and c - a*b. Lowering does this. A step that combines expressions reports that the rounding changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
 
@@ -35,7 +35,7 @@ static const nw_expr *form(const fused *f, const nw_expr *e);
 
 static const nw_expr *negated(nw_pool *p, const nw_expr *e) { return nw_make(p, NW_OP_NEG, e->type, 1, &e); }
 
-// Returns the fma of a sum or difference whose operand `side` is a product.
+// Turns a sum or difference into an fma. Its operand with the index `side` is a product.
 static const nw_expr *contract(const fused *f, const nw_expr *e, int side) {
   const nw_expr *product = e->arg[side], *other = form(f, e->arg[1 - side]);
   const nw_expr *a = form(f, product->arg[0]), *b = form(f, product->arg[1]);

@@ -1,4 +1,4 @@
-// Products and sums that are rounded together, once.
+// An fma computes a product and a sum, and rounds only once.
 #pragma once
 #include "ir/expr/expr.h"
 

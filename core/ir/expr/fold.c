@@ -1,4 +1,4 @@
-// Folding: the simplifications of a constructor for well-typed operands, before it interns a node.
+// Folds: simplifies the application of an op to well-typed operands, before a node is interned.
 #include "ir/expr/fold.h"
 
 static bool is_logic(nw_op op) { return op == NW_OP_AND || op == NW_OP_OR; }
@@ -27,7 +27,7 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
   nw_sum_init(&s, p, (nw_dtype)args[0]->type.dtype);
   nw_sum_add(&s, op == NW_OP_NEG ? -1 : 1, args[0]);
   if (n == 2) nw_sum_add(&s, op == NW_OP_SUB ? -1 : 1, args[1]);
-  // Index arithmetic is exact, so a number that does not fit in 64 bits must not become part of it.
+  // Index arithmetic is exact, so a number that was wrapped must not become a part of it.
   bool stays = s.wraps && nw_is_index(args[0]);
   const nw_expr *e = stays ? nw_raw(p, op, args[0]->type, n, args) : nw_sum_expr(&s);
   nw_sum_free(&s);
@@ -83,7 +83,7 @@ static bool all_broadcast(int n, const nw_expr *const *args) {
   return n > 0;
 }
 
-// A value that is the same in every lane is computed once. Math functions are excluded, since a vector form may round
+// If the result is the same in every lane, computes it once. Math functions are excluded, since a vector form may round
 // differently.
 static const nw_expr *fold_broadcast(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   if (nw_op_has(op, 'M') || op == NW_OP_LOAD || op == NW_OP_REDUCE || op == NW_OP_RAMP || op == NW_OP_BROADCAST ||
@@ -102,7 +102,7 @@ static const nw_expr *stride_of(nw_pool *p, const nw_expr *e) {
   return e->op == NW_OP_RAMP ? e->arg[1] : nw_int(p, (nw_dtype)e->type.dtype, 0);
 }
 
-// Sums of ramps, and ramps times one value, are ramps.
+// A sum of ramps is a ramp. So is a ramp times a value that is the same in all lanes.
 static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_dtype_is_int((nw_dtype)a->type.dtype) || !is_linear(a) || !is_linear(b)) return NULL;
   int lanes = a->type.lanes;
@@ -116,8 +116,8 @@ static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw
 
 // ---------------------------------------------------------------- all ops
 
-// True if the operands of a commutative op must be swapped. Floats are not sorted, so that users see a product as they
-// wrote it.
+// True if the operands of a commutative op must be swapped. Operands that are floats are not sorted, so that users see
+// a product as they wrote it.
 static bool out_of_order(nw_op op, const nw_expr *const *a) {
   if (!nw_op_has(op, 'K') || is_logic(op) || nw_dtype_is_float((nw_dtype)a[0]->type.dtype)) return false;
   return nw_compare(a[0], a[1]) > 0;

@@ -1,12 +1,12 @@
-// Internal header of ir: construction of expressions. Constructors check and import their operands (make.c), then fold
-// (fold.c): constants (constant.c), integer sums and products (sum.c), divisions (divide.c), the rules of rules.def
-// (rules.c); the result is interned (pool.c).
+// Internal header of ir: the construction of expressions. A constructor checks and imports its operands (make.c). Then
+// it folds (fold.c): it handles constants (constant.c), integer sums and products (sum.c), divisions (divide.c) and the
+// rules of rules.def (rules.c). The result is interned (pool.c).
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/rewrites.h"
 
-// Returns the node with these parts without folding. Makes the node if it does not exist yet. `head` has op, type, n
-// and the value or name.
+// Returns the node with the given parts, and makes it if it does not exist yet. Does not fold. `head` has the op, the
+// type, the number of arguments, and the value or name.
 NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
@@ -23,13 +23,15 @@ int64_t nw_wrap(nw_dtype t, int64_t v); // v modulo 2^bits, in the dtype's range
 NW_API bool nw_fits(nw_dtype t, int64_t v);
 double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
-// NULL if the operation must not be folded: a division by zero, or operands that are not all constants.
+// Computes an operation on constants. NULL if it must not be folded: for a division by zero, or if some operand is not
+// a constant.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- sums
 //
-// A sum is constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
-// nor a constant nor a product with a constant factor. Coefficients are signed for every dtype.
+// An nw_sum is constant + coef[0]*atom[0] + coef[1]*atom[1] + ..., computed modulo 2^bits for a dtype of that many
+// bits. An atom is any expression except a sum, a constant, or a product with a constant factor. Coefficients are
+// signed for every dtype.
 typedef struct nw_term {
   int64_t coef;
   const nw_expr *atom;
@@ -43,20 +45,20 @@ typedef struct nw_sum {
   bool wraps; // a coefficient or the constant exceeded 64 bits, so the sum is only correct modulo 2^64
 } nw_sum;
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
-void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, split into terms
+void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // splits coef*e into terms, and adds them
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
-const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s can still be used afterwards
+const nw_expr *nw_sum_expr(nw_sum *s); // returns the canonical expression; s can still be used afterwards
 void nw_sum_free(nw_sum *s);
 void nw_sum_drop_zeros(nw_sum *s);
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
 // Compares by a total order that does not depend on the pool or on the order of creation.
 int nw_compare(const nw_expr *a, const nw_expr *b);
 
-// ---- integer // and %, and comparisons of integers: NULL if nothing gets simpler
+// ---- divisions and comparisons of integers; both functions return NULL if nothing gets simpler
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
 
-// ---- rules.def: NULL if no rule applies
+// Applies a rule of rules.def. NULL if none applies.
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // ---- a map from expressions to expressions
@@ -66,6 +68,6 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 NW_API void nw_memo_init(nw_memo *m);
-// Returns the place where the value of a key is stored; the value is NULL if there is none yet.
+// Returns the place where the value of a key is stored. The value is NULL if none is stored yet.
 NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);
 NW_API void nw_memo_free(nw_memo *m);

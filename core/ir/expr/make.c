@@ -1,4 +1,5 @@
-// Typed constructors: operands already have the type that the op requires. A NULL operand gives NULL.
+// Typed constructors. Their operands already have the type that the op requires. If an operand is NULL, the result is
+// NULL.
 #include "ir/expr/fold.h"
 #include <math.h>
 
@@ -97,8 +98,8 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
   return nw_intern(p, &head, a);
 }
 
-// Returns the vector base, base + stride, ... With a stride of 0 it is a broadcast; with one lane it is the base
-// itself.
+// Returns the vector base, base + stride, base + 2*stride, ... With a stride of 0 it is a broadcast; with a single lane
+// it is the base itself.
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes) {
   const nw_expr *a[2];
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;
@@ -126,8 +127,8 @@ static bool widens(nw_dtype from, nw_dtype mid) {
   return nw_dtype_promote(from, mid) == mid;
 }
 
-// Halves (f16 and bf16) are computed in f32 and rounded by a store or a cast, so an intermediate value may lie between
-// two halves.
+// Halves (f16 and bf16) are computed in f32 and rounded only by a store or a cast. So an intermediate value may lie
+// between two neighbouring halves.
 bool nw_is_rounded(const nw_expr *e) {
   if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
   if (e->op == NW_OP_CAST) return true;
@@ -138,7 +139,7 @@ bool nw_is_rounded(const nw_expr *e) {
   return true;
 }
 
-// A cast to bool is built as a comparison with 0, so no expression contains a cast to bool.
+// A cast to bool becomes a comparison with 0, so no expression contains a cast to bool.
 static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   nw_dtype to = (nw_dtype)t.dtype, from = (nw_dtype)e->type.dtype;
   if (to == from && (nw_is_rounded(e) || NW_MUTATED(halves_cast_dropped))) return NW_BY(cast_to_same, e);
@@ -151,8 +152,8 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }
 
-// Converts e. Integers wrap; a float becomes an integer by truncation and saturation, and NaN gives 0; floats round to
-// nearest even.
+// Converts e to the dtype t. Integers wrap. A float becomes an integer by truncation and saturation; NaN becomes 0.
+// Floats round to nearest even.
 const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e) {
   return e ? nw_make(p, NW_OP_CAST, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e) : NULL;
 }

@@ -1,6 +1,6 @@
-// Bounds an expression when some variables run through their ranges. The bounds are expressions in the other variables;
-// NULL means that there is no bound. max(x, 0) has a lower bound even if x has none; clamped gathers need that. An
-// expression is fixed if it uses none of the variables.
+// Bounds an expression while some variables run through their ranges. An expression is fixed if it uses none of these
+// variables. Bounds are fixed expressions; NULL means that no bound was found. max(x, 0) has a lower bound even if x
+// has none, which clamped gathers need.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -41,7 +41,8 @@ static const nw_expr *bound_quotient(const over *o, const nw_expr *e, int sign) 
   return x ? nw_floordiv(o->r->pool, x, e->arg[1]) : NULL;
 }
 
-// Within one period, x % c is x minus a fixed multiple of c; otherwise it may be any number from 0 to c - 1.
+// If x // c is the same for both bounds of x, then x % c is x minus a fixed multiple of c. Otherwise, x % c may be any
+// number from 0 to c - 1.
 static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign) {
   nw_pool *p = o->r->pool;
   const nw_expr *c = e->arg[1];
@@ -52,8 +53,8 @@ static const nw_expr *bound_remainder(const over *o, const nw_expr *e, int sign)
   return sign < 0 ? nw_index(p, 0) : nw_sub(p, c, nw_index(p, 1));
 }
 
-// A lower bound of min needs bounds of both sides, and a lower bound of max needs one of them; for upper bounds it is
-// the other way round.
+// A lower bound of min needs bounds of both operands; a lower bound of max needs only one. For upper bounds, min needs
+// one and max needs both.
 static const nw_expr *bound_extremum(const over *o, const nw_expr *e, int sign) {
   bool both = (e->op == NW_OP_MIN) == (sign < 0);
   const nw_expr *a = bound(o, e->arg[0], sign), *b = bound(o, e->arg[1], sign);
@@ -68,8 +69,8 @@ static bool safe_anywhere(void *env, const nw_expr *e) {
   return e->arg[1]->op == NW_OP_INT ? e->arg[1]->i != 0 : is_positive(o, e->arg[1]);
 }
 
-// Both branches are evaluated in a bound, so neither may contain a divisor that is nonzero only under the condition,
-// nor a read that may be out of bounds.
+// The bound evaluates both branches. So a branch must not contain a read that may be out of bounds, nor a divisor that
+// is nonzero only under the condition.
 static const nw_expr *bound_select(const over *o, const nw_expr *e, int sign) {
   const nw_expr *a = bound(o, e->arg[1], sign), *b = bound(o, e->arg[2], sign);
   if (!nw_visit(a, safe_anywhere, (void *)o) || !nw_visit(b, safe_anywhere, (void *)o) || !a || !b) return NULL;
@@ -110,7 +111,7 @@ static const nw_expr *bound_atom(const over *o, const nw_expr *e, int sign) {
   }
 }
 
-// Picks the term to replace next: the innermost one of the variables in `over`. A compound term that contains this
+// Picks the next term to replace: a term with the innermost of the variables. A compound term that contains this
 // variable is replaced before the variable itself.
 static int pick(const over *o, const nw_sum *s) {
   int best = -1, best_rank = -1;

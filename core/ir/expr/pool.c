@@ -1,4 +1,4 @@
-// The intern table: expressions, names, and the objects that names stand for.
+// The intern table of a pool: its expressions, its names, and the objects for which names stand.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void release_symbols(nw_pool *p) {
   }
 }
 
-// The last release frees all expressions, and the pool's references to the objects of its symbols.
+// The last release frees all expressions, and gives up the pool's references to the objects of its symbols.
 void nw_pool_release(nw_pool *p) {
   if (!p || --p->refs > 0) return;
   release_symbols(p);
@@ -102,7 +102,8 @@ static uint64_t interned_hash(const char *name) {
 // Returns the only copy of a name in this pool.
 const char *nw_pool_name(nw_pool *p, const char *s) { return intern_name(p, s)->text; }
 
-// Defines a name; the pool holds a reference to the object. Defining it again with the same object does nothing.
+// Defines a name as a symbol. The pool holds a reference to the object. Defining the name again with the same object
+// does nothing.
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object) {
   name_entry *e = intern_name(p, name);
   if (e->object == object) return;

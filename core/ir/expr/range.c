@@ -1,4 +1,4 @@
-// Ranges of variables, facts, and proofs from them.
+// Stores ranges of variables and facts, and proves conditions from them.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -41,7 +41,8 @@ void nw_ranges_free(nw_ranges *r) {
 
 static bool sum_divides(const nw_ranges *r, const nw_sum *s, int64_t m);
 
-// True if the fact states that x is a multiple of m: x % k == 0 where m divides k, possibly inside `and`.
+// True if the fact states that x is a multiple of m. Such a fact, or a clause of its `and`, is x % k == 0, where m
+// divides k.
 static bool fact_divides(const nw_expr *fact, const nw_expr *x, int64_t m) {
   if (fact->op == NW_OP_AND) return fact_divides(fact->arg[0], x, m) || fact_divides(fact->arg[1], x, m);
   if (fact->op != NW_OP_EQ || !nw_is_const(fact->arg[1], 0)) return false;
@@ -145,8 +146,8 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
   return false;
 }
 
-// The least integer has no absolute value in 64 bits. For this divisor nw_gcd returns 1, which would divide every
-// number.
+// The least integer is excluded as divisor, since its absolute value does not fit in 64 bits. nw_gcd would return 1,
+// which divides every number.
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
   int64_t d;
   if (a->op == NW_OP_FLOORMOD && nw_is_int(a->arg[1], &d) && nw_is_const(b, 0) &&

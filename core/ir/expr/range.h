@@ -1,4 +1,4 @@
-// Facts about an index expression that follow from the ranges of its variables.
+// Bounds and proofs about index expressions. They follow from the ranges of the variables and from known facts.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -22,22 +22,22 @@ void nw_ranges_fact(nw_ranges *r, const nw_expr *cond);
 void nw_ranges_pop_fact(nw_ranges *r);
 void nw_ranges_free(nw_ranges *r);
 
-// Find constant bounds: lo <= e <= hi for every value of the variables. False if there are none.
+// Find constants with lo <= e <= hi for every value of the variables. False if none were found.
 bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *hi);
 bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo);
 bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
-// Return the least and the greatest value of e when the variables named `over` run through their ranges, as expressions
-// in the other variables. The result is exact for affine e, otherwise a safe bound; NULL if there is no bound.
+// Return a lower and an upper bound of e while the variables `over` run through their ranges. The bound is an
+// expression in the other variables. For an affine e it is the least or greatest value. NULL if no bound was found.
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
 // True only if cond holds for every value of the variables that satisfies the facts.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
-// Returns what disproves a condition: the bounds of its variables, a single fact if one is sufficient, or else all
-// facts. NULL if neither bounds nor facts are needed.
+// Returns the facts that disprove a condition: the bounds of its variables if they suffice, or a single fact if it
+// suffices with the bounds, or else all facts. NULL if the condition is false without them.
 const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
 // True if m is proven to divide e.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
-// Simplifies e under the ranges and facts: replaces //, %, min, max, comparisons and selects whose result the ranges
-// and facts determine, and collects products.
+// Simplifies e under the ranges and facts. If these determine the result of a //, %, min, max, comparison or select, it
+// is replaced by its result.
 const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);

@@ -1,4 +1,4 @@
-// Hand-written rewrites, see rewrites.def.
+// The rewrites that are written by hand; see rewrites.def.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -9,8 +9,8 @@ typedef enum nw_rewrite_id {
   NW_REWRITE_COUNT
 } nw_rewrite_id;
 
-// NW_BY(name, e) is e, the result of that rewrite, or NULL if the rewrite did not apply. Test builds count the
-// applications.
+// NW_BY(name, e) is e. The argument e is the result of the rewrite, or NULL if the rewrite did not apply. Test builds
+// count the applications of each rewrite.
 #ifdef NW_MUTANTS
 const nw_expr *nw_rewritten(nw_rewrite_id by, const nw_expr *e);
 uint64_t nw_rewrite_uses(nw_rewrite_id by);

@@ -1,7 +1,8 @@
-// Applies rules.def. The rows are parsed once into patterns, which are trees in one array. For each node, the rules for
-// its op are tried.
+// Applies the rules of rules.def. The rows are parsed once into patterns, which are trees in an array. For a new node,
+// the rules for its op are tried.
 //
-// The kind of a rule is tested on the innermost operands: for "not x < y" it is tested on x, not on x < y.
+// The kind of a rule is compared with the dtype of the innermost operands. For "not x < y" this is the dtype of x, and
+// not that of x < y.
 #include "ir/expr/fold.h"
 #include <ctype.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@ typedef enum pattern_kind { ANY, CONSTANT, INTEGER, REAL, TRUTH, NODE } pattern_
 typedef struct pattern {
   uint8_t kind, op; // op: NODE
   int8_t slot; // ANY, CONSTANT: index of the letter (X, Y, ...)
-  int64_t i; // INTEGER, TRUTH, REAL: the value; a REAL is a whole number too
+  int64_t i; // INTEGER, TRUTH, REAL: the value; in a REAL, too, it is a whole number
   const struct pattern *arg[3];
 } pattern;
 
@@ -204,7 +205,7 @@ static bool match_args(match *m, const pattern *p, int n, const nw_expr *const *
   return true;
 }
 
-// Returns the operand whose dtype is compared with the rule's kind: y of a select, else x.
+// Returns the operand whose dtype is compared with the rule's kind. For a select this is y, for any other op x.
 static const nw_expr *witness(const match *m, nw_op op) {
   return op == NW_OP_SELECT && m->slot[Y] ? m->slot[Y] : m->slot[X];
 }
@@ -241,8 +242,8 @@ static bool condition_holds(const match *m, const pattern *where, nw_type t) {
   return !where || nw_is_const(instantiate(m, where, t), 1);
 }
 
-// A select of vectors may have one condition for all lanes. If a rule replaces the select by its condition, the
-// condition is widened to a vector.
+// A select of vectors may have a single condition for all lanes. If a rule replaces the select by this condition, the
+// condition is broadcast to a vector.
 static const nw_expr *replacement(const match *m, const rule *r, nw_type of, nw_type t) {
   const nw_expr *e = instantiate(m, r->to, of);
   return e->type.lanes == t.lanes || NW_MUTATED(condition_of_lanes) ? e : nw_broadcast(m->pool, e, t.lanes);

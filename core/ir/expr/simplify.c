@@ -1,5 +1,5 @@
-// Simplification under ranges and facts, bottom up. A branch of a select is simplified under its condition; a clause of
-// `and` that cannot fail is simplified under the clauses before it.
+// Simplifies expressions under ranges and facts, bottom up. A branch of a select is simplified under its condition. A
+// clause of `and` is simplified under the clauses before it, if its evaluation cannot fail.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 
@@ -80,7 +80,8 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   return e;
 }
 
-// Splits off known multiples of c, and also the remaining part if its quotient is constant.
+// Splits x into a known multiple of c and a rest, and divides them separately. If the quotient of the rest is constant,
+// uses this constant.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
   nw_sum all, multiple, rest;
@@ -166,16 +167,17 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   return NW_BY(select_under, nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b}));
 }
 
-// False for an expression that must not be evaluated if its value is not needed: a load may be out of bounds, or a
-// divisor may be 0.
+// False if evaluating e may fail: a load may be out of bounds, or a divisor may be 0.
 static bool cannot_fail(void *env, const nw_expr *e) {
   (void)env;
   bool divides = (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !NW_MUTATED(logic_guards_divisors);
   return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
 }
 
-// The value of the right side of `and` matters only if the left side is true, and that of `or` only if the left side is
-// false. But both sides are always evaluated, so a load or a quotient on the right side may not rely on the left side.
+// The value of the right side of `and` matters only if the left side is true, so it is simplified under the left side.
+// In the same way, the right side of `or` is simplified under the negated left side. But the right side is always
+// evaluated. Under the left side, the guard of a load's index or of a divisor could be dropped. So a right side with a
+// load or a division is simplified without the left side.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
   const nw_expr *a = simplify(s, e->arg[0]);
@@ -203,8 +205,9 @@ static const nw_expr *with_args(nw_pool *p, const nw_expr *e, const nw_expr *con
   return nw_intern(p, &head, args);
 }
 
-// True if all operands are constants, and their exact result does not fit. Folding wraps, so such a number must not
-// become part of index arithmetic. Such an e occurs, for example, in a bound that no iteration evaluates.
+// True if e is index arithmetic on two constants whose exact result does not fit in 64 bits. Folding would wrap, and a
+// wrapped number must not become part of index arithmetic. Such an e occurs, for example, in a bound that no iteration
+// evaluates.
 static bool leaves_index(const nw_expr *e, const nw_expr *const *args) {
   if (!nw_is_index(e) || e->n != 2) return false;
   int64_t a, b, r;
@@ -236,7 +239,8 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   return is ? fact->arg[1] : NULL;
 }
 
-// Replacing data by a number turns wrapping arithmetic into index arithmetic, so the number must be as small as an index.
+// If data is replaced by a number, wrapping arithmetic becomes index arithmetic. So the number must be as small as an
+// index.
 static bool fits_index(const nw_expr *number) { return llabs(number->i / 2) < INT64_C(1) << 46; }
 
 static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {

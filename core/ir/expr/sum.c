@@ -1,5 +1,5 @@
-// Integer sums and products in canonical form. In wrapping arithmetic these are polynomials over the integers modulo
-// 2^bits, so collecting and reordering terms is exact for every integer dtype.
+// Brings integer sums and products to canonical form. In wrapping arithmetic they are polynomials over the integers
+// modulo 2^bits, so collecting and reordering terms does not change the value, for any integer dtype.
 #include "ir/expr/fold.h"
 #include <stdlib.h>
 
@@ -114,7 +114,8 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
 
 #define MAX_FACTORS 32
 
-// Returns the number of factors, but at most `most`: a product of shared products can have too many to count.
+// Returns the number of factors, but at most `most`, since counting all factors of a product of shared products could
+// take too long.
 static int degree_upto(const nw_expr *e, int most) {
   if (e->op != NW_OP_MUL || most <= 1) return 1;
   int left = degree_upto(e->arg[0], most);
@@ -149,7 +150,8 @@ void nw_sum_drop_zeros(nw_sum *s) {
   s->n = n;
 }
 
-// Returns the term c*(x // c), whose sum with x % c is x; NULL if the sum has no such term. c may be symbolic.
+// For the term x % c, returns the term c*(x // c); the sum of the two is x. NULL if s has no such term. c may be
+// symbolic.
 static nw_term *quotient_term(nw_sum *s, const nw_term *rem) {
   const nw_expr *x = rem->atom->arg[0], *c = rem->atom->arg[1];
   for (int i = 0; i < s->n; i++) {
@@ -191,7 +193,8 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
   return binary(s, NW_OP_MUL, nw_int(s->pool, s->dtype, coef), atom);
 }
 
-// False for the least integer: its negation does not fit in 64 bits, so x + least must not be written as x - least.
+// True if a term with this coefficient is written after a minus. False for the least integer, since its negation does
+// not fit in 64 bits.
 static bool subtracted(int64_t coef) { return coef < 0 && coef != INT64_MIN; }
 
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
@@ -199,8 +202,8 @@ static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const 
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
-// Returns the index of the term that is written first; -1 stands for the constant. To avoid a minus at the start of the
-// text, it is the first positive term, else the constant if that is positive, else the first term.
+// Returns the index of the term that is written first; -1 stands for the constant. The text should not start with a
+// minus. So the first positive term comes first, else the constant if that is positive, else the first term.
 static int leader(const nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef > 0) return i;
@@ -225,8 +228,8 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 // ---------------------------------------------------------------- products
 
-// Moves the common factor of all coefficients, and a sign, from a sum into *coef, so that (2*i + 2)*j and 2*(i + 1)*j
-// are the same product. The first term of the remaining sum is positive.
+// Divides a sum by the common factor of its coefficients, and multiplies *coef by this factor. So (2*i + 2)*j and 2*(i
+// + 1)*j become the same product. The factor has the sign of the first term, which is positive afterwards.
 static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);
@@ -246,7 +249,7 @@ static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   return e;
 }
 
-// Splits e into a constant and factors; a product with too many factors is kept as one factor.
+// Splits e into a constant and factors. A product with too many factors is kept as a single factor.
 static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out) {
   if (e->op == NW_OP_INT) {
     *coef = mul64(*coef, e->i);
@@ -279,7 +282,8 @@ static const nw_expr *times(nw_pool *p, nw_dtype t, int64_t coef, const nw_expr 
   return r;
 }
 
-// A constant is multiplied into a sum; other factors are ordered and not distributed.
+// If one operand is a constant, multiplies it into the terms of the other. Otherwise sorts the factors, and does not
+// multiply them out.
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b) {
   nw_dtype t = (nw_dtype)a->type.dtype;
   if (a->op == NW_OP_INT) return times(p, t, a->i, b);

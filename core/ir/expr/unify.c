@@ -1,8 +1,9 @@
-// Unification of a nest with the description of an intrinsic: loops, block, body, and the positions of its tiles.
+// Compares a nest with the description of an intrinsic: their loops, blocks and bodies. Finds the positions of the
+// tiles. In this file, `mine` is in the description and `theirs` is in the nest.
 //
-// The body determines which accesses correspond. Then the search looks for a pairing of the loops for which every tile
-// is a window of its buffer: affine, with the same position and strides in all of its accesses. Physical positions are
-// compared, so layouts matter.
+// The bodies determine which accesses correspond. Then the loops are paired in every possible way until every tile is a
+// window of its buffer: it is affine, and has the same position and strides in all of its accesses. Physical positions
+// are compared, so layouts matter.
 #include "ir/program/intrinsic.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +13,16 @@ enum {
   MAX_LOOPS = 7, // limited because every pairing is tried
   MAX_FLIPS = 8, // limited because every way to swap operands is tried
 };
-enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED + n: n accesses match
+enum { OTHER_BODY, BODY, MATCHED, PAIRED }; // progress of an attempt; PAIRED + n: the first n accesses match
 
 typedef struct use {
   const nw_intrinsic_arg *arg;
   int n;
-  const nw_expr *const *mine, *const *theirs; // indices in block variables of the description, and of the nest
+  const nw_expr *const *mine, *const *theirs; // indices in the description and in the nest, in terms of block variables
   const char *buffer; // of the nest
-  int nphysical; // number of physical dimensions; base: position at the start of the loops; coef: by loop
-  const nw_expr *base[NW_MAX_TILE_DIMS];
-  int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS];
+  int nphysical; // number of physical dimensions
+  const nw_expr *base[NW_MAX_TILE_DIMS]; // physical position in the first iteration of the loops
+  int64_t coef[NW_MAX_TILE_DIMS][MAX_LOOPS]; // coef[d][i]: movement in dimension d per iteration of loop i
 } use;
 
 typedef struct unify {
@@ -38,11 +39,11 @@ typedef struct unify {
   use access[MAX_ACCESSES];
   int pair[NW_MAX_DEPTH]; // loop of the description -> loop of the nest
   bool used[NW_MAX_DEPTH];
-  bool paired; // some pairing of the loops had the right extents
-  int reached, said; // progress of this attempt, and of the attempt that the message describes
+  bool paired; // true if some pairing of the loops had equal extents
+  int reached, said; // `reached`: progress of this attempt; `said`: progress of the attempt that the message describes
 } unify;
 
-// ---- the message about what differs: it describes the attempt that made the most progress
+// ---- the message about the difference; it describes the attempt that made the most progress
 
 static bool differs(unify *u, const nw_stmt *at, char *expected, char *found) {
   nw_match *m = u->out;
@@ -151,7 +152,8 @@ static const char *how(const nw_stmt *block) {
   return block->block.combiner == NW_PLAIN ? "a plain store" : kind;
 }
 
-// If the nest owns the init, every execution of the nest must begin at the first iteration of the reduction.
+// True if every execution of the nest begins at the first iteration of the reduction. This is needed if the nest owns
+// the init.
 static bool starts_here(unify *u) {
   const nw_stmt *b = u->out->block;
   for (int i = 0; i < b->block.nvars; i++) {
@@ -215,7 +217,7 @@ static bool uses_loops(const unify *u, const nw_expr *e) {
   return false;
 }
 
-// Conditions on outer loops become a guard of the call; conditions on loops of the tile are refused.
+// A condition on loops around the tile becomes a guard of the call. A condition on loops of the tile is refused.
 static bool take_where(unify *u, const nw_expr *cond) {
   if (!cond) return true;
   if (cond->op == NW_OP_AND) return take_where(u, cond->arg[0]) && take_where(u, cond->arg[1]);
@@ -244,8 +246,8 @@ static bool add_access(unify *u, const char *mine, int n, const nw_expr *const *
 
 static bool same_expr(unify *u, const nw_expr *mine, const nw_expr *theirs);
 
-// The operands of a sum or product may be swapped, since the rounding is the same; the bits of u->flips tell which ones
-// are swapped.
+// The operands of a commutative op may be swapped, since the rounding is the same. A bit of u->flips tells whether they
+// are swapped here.
 static bool same_args(unify *u, const nw_expr *mine, const nw_expr *theirs) {
   bool flip = false;
   if (nw_op_has((nw_op)mine->op, 'K')) flip = u->flips >> u->nflips++ & 1;
@@ -340,8 +342,8 @@ static bool place_accesses(unify *u) {
   return true;
 }
 
-// Stores the coefficients of the description's loops in dimension d of a tile. Returns the index at the start of these
-// loops.
+// For dimension d of a tile, stores the coefficients of the description's loops, and returns the index in the first
+// iteration of these loops.
 static int64_t mine_at_start(const unify *u, const use *a, int d, int64_t *coef) {
   int64_t at;
   nw_intrinsic_index(u->in, a->mine[d], coef, &at);
@@ -386,7 +388,8 @@ static bool same_window(const unify *u, const nw_window *a, const nw_window *b) 
   return true;
 }
 
-// A fixed stride must be along the last physical dimension: strides of other dimensions are not known here.
+// Returns a dimension of the tile whose fixed stride differs, or -1. A fixed stride must be along the last physical
+// dimension, since the strides of other dimensions are not known here.
 static int wrong_stride(const use *a, const nw_window *w) {
   for (int d = 0; d < a->n; d++) {
     const nw_tile_dim *dim = &a->arg->dim[d];
@@ -452,7 +455,7 @@ static bool pair_loops(unify *u) {
   return u->paired ? false : loops_differ(u);
 }
 
-// Checks that no other tile is in the same buffer as the tile of an output, so that the two cannot overlap.
+// Checks that the tile of an output does not share its buffer with another tile, so that the two cannot overlap.
 static bool apart(unify *u) {
   u->reached = u->said + 1;
   for (int i = 0; i < u->in->nargs; i++)
@@ -464,7 +467,7 @@ static bool apart(unify *u) {
   return true;
 }
 
-// Tries all ways to swap the operands of commutative operations, beginning with no swap.
+// Tries all ways to swap the operands of commutative operations. The first attempt swaps none.
 static bool match_body(unify *u) {
   for (unsigned flips = 0, ways = 1; flips < ways; flips++) {
     u->reached = flips ? OTHER_BODY : BODY;

@@ -1,6 +1,6 @@
-// The evaluator of operations, made from the columns of ops.def. It computes with numbers that are wide enough for
-// every result, even for products of 64-bit numbers. The result then wraps to its dtype. A caller that needs the exact
-// value checks whether it wrapped.
+// Evaluates operations on integers, as the columns of ops.def define them. It computes with 128-bit numbers, which can
+// hold the product of any two 64-bit numbers. The result then wraps to its dtype. A caller that needs the exact value
+// checks whether it wrapped.
 #pragma once
 #include "ir/expr/fold.h"
 #include <math.h>
@@ -10,7 +10,7 @@ static inline __int128 nw_floor_quotient(__int128 a, __int128 b) {
   return b == -1 ? -a : nw_floordiv_i64((int64_t)a, (int64_t)b);
 }
 
-// Computes the exact value of an operation on integers or bools; false if it has none.
+// Computes the exact value of an operation on integers or bools. False if the operation has no value.
 static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *out) {
   switch (op) {
 #define VALUE(e) return *out = (e), true
@@ -27,8 +27,8 @@ static inline bool nw_whole_value(nw_op op, __int128 a, __int128 b, __int128 *ou
   }
 }
 
-// Computes the value in the language, which is wrapped to t, the dtype of the result. Sets *wraps (wraps may be NULL)
-// if wrapping changed it.
+// Computes the value that the language defines: the exact value, wrapped to the dtype t of the result. If `wraps` is
+// not NULL, sets *wraps if wrapping changed the value.
 static inline bool nw_whole_op(nw_op op, nw_dtype t, int64_t a, int64_t b, int64_t *out, bool *wraps) {
   __int128 v = 0;
   if (!nw_whole_value(op, a, b, &v)) return false;

@@ -196,7 +196,7 @@ struct nw_stmt {
       // the part of the logical box that is stored; it is addressed with the logical indices
       const nw_expr **min, **extent;
       int first,
-          last; // only in the flat list: index of the first and last kid of the root that use it; last < first if none does
+          last; // only in the flat list: the root's first and last kid that use it; last < first if none does
     } alloc;
     // Prefetches a part of a buffer; has no effect on values. The box may extend outside the buffer.
     // If lowered, it is one cache line: n = 1, min[0] is the linear index, and extent[0] is NULL.

@@ -10,7 +10,7 @@ enum {
 
 typedef struct pair {
   const nw_lines *a, *b;
-  int from, na, nb; // `from`: length of the common head; na, nb: number of lines between the common head and the common tail
+  int from, na, nb; // `from`: number of common lines at the start; na, nb: number of lines that differ
   uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
 } pair;
 

@@ -30,7 +30,7 @@ typedef struct nw_parser {
   nw_token tok; // the next token, which is not consumed yet
   bool failed;
   int depth, nodes; // depth and number of nodes of the expression that is being parsed
-  int *line_of, lines; // the line of the statement or buffer with each id, for errors that are found only in the whole program
+  int *line_of, lines; // line_of[id]: the line of a statement or buffer, for errors that only the whole program shows
 } nw_parser;
 
 // Limits on nesting and on sizes, since a text may come from anywhere.
