@@ -155,7 +155,7 @@ typedef struct nw_progress_state {
   nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
-  double since, told; // in seconds: `since` is when the work began, `told` is when it was last reported; 0: not yet
+  double since, told; // in seconds: `since`: when the work began; `told`: time of the last report; 0: not yet
 } nw_progress_state;
 
 // Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT

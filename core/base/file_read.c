@@ -1,5 +1,5 @@
-// Opening and reading files. The checks use the descriptor of the open file, so that nobody can replace the file
-// between a check and the read.
+// Opens and reads files. The checks use the descriptor of the open file, so that nobody can replace the file between a
+// check and the read.
 #include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>

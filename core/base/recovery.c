@@ -1,4 +1,4 @@
-// Abandoning a call that cannot be finished: a small allocation failed, or an internal condition does not hold.
+// Abandons a call that cannot be finished, since a small allocation failed or an internal condition does not hold.
 //
 // Control returns to the recovery point that this thread opened last, and all stack frames in between are discarded.
 // Heap memory that these frames own is lost, but arenas made for the call are freed. Therefore, a call must change an
@@ -15,7 +15,7 @@ nw_work nw_work_on(nw_work now) {
   return was;
 }
 
-// The objects of the current calls, the latest first. An object is released if its call is abandoned.
+// The objects that are released if their call is abandoned. The latest one comes first.
 static _Thread_local nw_scratch *scratch;
 static _Thread_local uint64_t made;
 

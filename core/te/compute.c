@@ -211,7 +211,7 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   return op->deferred || check_bounds(op);
 }
 
-// The build ends in every case, even on failure. `outputs` must have max(nbodies, 2) entries.
+// Ends the build in every case, even on failure. `outputs` must have max(nbodies, 2) entries.
 int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs) {
   if (!b) return 0;
   nw_teop *op = b->op;

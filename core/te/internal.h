@@ -2,8 +2,8 @@
 #pragma once
 #include "te/te.h"
 
-// nw_pen is the state of the expressions that the user is writing. A session has one, in NW_SLOT_TE. nw_build is a
-// compute in progress; these form a stack.
+// nw_pen is the state of the expressions that the user is writing. A session has one, in NW_SLOT_TE. An nw_build is a
+// compute in progress; nested computes form a stack.
 struct nw_build {
   nw_ctx *ctx;
   nw_teop *op; // the compute in progress; holds a reference
@@ -59,7 +59,7 @@ typedef struct nw_place {
 // conditions is visited once for each set that adds information. The first axis starts at `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
-// Does the same for a single expression, whose sizes are already in the ranges of `at`.
+// Like nw_te_walk, but for a single expression. Its sizes are already in the ranges of `at`.
 bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env);
 
 // The first point in lexicographic order at which a condition was found to fail.
@@ -91,8 +91,8 @@ bool nw_te_refuse_deferred(const nw_teop *op);
 // already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
-// The state of asking the judge (poly/) about an operation, which happens at most once. nw_te_judged returns true if
-// the judge proves that every read is inside its tensor and comes after the write of the element.
+// A request to the judge (poly/) about an operation. The judge is asked at most once. nw_te_judged returns true if it
+// proves that every read is inside its tensor and comes after the write of the element.
 typedef struct nw_appeal {
   const nw_teop *op;
   bool asked, trusted;
@@ -100,7 +100,8 @@ typedef struct nw_appeal {
 bool nw_te_judged(nw_appeal *a);
 const nw_expr *nw_te_before(nw_place *at, const nw_expr *load,
                             int d); // the condition that the load reads an element before the one being written
-bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w); // false
+bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent,
+                       const nw_witness *w); // leaves an error; returns false
 bool nw_te_addressable(const nw_teop *op, int out); // rejects a tensor that exceeds the address space
 // Returns the name of an output on the heap. For an operation with the name C it is "C", "C.v1", "C.index", ...
 char *nw_te_output_name(const nw_teop *op, const char *name, int out);

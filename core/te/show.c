@@ -1,4 +1,4 @@
-// A tensor's definition as a line of text.
+// Writes a tensor's definition as a line of text.
 #include "te/internal.h"
 #include <stdlib.h>
 

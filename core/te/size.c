@@ -1,4 +1,4 @@
-// Symbolic sizes and the facts known about them.
+// Makes symbolic sizes, and keeps the facts known about them.
 #include "te/internal.h"
 #include <stdlib.h>
 

@@ -73,7 +73,7 @@ extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // True if an expression consists only of symbolic sizes and numbers.
 NW_API bool nw_speaks_of_sizes(const nw_expr *e);
-// Parses a fact about one size: a text that uses its name, "M % 8 == 0".
+// Parses a fact about a size. The text uses the name of the size, as in "M % 8 == 0".
 NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
 // Returns the symbolic sizes of a computation in the order in which its program lists them, as a heap vector of

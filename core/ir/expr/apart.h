@@ -1,5 +1,5 @@
-// Finds and replaces a part of a sum. Its callers split conditions on sums that contain a minimum or maximum: x <
-// min(a, b) + c becomes x < a + c and x < b + c.
+// Finds and replaces a part of a sum. Its callers split conditions on sums that contain a minimum or maximum. For
+// example, x < min(a, b) + c becomes x < a + c and x < b + c.
 #pragma once
 #include "ir/expr/expr.h"
 

@@ -17,8 +17,8 @@ typedef struct operands {
   nw_op op;
   int n;
   const nw_expr *at[MAX_OPERANDS];
-  // Whether the user wrote a literal, and whether the user wrote a constant. at[i] cannot tell: importing an operand
-  // into the pool may simplify it to a constant.
+  // Whether the user wrote a literal, and whether the user wrote a constant. at[i] does not show this: an operand that
+  // is imported into the pool may be simplified to a constant.
   bool literal[MAX_OPERANDS], constant[MAX_OPERANDS];
 } operands;
 

@@ -122,8 +122,8 @@ static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
 }
 
-// Bounds k*(x // c) by writing x = m + r, where m is a known multiple of c and r has a constant bound. Then c*(x // c)
-// = m + c*(r // c).
+// Bounds k*(x // c) by writing x = m + r, where m is a known multiple of c and r has a constant bound. Then
+// c*(x // c) = m + c*(r // c).
 static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t scale, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   nw_pool *p = q->r->pool;

@@ -101,8 +101,8 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
 // Limit on a divisor c. The constant of a dividend becomes a number in 0..c - 1, which must be in the range of indices.
 #define LARGEST_DIVISOR (INT64_C(1) << 61)
 
-// The terms of an exact expression may wrap if they are combined differently: max(x, 12) + 9 may wrap although max(x,
-// 12) - 15 does not. So the result is checked, too.
+// The terms of an exact expression may wrap if they are combined differently. For example, y + 9 may wrap although y -
+// 15, with y = max(x, 12), does not. So the result is checked, too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;
@@ -163,8 +163,8 @@ static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){swap ? b : a, swap ? a : b});
 }
 
-// Divides the comparison of s with 0 by the common factor g of the coefficients. For example, g*S + k < 0 becomes S <
-// ceil(-k / g).
+// Divides the comparison of s with 0 by the common factor g of the coefficients. For example,
+// g*S + k < 0 becomes S < ceil(-k / g).
 static void divide_comparison(nw_sum *s, nw_op op, int64_t g) {
   int64_t k = s->constant;
   divide_terms(s, g);

@@ -1,5 +1,6 @@
-// Makes fmas. If the only use of a product is a sum or difference, the two become an fma, which rounds only once: a*b +
-// c, a*b - c and c - a*b. Lowering does this. A step that combines expressions reports that the rounding changes.
+// Forms fma operations. An fma computes a*b + c, a*b - c or c - a*b, and rounds only once. It replaces a product and
+// the sum or difference that is the only use of the product. Lowering does this. A step that combines expressions
+// reports that the rounding changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
 

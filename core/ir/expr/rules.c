@@ -19,7 +19,7 @@ typedef struct pattern {
 
 typedef struct rule {
   const char *kind;
-  const pattern *from, *to, *where; // where may be NULL
+  const pattern *from, *to, *where; // `where` may be NULL
   int next; // the next rule for this op, or -1
 } rule;
 

@@ -26,7 +26,7 @@ static bool le(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_pr
 
 static bool lt(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_prove(&s->r, nw_lt(s->r.pool, a, b)); }
 
-// ---------------------------------------------------------------- // and %
+// ---------------------------------------------------------------- floor division and modulo
 
 // Proves that x is in 0..c-1.
 static bool within(simplifier *s, const nw_expr *x, const nw_expr *c) {

@@ -228,8 +228,8 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 // ---------------------------------------------------------------- products
 
-// Divides a sum by the common factor of its coefficients, and multiplies *coef by this factor. So (2*i + 2)*j and 2*(i
-// + 1)*j become the same product. The factor has the sign of the first term, which is positive afterwards.
+// Divides a sum by the common factor of its coefficients, and multiplies *coef by this factor. The factor has the sign
+// of the first term, which is positive afterwards. So (2*i + 2)*j and 2*(i + 1)*j become the same product.
 static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);

@@ -9,9 +9,9 @@
 
 typedef enum nw_choice_kind {
   NW_CHOSEN, // leaf: the selected version
-  NW_BELOW, // node: true if the size is less than the number
-  NW_RESIDUE, // node: has a child for each value of the size modulo the number
-  NW_HOLDING, // node: true if the fact holds
+  NW_BELOW, // node: tests whether the size is less than the number
+  NW_RESIDUE, // node: has a child for each value of size % number
+  NW_HOLDING, // node: tests whether the fact holds
 } nw_choice_kind;
 
 typedef struct nw_choice {

@@ -1,4 +1,4 @@
-// Loops bound to the blocks and threads of a grid, and the extent of one launch.
+// Finds the loops that are bound to blocks and threads of a grid, and the launches of a program.
 //
 // A program with bound loops is a sequence of launches. Each outermost loop that is bound to blockIdx is a launch, and
 // the host runs the statements around it in order. A nest whose bound loops are not bound to blockIdx is a launch of

@@ -5,10 +5,10 @@
 //
 //     void symbol(tile, ..., int64_t stride, ..., int64_t constant, ...)
 //
-// First it gets, for each argument in the order of `args`, a pointer to the first element of its tile. Then it gets, in
-// the same order, the stride in elements of every dimension whose stride is not fixed, and then the constants. The
-// function reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. A
-// reduction that does not own its init adds to the existing values. The tile of an output overlaps no other tile.
+// For each argument, in the order of `args`, the function gets a pointer to the first element of its tile. After these
+// pointers come the strides that are not fixed, in elements and in the same order, and then the constants. The function
+// reads its input tiles, writes its output tiles completely, and accesses nothing outside its tiles. A reduction that
+// does not own its init adds to the existing values. The tile of an output overlaps no other tile.
 //
 // An intrinsic is tested before it gets into the session's table (check/trial.c), so every intrinsic that is called has
 // been verified.

@@ -6,7 +6,7 @@
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
 
-// The stride is at least as large as the inner part, so that no two elements share a location.
+// Returns the smallest aligned stride that is not smaller than `stride`, so that no two elements share a location.
 static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
   for (int i = 0; i < b->nstrides; i++) {
     if (b->stride[i].dim != d) continue;

@@ -21,7 +21,7 @@ typedef enum nw_combiner {
   NW_MIN_OF,
   NW_MAX_OF,
   NW_ARGMIN,
-  NW_ARGMAX, // two stores: value and index; of equal values the lowest index is selected
+  NW_ARGMAX, // like NW_ARGMIN, makes two stores: value and index; of equal values the lowest index is selected
 } nw_combiner;
 const char *nw_combiner_name(nw_combiner c); // "sum", ...
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
@@ -167,7 +167,7 @@ struct nw_stmt {
     } loop;
     struct {
       const char *name; // unique in the program: "C", "C_init", "B_packed"
-      // the stage's first block; two blocks with the same origin and equal variables execute the same instance
+      // the name of the stage's first block; blocks with the same origin and equal variables execute the same instance
       const char *origin;
       bool init_part; // true if this block is the separate init of its origin's reduction
       nw_combiner combiner;

@@ -5,12 +5,12 @@
 
 enum {
   CONTEXT = 2, // unchanged lines kept on each side of a change
-  CELLS = 4 << 20, // limit on the cells of `lcs`; if it is exceeded, all lines between head and tail count as changed
+  CELLS = 4 << 20, // limit on the cells of `lcs`; beyond it, all lines between common head and tail count as changed
 };
 
 typedef struct pair {
   const nw_lines *a, *b;
-  int from, na, nb; // `from`: number of common lines at the start; na, nb: number of lines that differ
+  int from, na, nb; // `from`: length of the common head; na, nb: lines of a and of b between common head and tail
   uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
 } pair;
 
