@@ -1,4 +1,5 @@
-// Arguments of a step: checked against the primitive's row, resolved, copied, and shown as the user would type them.
+// Checks the arguments of a step against the primitive's row in the table (primitives.c), resolves and copies them, and
+// shows them as the user would type them.
 #include "sched/args.h"
 #include "sched/empty.h"
 #include "sched/history.h"
@@ -30,7 +31,7 @@ static const char *kind_name(nw_arg_kind k) {
   }
 }
 
-// `choices` is "a|b|c".
+// True if `s` is one of the choices. `choices` lists them as "a|b|c".
 static bool is_choice(const char *choices, const char *s) {
   size_t n = strlen(s);
   for (const char *c = choices; c && *c;) {
@@ -146,7 +147,7 @@ bool nw_args_resolve(nw_step *st) {
   return true;
 }
 
-// ---- copies that outlive the call
+// ---- copies of arguments
 
 nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a) {
   nw_arg to = *a;
@@ -171,7 +172,7 @@ nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, co
   return to;
 }
 
-// ---- as Lua
+// ---- the Lua text of a step
 
 static void show_string(nw_str *b, const char *s) {
   nw_str_add(b, "\"");
@@ -261,7 +262,7 @@ static void show_options(nw_str *b, const nw_primitive *row, const nw_arg *args)
   nw_str_add(b, "}");
 }
 
-// If all positional parameters are lists of the same length, their entries are written as separate arguments:
+// True if all positional parameters are lists of the same length. Their entries are then written as separate arguments:
 // s:reorder("i", "j"), s:tile("i", "j", 32, 32).
 static bool flat(const nw_primitive *row, const nw_arg *args) {
   int n = -1;

@@ -5,8 +5,8 @@
 int nw_param_count(const nw_primitive *row);
 bool nw_args_resolve(
     nw_step *st); // checks st->args against the row and copies them to st->resolved, where loops have name and id
-// Converts an EXPR or COND to an expression of the program: parses text, and replaces the user's sizes by the program's
-// sizes (exprs.c).
+// Converts an argument of kind EXPR or COND to an expression of the program: parses text, and replaces the user's sizes
+// by the program's sizes (exprs.c).
 bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a);
 // Checks that the step's expressions cannot divide by zero at the location where they are used (divisions.c).
 bool nw_args_divide(nw_step *st);

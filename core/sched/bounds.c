@@ -1,4 +1,4 @@
-// New bounds for interdependent loops in another order: Fourier-Motzkin elimination.
+// Computes the bounds of loops that depend on each other, in a new order, by Fourier-Motzkin elimination.
 //
 // The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order gets its
 // bounds from the inequalities that contain its variable; eliminating that variable gives the inequalities of the other
@@ -44,8 +44,8 @@ static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_a
 
 // ---- conditions e >= 0 (min, max and // in e are split off into conditions of their own)
 
-// True for a part of a sum that must be split off. Quotients of sizes are split off too, because nested divisions slow
-// down all later proofs.
+// True for a term of a sum that must be split off into a condition of its own. Quotients of sizes are split off too,
+// because nested divisions slow down all later proofs.
 static bool is_knot(void *env, const nw_expr *e) {
   return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
@@ -114,8 +114,8 @@ static bool weaker(const bounds_system *x, const row *a, const row *b) {
 
 static bool put(bounds_system *x, row *r) {
   int64_t g = common(r, x->n), c;
-  if (!g) return true; // the row uses no loop of the nest: if it is false, the loops are empty
-  if (nw_is_int(r->rest, &c)) { // other rests are not divided: that would add a division to the bounds
+  if (!g) return true; // the row uses no variable of the nest; where it is false, the loops are empty anyway
+  if (nw_is_int(r->rest, &c)) { // any other rest is kept: dividing it would add a division to the bounds
     for (int i = 0; i < x->n; i++) r->coef[i] /= g;
     r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
   }
@@ -166,7 +166,7 @@ static const nw_expr *others(const bounds_system *x, const row *r, int v) {
   return sum;
 }
 
-// Returns the bound of v from a row, for positive a and b:
+// Returns the bound of the variable v that a row implies. For positive a and b:
 // * a*v + e >= 0 means that v >= ceil(-e/a);
 // * e - b*v >= 0 means that v <= floor(e/b).
 static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
@@ -224,8 +224,8 @@ static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
   return true;
 }
 
-// Finds the rows of each loop, innermost loop first. Then finds the bounds of each loop, outermost first, since they
-// may use the outer loops.
+// Finds the rows of each loop, innermost loop first. Then finds the bounds of each loop, outermost loop first, since
+// the bounds of a loop may use the loops around it.
 static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
   nw_vec *own = NW_NEW_N(x->st->scratch, nw_vec, n);
   bool ok = true;

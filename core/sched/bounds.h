@@ -6,7 +6,7 @@ bool nw_loop_depends(const nw_stmt *loop, const nw_stmt *on); // true if the bou
 // True if the begin of the loop at the end of the path varies with an enclosing loop.
 bool nw_begin_varies(const nw_path *path);
 
-// Computes bounds for n loops of a perfect nest whose order changes from `was` to `now`, so that they run over the same
-// points in another order. Outer loops may get iterations in which the inner ones are empty. Makes a structural refusal
-// if the bounds are not affine.
+// Computes new bounds for n loops of a perfect nest whose order changes from `was` to `now`. With these bounds, the
+// loops run over the same points as before. Outer loops may get iterations in which the inner loops are empty. Makes a
+// structural refusal if the bounds are not affine.
 bool nw_rebound(nw_step *st, int n, nw_stmt *const *was, nw_stmt *const *now);

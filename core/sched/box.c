@@ -1,4 +1,4 @@
-// Finds the box of a tensor that is read inside a loop (nw_box_read), or that is read or written there (nw_box_used).
+// Finds the box of a tensor that the blocks inside a loop read (nw_box_read), or that they read or write (nw_box_used).
 #include "sched/box.h"
 #include "sched/tree.h"
 
@@ -19,7 +19,8 @@ static bool is_wanted(const reads *x, const char *buffer) {
   return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
 }
 
-// Returns the smaller (or larger) of two bounds: one of them if the comparison can be proven, otherwise a min (or max).
+// Returns the smaller of two bounds if `least` is true, otherwise the larger one. If it cannot be proven which one that
+// is, returns a min or max of both.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
   if (!a || a == b) return b;
   if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
@@ -75,7 +76,7 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
-// True if an extent has no maximum over the outer loops, so that no fixed storage is enough.
+// True if an extent varies with the outer loops and has no known maximum over them, so that no fixed storage is enough.
 static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *extent) {
   const char *loop[NW_MAX_DEPTH];
   int n = 0;
@@ -86,13 +87,15 @@ static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *exte
   return varies && !nw_upper_over(r, extent, n, loop);
 }
 
-// True if the box is known to be at least as long as the dimension, for example because a guard keeps a tile inside.
+// True if the box is proven to be at least as long as the dimension. This happens, for example, if a tile is larger
+// than the tensor and has a guard.
 static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *shape) {
   return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
 }
 
-// Clamps the box to the domain of the tensor where the box may exceed it, and makes the extent constant if it has a
-// constant bound. A box is never larger than the tensor: a larger bound is replaced by the whole dimension.
+// Computes dimension d of the box. A bound that is proven to be outside the tensor is moved to the tensor's edge. An
+// extent with a constant upper bound becomes that constant. If the box is then as long as the dimension, or if its
+// extent has no known maximum, it becomes the whole dimension.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));

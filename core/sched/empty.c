@@ -112,7 +112,7 @@ static void give_stage(nw_step *st, const char *suffix) {
   st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
 }
 
-// Adds the loops inside a piece of an empty piece: i.tail/j becomes i.tail.head/j.
+// Adds the names of a piece `to` of the empty piece `from`. For example, i.tail/j gives the name i.tail.head/j.
 static void give_piece(nw_step *st, const char *from, const char *to) {
   size_t n = strlen(from);
   give_loop(st, to);

@@ -1,16 +1,17 @@
-// Pieces of a loop that were proven empty. They are in no program, but their names stay valid, so that a trace with
-// steps on a tail can be replayed if the tail is empty: a step on an empty piece has no effect, and a note reports
-// this. Private to sched/.
+// Keeps the names of the pieces of loops that were proven empty. Such a piece is in no program, but its name stays
+// valid. A step on it has no effect, and a note reports this. Thus, a trace with steps on a tail can be replayed even
+// if the tail is empty. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 
-// Adds the names of an empty piece "i.tail" (suffix "tail") of loop i, of all loops in `whole`, and of the blocks.
-// Returns the id of the piece's loop.
+// Adds the names of an empty piece of a loop. For loop i and the suffix "tail", these are i.tail, i.tail/j for each
+// other loop j in `whole`, and C.tail for each block C in `whole`. Returns the id of the loop i.tail.
 int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const char *suffix);
-// Adds the names of an empty version "else" of a statement: else/i, else/C. Returns the id of the first loop.
+// Adds the names of an empty version of a statement. For the path "else", these are else/i for each loop i in it, and
+// else/C for each block C. Returns the id of the first loop.
 int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path);
-// Adds the name of a loop that was removed because the main part is empty. If id is not 0, handles with that id stay
-// valid too.
+// Adds the name of a loop that a split removed because its main part is empty. If `id` is not 0, handles with that id
+// stay valid too.
 int nw_empty_named(nw_step *st, int id, const char *name);
 int nw_empty_loop(const nw_sched *s, const char *name); // the id of the empty loop of that name; 0 if there is none
 const char *nw_empty_name(const nw_sched *s, int id); // NULL if it is not an empty piece

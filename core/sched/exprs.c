@@ -40,7 +40,7 @@ static const nw_expr *fail_unknown(const reading *r, const char *name) {
   return fail(r, NULL, "may use only sizes and loops; the program has none named ", name);
 }
 
-// Parses the text; if it is invalid, reports an error of this argument.
+// Parses the text. If it is invalid, reports an error that names the argument.
 static const nw_expr *parsed(const reading *r, const char *text) {
   const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
   if (e) return e;

@@ -206,7 +206,7 @@ static bool is_number(const char *s) {
   return n > 0 && n < 10 && !s[n];
 }
 
-// Finds a version by its name or, as "3", by its number.
+// Finds a version by its name, or by its number, written as a string ("3").
 int nw_sched_named(const nw_sched *s, const char *name) {
   if (!s || !name) return -1;
   nw_node *node = named(s, name);

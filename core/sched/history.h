@@ -4,7 +4,7 @@
 
 nw_node *nw_sched_node(const nw_sched *s, int version); // NULL if there is none
 nw_node *nw_sched_head(const nw_sched *s);
-// adds a new version, which becomes the current one and takes over the reference to p
+// Adds a new version, makes it the current one, and takes over the caller's reference to p.
 void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p);
 // the versions from the naive program to the current one, in order; heap
 int nw_sched_line(const nw_sched *s, nw_node ***out);

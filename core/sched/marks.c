@@ -149,8 +149,9 @@ bool nw_apply_vectorize(void *step) {
 
 // ---- parallel
 
-// Assumed numbers: operations per nanosecond of one core, and microseconds for starting threads. For loops of fewer
-// than ASK_BELOW operations, the time for starting threads is measured.
+// OPERATIONS_NS is the assumed number of operations that one core executes in a nanosecond. USUAL_US is the assumed
+// number of microseconds for starting threads. For loops of fewer than ASK_BELOW operations, the time for starting
+// threads is measured.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
 // Adds a note if there is too little work for threads. The note uses the measured time of this machine if it is
@@ -194,7 +195,7 @@ static nw_loop_kind tag_of(const char *name) {
   return (nw_loop_kind)k;
 }
 
-// The judge checks how the nests and threads of one launch work together.
+// The judge checks how the nests and threads of one kernel launch work together.
 bool nw_apply_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop = nw_step_loop(st, 0, NULL);

@@ -94,8 +94,8 @@ static int id_of_gone(const nw_sched *s, const char *name) {
   return 0;
 }
 
-// Writes "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": it follows every loop that replaced
-// the loop.
+// Writes what happened to a replaced loop, and to the loops that replaced it: "i was split into i_o, i_i by step 1; i_o
+// was fused into i_o_j by step 3".
 static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
   const nw_gone *g;
   const nw_node *node = find_gone(s, id, &g);
@@ -111,7 +111,7 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
     if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
-// Returns the version that made this loop, if the current version does not descend from that version.
+// Returns the first version that has this loop, and sets *name to the name of the loop there; NULL if there is none.
 static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
   for (int i = 0; i < s->version.n; i++) {
     *name = name_in(nw_sched_node(s, i)->program, id);
@@ -251,8 +251,8 @@ static bool see_writer(void *env, nw_stmt *s) {
   return true;
 }
 
-// Finds a stage by the name of its block or of its buffer. For a buffer, it returns a block that is not an init; if
-// there are copies, the original, which has the least id.
+// Finds a stage by the name of its block or of its buffer. A name of a buffer gives a block that is not an init. If
+// that block has copies, the result is the original, which has the least id.
 
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);

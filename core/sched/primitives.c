@@ -1,7 +1,8 @@
 // The table of primitives. Lua methods, help, completion, traces, JSON and replay are all driven by these rows.
 //
-// Parameters are in the order in which they are typed; those marked `option` are given by name in a trailing table. The
-// last entry is the message of a refusal, in which "$n" stands for argument n; by default it is "cannot" and the name.
+// Parameters are in the order in which they are typed. Parameters marked `option` are given by name in a trailing
+// table. The last entry of a row is the message of a refusal, in which "$n" stands for argument n. If it is NULL, the
+// message is "cannot" and the name of the primitive.
 #include "sched/primitives.h"
 
 #define LOOP(n, d)                                                                                                     \
@@ -132,8 +133,8 @@ static const nw_primitive rows[] = {
      NULL,
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
      nw_apply_assume,
-     NULL,
-     NULL}, // a fact that is never true is not useful as a version either
+     NULL, // no suggestion: if the fact is never true, specialize with this condition is not useful either
+     NULL},
     {"join",
      "Joins two consecutive loops that have the same body; undoes a cut.",
      "s:join(\"i.head\", \"i.rest\")",

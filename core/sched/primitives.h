@@ -92,5 +92,5 @@ void nw_suggest_rfactor(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
 
-// inline.c: notes changes of rounding in a reader that gets the block's expression instead of a load.
+// Notes changes of rounding in a reader that computes the block's expression instead of loading its value (inline.c).
 void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block);

@@ -61,8 +61,9 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// True if the terms of every element are added in the order of the definition: each loop binds one variable of the
-// reduction, in order. The judge can prove this too, but needs seconds if the sizes are symbolic.
+// True if the terms of every element are added in the order of the definition: the loops bind the variables of the
+// reduction in order, and no variable decreases. The judge can prove this too, but needs seconds if the sizes are
+// symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -101,11 +102,12 @@ typedef struct sums {
   const nw_program *p;
   nw_blocks was, is; // the blocks before the step, and after it
   bool *met; // true for the blocks that were already found in the new program
-  bool other, swapped; // other: a sum has new loops or blocks; swapped: its loops or blocks changed their order
+  // `other`: a sum has other loops or blocks, or another order; `swapped`: loops or blocks of a sum were swapped
+  bool other, swapped;
 } sums;
 
-// True if the step moved another piece of the same sum before this block. The pieces are visited in the new order: such
-// a piece was visited already, but came after the block in the old program.
+// True if the step moved another piece of the same sum to a place before this block. Such a piece comes after the block
+// in the old program, but is visited before it, since the pieces are visited in the new order.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -130,7 +132,7 @@ static bool see_sum(void *env, const nw_path *path) {
   return true;
 }
 
-enum { NOTE_BUDGET = 500000 }; // isl operations; if a question needs more, a change is reported
+enum { NOTE_BUDGET = 500000 }; // limit on isl operations; if a proof needs more, a change is reported
 
 static void note_sums(nw_step *st, const nw_program *p) {
   sums x = {.st = st,
@@ -194,7 +196,7 @@ typedef struct products {
   const nw_program *p;
   const nw_stmt *block; // the block to find in the old program
   int n; // number of its fmas
-  bool like, unlike; // a block of the same origin has n fmas (like), or another number of them (unlike)
+  bool like, unlike; // `like`: some old block of the same origin has n fmas; `unlike`: some has another number
 } products;
 
 static bool see_before(void *env, const nw_path *path) {
@@ -205,7 +207,7 @@ static bool see_before(void *env, const nw_path *path) {
   return true;
 }
 
-// Checks every block: an assumption about the sizes may decide a condition anywhere.
+// Checks one block. All blocks are checked, since an assumption about the sizes may decide a condition in any of them.
 static bool see_product(void *env, const nw_path *path) {
   products *x = env;
   nw_path was;

@@ -2,7 +2,7 @@
 #pragma once
 #include "sched/sched.h"
 
-// p: the accepted program; adds notes about changes of rounding
+// Adds notes about changes of rounding. p is the accepted program.
 void nw_note_rounding(nw_step *st, const nw_program *p);
 // True if the result of a reduction depends on the order of its contributions.
 bool nw_rounds(const nw_program *p, const nw_stmt *block);

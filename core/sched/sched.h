@@ -1,14 +1,15 @@
-// A schedule, which is a tree of programs with the steps between them; and the state of a step for primitives.
+// Declares a schedule, which is a tree of programs: each program is made from its parent by a step. Also declares the
+// state of a step in progress, which primitives read and change.
 #pragma once
 #include "ir/program/program.h"
 #include "te/te.h"
 
-// The record of a loop that a step replaced: how ("split"), and the ids of the new loops.
+// The record of a loop that a step replaced.
 typedef struct nw_gone {
-  int id;
-  const char *how;
-  int n;
-  int *into;
+  int id; // of the replaced loop
+  const char *how; // what the step did to it, for messages: "split"
+  int n; // number of new loops
+  int *into; // their ids
 } nw_gone;
 
 typedef struct nw_node {
@@ -17,23 +18,24 @@ typedef struct nw_node {
   int last_child; // the version to which redo goes, or -1
   nw_program *program; // holds a reference
   const nw_primitive *primitive;
-  // deep copy of the arguments in the schedule's arena: as the user wrote them, but with automatic choices filled in,
-  // and with loops given by name
+  // deep copy of the arguments, in the schedule's arena. They are as the user wrote them, but loops are given by name,
+  // and automatic choices are filled in.
   nw_arg *args;
   char *text; // s:split("i", 32)
   char *notes;
   char *name; // branch name, or NULL
-  bool unsafe; // the step was not judged
+  bool unsafe; // true if the step was taken without a proof that it keeps all values
   bool rounds; // true if this step, or an earlier one, may change how floats are rounded
   int ngone; // number of loops that this step replaced
   nw_gone *gone;
-  int nempty; // number of loops (and stages, id 0) that are proven empty, but whose names stay valid; see empty.h
-  int *empty;
+  // number of loops and stages that this step found to be empty, but whose names stay valid (empty.h)
+  int nempty;
+  int *empty; // ids of the loops; 0 for a stage
   char **empty_name;
 } nw_node;
 
-// The last step if it was refused, kept until the next step: the refusal, and the program that the step would have
-// made. If the arguments of the step were invalid, the record has only the message (`slip`) and its hint.
+// Describes the last step if it was refused. It is kept until the next step. If the arguments of the step were invalid,
+// only the message (`slip`) and its hint are set.
 struct nw_refused {
   int refs;
   nw_arena *arena;
@@ -49,16 +51,17 @@ struct nw_sched {
   nw_arena *arena;
   int noutputs;
   nw_tensor **output; // holds references
-  nw_vec version; // nw_node*, by number
+  nw_vec version; // nw_node*, in the order of their numbers
   int current;
-  bool unsafe; // steps are currently not judged
+  bool unsafe; // true if steps are currently taken without a proof that they keep all values
   nw_refused *refused; // NULL if the last step was not refused
-  int next_id; // ids are unique over all versions, so a handle never refers to a loop of another branch
+  // the next free loop id; ids are unique over all versions, so a handle never refers to a loop of another branch
+  int next_id;
 };
 
-// A step in progress. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
-// with nw_fail / nw_refuse (kind STRUCTURE). It does not check that the new program is correct: the driver calls the
-// judge (poly/poly.h).
+// A step in progress. A primitive reads the arguments and edits `p`, which is an unfrozen clone of `before`. It returns
+// true. If the step is not possible, it calls nw_fail or nw_refuse (kind STRUCTURE), and returns false. It does not
+// check that the new program is correct: for this, the driver calls the judge (poly/poly.h).
 typedef struct nw_step {
   nw_ctx *ctx;
   nw_sched *sched;
@@ -70,25 +73,25 @@ typedef struct nw_step {
   nw_results out;
   nw_str notes;
   nw_vec gone; // nw_gone*, in the step's scratch
-  nw_vec candidate; // steps to suggest after a refusal, as nw_candidate*
+  nw_vec candidate; // nw_candidate*: steps to suggest after a refusal
   nw_arena *scratch; // freed after the step
-  nw_work outer; // the current work of the thread before the step began
+  nw_work outer; // what nw_work_on returned when the step began
   nw_vec empty, empty_name;
-  bool rounds; // the step may change how floats are rounded
+  bool rounds; // true if the step may change how floats are rounded
   bool plain; // true if refusals get no picture
-  const char *idle; // the empty piece to which the step is applied; the step then has no effect
+  const char *idle; // name of the empty piece to which the step is applied, so that it has no effect; else NULL
   nw_program *denied; // the program that the judge refused; holds a reference
 } nw_step;
 
-// A suggestion after a refusal: a step, and possibly another step that must work after it (`then`).
+// A suggestion after a refusal: a step. If `then` is not NULL, the step `then` must work after it.
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;
   struct nw_candidate *then;
 } nw_candidate;
 
-// Access to arguments, with errors that name the argument. Functions for statements return the statement in st->p, and
-// store its path if path is not NULL.
+// The following functions read an argument of the step. Their errors name the argument. The functions that return a
+// statement find it in st->p, and store its path in *path if `path` is not NULL.
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
 nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by block or buffer name
@@ -102,18 +105,20 @@ int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-// Records how a loop was replaced, and by which loops (if any), so that handles to it can be followed.
+// Records that the n loops `into` replaced a loop, and how. With this record, the new loops can be found from the old
+// id.
 void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
-void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a note that the rounding of floats may change
-// Suggests `primitive` with these arguments; the driver tries it on a scratch copy before it is shown. A suggestion
-// normally replaces the refused step. A step that only prepares for the refused step has that step in `then`.
+void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // notes that the rounding of floats may change
+// Suggests the step `primitive` with these arguments. The driver tries each suggestion on a scratch copy before it
+// shows it. A suggestion normally replaces the refused step. If it only prepares for the refused step, its `then` is
+// the refused step.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
 nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
                                 int nargs); // makes a candidate for `then`; it is not suggested on its own
 nw_candidate *nw_step_again(nw_step *st); // the refused step, with loops identified by id instead of name
-// Makes a structural refusal: fmt states what is wrong ("it is a scan", shown after "cannot compute S at j: "), why
-// gives the reason, and loop is marked in the picture.
+// Makes a structural refusal, and returns false. `fmt` states what is wrong: "it is a scan", which is shown after
+// "cannot compute S at j: ". `why` gives the reason. `loop` is marked in the picture.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

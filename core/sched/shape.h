@@ -13,45 +13,44 @@ typedef struct nw_pieces {
   bool aligned; // true if the loop is cut at multiples of the factor, since its begin varies
 } nw_pieces;
 
-// Splits a loop by n factors, outermost first. `outer` is the extent of the outer loop if the step specifies it
-// (parts); NULL if it follows from the factors. False, with a diagnostic, if the kind of tail is not possible.
+// Splits a loop by n factors, outermost first. `outer` is the extent of the outer loop if the step has the option
+// `parts`; NULL if the extent follows from the factors. False, with a diagnostic, if the kind of tail is not possible.
 bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 // Like nw_split_loop, but performs the complete step, with its checks, notes and results.
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
-// Handles the iterations at or after `extent`, where `at` is the position in the old loop in terms of the new loops; a
-// note reports the cost.
+// Handles the iterations with `at` >= `extent`. `at` is the position in the old loop, as an expression of the new
+// loops.
 bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr *at, const nw_expr *extent);
 void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x);
 void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond);
-// marks.c: makes a loop a vector loop, after the checks for that mark
+// Checks that a loop can be vectorized, and marks it (marks.c).
 bool nw_vectorize_loop(nw_step *st, nw_stmt *loop);
-// pad.c: extends the blocks below to the instances that the loops now reach, and extends the storage of their
-// temporaries.
+// Extends the blocks below the loops to the instances that the loops now reach, and extends the storage of their
+// temporaries (pad.c).
 bool nw_pad_below(nw_step *st, const nw_pieces *x);
 bool nw_can_split(nw_step *st, const nw_stmt *loop); // true if the loop is serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
-// checks the list and returns its number of entries; 0 and an error if it is invalid
+// Checks a list of factors and returns the number of its entries; 0, with an error, if the list is invalid.
 int nw_step_factors(nw_step *st, int param, const nw_expr **out);
 
 // True if `factor` divides the extent of the loop at the end of the path.
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
-// Cuts the loop at a multiple of `factor`: the loop keeps the first part, and a copy after it, named by path, runs the
-// remaining iterations. `whole` is the statement to copy, the loop itself or one that encloses it. Returns the loop
-// over the remaining iterations. `rounds`: number of blocks of `factor` iterations in the first part; NULL means as
-// many as fit.
+// Cuts the loop after `rounds` blocks of `factor` iterations; if `rounds` is NULL, after as many blocks as fit. The
+// loop keeps these blocks. A copy of `whole` runs the remaining iterations; `whole` is the loop or a statement that
+// encloses it. The names in the copy are paths (nw_copy_stmt_as). Returns the loop over the remaining iterations.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
 // True if the extent of a loop is proven to be less than `block`, so that a cut would leave no main part.
 bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);
-// Makes all of `whole` the tail of the loop. The other loops inside keep their names, except those that a split
-// replaces.
+// Makes all of `whole` the tail of the loop. The old names of its loops stay valid as names of empty pieces, except the
+// names of the n loops `split`.
 void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split);
 
 // Reorders loops of one perfect nest; `loop` has them in the new order.
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);
-// Returns the statement because of which `outer` and `inner` are not perfectly nested; NULL if they are. *not_inside:
-// true if inner is not inside outer at all.
+// Returns a statement that keeps `outer` and `inner` from being perfectly nested; NULL if they are perfectly nested.
+// *not_inside is set to true if `inner` is not inside `outer`.
 const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *not_inside);
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way);

@@ -3,8 +3,8 @@
 #include "sched/box.h"
 #include "sched/sched.h"
 
-// The position before in->kid[pos]. Positions in a loop are numbered from 0. Statements inside storage that several
-// statements of the loop share are numbered too.
+// The position before in->kid[pos]. Positions in a loop are numbered from 0. An allocation has no number of its own:
+// instead, the positions inside it are numbered.
 typedef struct nw_spot {
   nw_stmt *in;
   int pos;
@@ -12,13 +12,13 @@ typedef struct nw_spot {
 int nw_spot_count(const nw_stmt *in);
 nw_spot nw_spot_at(nw_stmt *in, int n); // if n is nw_spot_count(in), the position after the last statement
 
-// nw_spot_first returns the earliest position for a block that is not below `in`: after the last statement that writes
-// a buffer that the block reads. nw_spot_last returns the latest one: before the first statement that reads a buffer
-// that the block writes.
+// nw_spot_first returns the earliest position for a block that is not yet below `in`: after all statements that compute
+// an input of the block. nw_spot_last returns the latest position: before all statements that read an output of the
+// block.
 int nw_spot_first(const nw_stmt *in, const nw_stmt *block);
 int nw_spot_last(const nw_stmt *in, const nw_stmt *block);
-// *out is the position that the option `param` specifies (param 0: there is no such option), or else `fallback`. False,
-// with an error, if the loop has no such position.
+// Sets *out to the position that the option `param` specifies; to `fallback` if the option is not given, or if `param`
+// is 0. False, with an error, if the loop has no such position.
 bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out);
 
 // true if a statement at or below s writes a buffer that the block reads

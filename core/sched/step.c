@@ -1,4 +1,5 @@
-// The state of a step for primitives, and the stages of every step: resolve, clone, edit, tidy, freeze, judge, append.
+// Functions with which primitives use the state of a step. Also runs the stages of every step: resolve, clone, edit,
+// tidy, freeze, judge, append.
 #include "sched/step.h"
 #include "poly/poly.h"
 #include "sched/args.h"

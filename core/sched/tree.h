@@ -19,8 +19,8 @@ double nw_work_below(const nw_stmt *s);
 // Returns the name of a statement in messages: j for a loop, C for a block, P for the storage of P.
 const char *nw_tree_what(const nw_stmt *s);
 
-// Finds a stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is
-// none.
+// Finds a stage by the name of its block, or of a buffer that it writes; NULL if there is none. For the name of a
+// buffer, the result is not the init.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
 void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 

@@ -23,7 +23,8 @@ typedef struct glance {
   bool brief;
 } glance;
 
-// budget: limit on isl operations; 0 selects the default limit. brief: a refusal does not name iterations.
+// `budget` is the limit on isl operations; 0 selects the default limit. If `brief` is true, a refusal does not name
+// iterations.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget,
                   bool brief) {
   g->copy = *s;
@@ -113,7 +114,8 @@ static nw_arg follow_arg(const nw_step *st, const nw_program *p, const nw_arg *a
   return out;
 }
 
-// Converts the candidate to the program p that the step made: a loop given by id becomes the loop that replaces it.
+// Returns the candidate for the program p, which the step made: each loop given by id becomes the loop of p that
+// replaces it.
 static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_candidate *c) {
   if (!c) return NULL;
   nw_candidate *out = NW_NEW(st->scratch, nw_candidate);

@@ -8,12 +8,12 @@ enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 48000 };
 
 #define NW_NOT_DECIDED "not decided by a quick check: take the step to find out"
 
-// Returns the program that the step would make, which the caller must release, or NULL. If the result is NULL and why
-// is not NULL, *why is the reason as one line; heap. The context must hold no error before the call, and holds none
-// after it except an interrupt.
+// Returns the program that the step would make, which the caller must release, or NULL. If the result is NULL and `why`
+// is not NULL, *why is set to the reason in one line, a heap string. The context must hold no error before the call,
+// and holds none after it except an interrupt.
 nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why);
 // True if the candidate is worth suggesting: it is legal and changes the program, and the same is true of the step
 // after it (`then`), if there is one.
 bool nw_attempt_way(nw_sched *s, const nw_candidate *c, long budget);
-// True if the step would be accepted at that earlier version.
+// True if the step would be accepted at the earlier version `version`.
 bool nw_attempt_at(nw_sched *s, int version, const nw_primitive *row, const nw_arg *args, long budget);

@@ -43,8 +43,8 @@ static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char
   return p != NULL;
 }
 
-// Reports the first variant that is accepted; if there is none, the first undecided one; otherwise the reason why the
-// first variant was refused.
+// Tries several variants of the arguments. Reports the first variant that is accepted. If there is none, reports the
+// first variant that is undecided. If there is none either, reports why the first variant was refused.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};

@@ -106,8 +106,8 @@ static nw_arg turned_layout(const nw_sensible *m) {
 
 static nw_arg some_value(const nw_sensible *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
-// Returns a list for a parameter. A list of loops has two loops, in a changed order if the step changes the order; a
-// list of numbers has one number for each of these loops; any other list has one entry.
+// Returns a list for a parameter. A list of loops has two loops. They are in reverse order if the step changes the
+// order of loops. A list of numbers has one number for each of these loops. Any other list has one entry.
 static nw_arg some_list(const nw_sensible *m, const nw_param *param) {
   int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
   if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
@@ -145,9 +145,9 @@ static const nw_stmt *beside(const nw_sensible *m, int by) {
   return NULL;
 }
 
-// Returns a statement for a parameter. A step with two statements gets the loop and the statement after it; in every
-// second variant, it gets the statement before the loop, and the loop. An option gets the first statement inside the
-// loop.
+// Returns a statement for a parameter. A step with two statements gets the loop and the statement after it. In every
+// second variant, it instead gets the statement before the loop, and the loop. An option gets the first statement
+// inside the loop.
 static nw_arg some_stmt(const nw_sensible *m, const nw_param *param, int nth) {
   int by = nth - (m->turned && !param->option);
   const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;

@@ -10,14 +10,15 @@ typedef struct nw_sensible {
   const nw_program *p;
   nw_arena *a; // holds the arguments that are made
   nw_stmt *loop;
-  int n, at; // number of loops around the first block inside the loop, and index of the loop among them
+  // `n`: number of loops around the first block inside the loop, and the loop itself; `at`: index of the loop in `nest`
+  int n, at;
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
   int variant; // number of the sensible value to use; 0 is the one that a user would try first
-  bool turned; // pairs of loops or statements: use the loop and the one before it, not the one after it
-  uint64_t *random; // state of the generator that chooses values, and whether to give optional ones; or NULL
+  bool turned; // true if a pair of loops or statements is the loop and the one before it, not the one after it
+  uint64_t *random; // state of the generator, if arguments are chosen at random; else NULL
   const nw_param *missing; // the first parameter that has no sensible value
-  // order of the step's loops. outward: the outer loop is last; in_order: a list has the outermost loop first
+  // order of the step's loops: `outward` means that the outer loop is last, `in_order` that a list begins with it
   bool outward, in_order;
 } nw_sensible;
 

@@ -182,7 +182,8 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
-// Suggests facts that make the tail possible: there is at least one full block, or there are only full blocks.
+// Suggests a fact that makes the tail possible. For a shifted tail, this is that there is at least one full block; for
+// a padded tail, that there are only full blocks.
 static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;
   const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
@@ -216,8 +217,8 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// Suggests a cut in the middle if the iterations of the main part are not consecutive. Also suggests the other loops of
-// the nest, since the user may have meant their conditions.
+// Suggests a cut in the middle if the iterations that satisfy all conditions are not consecutive. Also suggests to
+// partition other loops of the nest, since the user may have meant the conditions on those loops.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -245,8 +246,8 @@ void nw_suggest_specialize(void *step) {
   }
 }
 
-// Suggests partitioning the enclosing loops that the condition of a block uses: first one loop, then all of them,
-// outermost first. The main part keeps the names of the stage and of its loops.
+// Suggests partitioning the enclosing loops that the condition of a block uses: first each of them alone, then all of
+// them, outermost first. The main part keeps the names of the stage and of its loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
   nw_stmt *asked[NW_MAX_DEPTH];
   int nasked = 0;
@@ -291,8 +292,8 @@ void nw_suggest_fuse(void *step) {
     if (neighbours(st, nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
 }
 
-// Suggests the step without the option `tail`; neighbouring loops of the nest with the same factors; and skewing the
-// inner loop. If dependences point backward, skewing makes the tile legal.
+// Suggests the step without the option `tail`; otherwise a tile of two neighbouring loops with the same factors. Also
+// suggests skewing the inner loop first: this makes the tile legal if dependences point backward.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
@@ -306,7 +307,8 @@ void nw_suggest_tile(void *step) {
   first_skews(st);
 }
 
-// Suggests the requested order with one pair swapped back, then swaps of two neighbours.
+// Suggests the requested order with one pair of loops swapped back. Also suggests skewing first, and swaps of two
+// neighbouring loops.
 void nw_suggest_reorder(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH], *want[NW_MAX_DEPTH];

@@ -57,11 +57,11 @@ static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
 }
 
 int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out); // the loops around its block, outermost first
-bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to it, or to a stage inside it
+bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // true if an argument refers to s, or to a stage in it
 
 // Suggests steps if the condition of a block depends on enclosing loops.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
 
 // Finds assumptions of the form 'this size is larger than in the counterexample' under which the refused step works.
-// Returns their number, at most two; all were tried.
+// Returns their number, which is at most two. Each of them was tried.
 int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

@@ -1,4 +1,5 @@
-// Suggestions after the refusal of a step on stages: where they are computed, how they are stored, reductions.
+// Suggestions after the refusal of a step that changes where a stage is computed, how it is stored, or how it is
+// reduced.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
@@ -8,7 +9,8 @@ static const char *buffer_of(nw_step *st, const char *stage) {
   return block ? block->block.target[0].buffer : stage;
 }
 
-// Suggests the loops around the first reader, innermost first; `then` is a step that must work after the move, or NULL.
+// Suggests computing the stage in a loop around its first reader, innermost loop first. If `then` is not NULL, it must
+// work after the move.
 static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -30,7 +32,7 @@ static void offer_copy(nw_step *st, const char *stage) {
   if (!is_temp(st->before, buffer_of(st, stage))) offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
 
-// Suggests the primitive, which takes one stage, for every other temporary.
+// Suggests a primitive that takes one stage, for every temporary other than `except`.
 static void offer_other_stages(nw_step *st, const char *primitive, const char *except) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++)
@@ -63,7 +65,8 @@ void nw_suggest_store_at(void *step) {
   offer_places(st, stage, store_whole(st, stage));
 }
 
-// Suggests the other loops of the stage's input, innermost first; or moving that input instead.
+// Suggests moving the stage into another loop of its input, innermost loop first. Also suggests moving the input to the
+// stage instead.
 void nw_suggest_reverse_compute_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -138,8 +141,8 @@ void nw_suggest_cache_read(void *step) {
   offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
 }
 
-// Suggests computing in the innermost loop along the output, in case the whole buffer does not fit; or another scope;
-// or other stages.
+// Suggests computing in the innermost loop along the output, because a part of the buffer may fit where the whole one
+// does not. Also suggests the global scope, and other stages.
 void nw_suggest_cache_write(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
@@ -158,8 +161,8 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// Suggests other dimensions, or a step before this one so that only a moving window is needed and threads do not share
-// it.
+// Suggests other dimensions. Also suggests steps to take first, after which only a moving window is needed and threads
+// do not share it.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];

@@ -47,7 +47,7 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
 
 // ---- the pieces of a stage
 
-// A stage has several pieces, for example after a cut. Each piece gets its own part of the buffer.
+// A stage can have several pieces, for example after a cut. Each piece gets its own part of the buffer.
 typedef struct pieces {
   int n;
   nw_stmt **at; // the block that the user named is first
@@ -189,8 +189,8 @@ static bool can_take(nw_step *st, const pieces *x) {
                                   "%s is not a loop along its output", x->loop->loop.var->name);
 }
 
-// Returns the loop in which to compute: the specified one, if any. By default it is the loop around the whole stage or,
-// for one of several pieces, the outermost loop of the piece.
+// Returns the loop in which to compute: the specified loop, if there is one. By default, it is the innermost loop
+// around the whole stage. If the stage has several pieces, it is the outermost loop along the output of this piece.
 static nw_stmt *loop_for(const pieces *x, const takeover *t) {
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0) return t->path.at[at];

@@ -1,10 +1,10 @@
-// double_buffer: computes the part of a stage for one iteration of a loop one or more iterations earlier, in separate
-// storage.
+// double_buffer: each iteration of a loop uses a part of a stage. After this step, that part is computed one or more
+// iterations earlier, in separate storage.
 //
 // An iteration is in flight if its part is computed, but not yet used. The storage moves out of the loop, and holds the
-// parts of all iterations in flight. Along a dimension along which the iterations move, it is cyclic (fold.h), with as
-// many positions as the iterations in flight use together. Copies of the nest before the loop compute the parts of the
-// first iterations.
+// parts of all iterations in flight. If the parts of successive iterations move along a dimension, the storage is
+// cyclic in it (fold.h). It then has as many positions in this dimension as the iterations in flight use together.
+// Copies of the nest before the loop compute the parts of the first iterations.
 #include "sched/primitives/fold.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -18,8 +18,8 @@ typedef struct ahead {
   int64_t by; // number of iterations by which the stage is computed ahead
   nw_stmt *block, *loop;
   nw_path own; // ends in the block
-  int at, top; // indices on `own`: of the loop, and of the block's own nest
-  // For each dimension: number of positions that the iterations in flight use; 0 if they do not move along it.
+  int at, top; // indices on the path `own`: `at` of the loop, `top` of the block's own nest
+  // For each dimension: number of positions that the iterations in flight use; 0 if their parts do not move along it.
   int64_t *rows;
 } ahead;
 
@@ -91,7 +91,8 @@ static bool can_double(ahead *x) {
 
 // ---- the two nests
 
-// Makes a nest before the loop that computes the part for iteration r. A guard skips it if the loop has no iteration r.
+// Makes a nest that computes the part for iteration r, to be run before the loop. A guard skips the nest if the loop
+// has no iteration r.
 static nw_stmt *early_round(const ahead *x, int64_t r) {
   nw_program *p = x->st->p;
   nw_stmt *top = x->own.at[x->top];
@@ -111,7 +112,7 @@ static void go_ahead(const ahead *x) {
   nw_block_guard(x->st->p, x->block, nw_le(pool, later, nw_loop_last(pool, x->loop)));
 }
 
-// Returns the innermost loop around this one; the root if there is none.
+// Returns the innermost loop around the step's loop, or the root if there is none. *path is set to its path.
 static nw_stmt *outside(const ahead *x, nw_path *path) {
   int i = x->at - 1;
   while (i > 0 && x->own.at[i]->kind != NW_LOOP) i--;

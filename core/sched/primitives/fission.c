@@ -76,8 +76,8 @@ static bool add_other(void *env, nw_stmt *s) {
   return true;
 }
 
-// If other pieces of the loop have allocations of the same buffer, all share the allocation around both nests, which
-// then stores the whole buffer.
+// If other pieces of the loop allocate the same buffer, all of them share the allocation around both nests. It then
+// stores the whole buffer.
 static void share(fission *x, nw_stmt *alloc) {
   others o = {.alloc = alloc};
   nw_walk_from(alloc, add_other, &o);
@@ -152,8 +152,8 @@ static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
   return false;
 }
 
-// Removes from path.at[at] everything after the end of the path, and adds the resulting statements to out. Storage that
-// only these statements use is moved with them.
+// Removes from path.at[at] everything after the end of the path, and adds the resulting statements to `out`. Storage
+// that only these statements use is moved with them.
 static void cut_behind(fission *x, int at, nw_vec *out) {
   nw_stmt *s = x->path.at[at];
   nw_vec rest = {0};

@@ -18,7 +18,8 @@ typedef struct fused {
 
 // ---- independence
 
-// If the nests are also correct in the opposite order, no two of them depend on each other.
+// True if no two of the nests depend on each other. This is proven by checking that the nests are also correct in the
+// opposite order.
 static bool independent(fused *x, const nw_adjacent *at) {
   nw_step *st = x->st;
   nw_program *q = nw_program_clone(st->p);
@@ -101,8 +102,8 @@ static double rounds(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
 }
 
-// Returns the number of a branch's iterations that a thread executes. The branch is the iterations lo .. lo + n - 1 of
-// the loop.
+// Returns how many iterations of a branch one thread executes. The branch has the iterations lo .. lo + n - 1 of the
+// fused loop, and the thread has those in `share`.
 static double part_of(nw_share share, double lo, double n) {
   int64_t from, to;
   double mine = 0;

@@ -5,7 +5,7 @@
 
 // ---- neighbours
 
-// The parting is the innermost statement around both sides.
+// One of the two statements that are made adjacent. The parting is the innermost statement around both of them.
 typedef struct side {
   nw_path path;
   int top; // index on the path of the outermost statement below the parting that is not storage

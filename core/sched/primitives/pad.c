@@ -22,7 +22,7 @@ static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
     if (x->path.at[i]->kind == NW_LOOP) x->loop[x->nloops++] = x->path.at[i]->loop.var->name;
 }
 
-// Returns the greatest value of e over the loops from `first` on, plus 1; at least `least`.
+// Returns 1 plus the greatest value of e over the loops with index `first` or more; at least `least`.
 static const nw_expr *end_of(const reach *x, const nw_expr *e, int first, const nw_expr *least) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *top = nw_upper_over(&x->r, nw_simplify(&x->r, e), x->nloops - first, x->loop + first);

@@ -24,7 +24,7 @@ bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
          block->block.has_init == of->block.has_init;
 }
 
-// Returns the number of blocks that write the buffer; with `pieces`, the pieces of one stage count as one block.
+// Returns the number of blocks that write the buffer. If `pieces` is true, the pieces of one stage count as one block.
 static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 1;
@@ -52,7 +52,7 @@ static const char *names_of_writers(nw_step *st, const char *buffer) {
   return names;
 }
 
-// `pieces`: the stage may consist of several blocks.
+// Checks that no other stage writes the buffers of the block. If `pieces` is false, the stage itself must be one block.
 static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;

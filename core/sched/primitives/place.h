@@ -6,12 +6,12 @@
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // for each variable: the unsplit loop that bound it, whose id and name are kept; or NULL
-  int index; // the parameter with the position among the statements; 0 if there is none
+  int index; // number of the parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 
-// Makes new loops for all variables of the block inside `loop` (NULL: the root), at the given index or else before the
-// first statement that reads a buffer that the block writes. Allocates storage around the nest and its readers. In a
-// loop, only the box that is read there is computed.
+// Makes new loops for all variables of the block inside `loop`; NULL stands for the root. They are placed at the
+// position that the parameter `index` gives; by default, before the first reader of the block's buffers. Allocates
+// storage around the nest and its readers. In a loop, only the box that is read there is computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Removes the stage's nest. Loops that are not built again are recorded as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);

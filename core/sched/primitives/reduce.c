@@ -4,7 +4,8 @@
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 
-// The init is placed before the loop path.at[from]. It needs a copy of the path from this loop inwards.
+// The init is placed before the loop path.at[from]. It gets copies of the loops from this one inwards, except reduction
+// loops.
 typedef struct parting {
   nw_path path;
   int from;

@@ -15,8 +15,8 @@ typedef struct reverse {
   nw_stmt *block, *loop;
   nw_path at; // path of the loop
   const nw_expr **lo, **hi; // for each variable of the block: the elements that are ready; NULL means all
-  const nw_block_var *var; // the current variable, and its index
-  int v;
+  const nw_block_var *var; // the current variable
+  int v; // its index
 } reverse;
 
 // ---- the elements that an iteration computes
@@ -59,7 +59,8 @@ static bool moves(const reverse *x, const nw_expr *e) {
 
 // ---- when an instance is ready
 
-// For e = a*var + rest, finds a and the maximum of the rest over the block's other variables; false for other indices.
+// For e = a*var + rest, finds `a` and the maximum of `rest` over the block's other variables. False if e does not have
+// this form.
 static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr **most) {
   nw_pool *pool = x->st->p->pool;
   const nw_expr *rest;
@@ -119,7 +120,8 @@ static void find_rows(reverse *x) {
 
 // ---- the nest
 
-// A loop has at most as many iterations as there are rows; instances that are not ready are skipped.
+// Returns the range of the new loop over variable v. If the number of ready elements varies, the loop has their maximal
+// number of iterations; instances that are not ready are skipped.
 static nw_rows rows_of(const reverse *x, int v) {
   nw_pool *pool = x->st->p->pool;
   nw_rows rows = {NULL, NULL};

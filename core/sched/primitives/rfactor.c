@@ -1,4 +1,5 @@
-// rfactor: splits a reduction into two stages, partial results along one of its loops and their combination.
+// rfactor: splits a reduction into two stages. The first computes partial results along one of its loops, and the
+// second combines them.
 //
 // The old loops stay with the partial results, which have a new dimension: the chosen loop becomes a loop along it. The
 // stage itself now combines the partial results. For this it gets copies of its loops along the output, and a loop over
@@ -18,9 +19,9 @@ typedef struct factoring {
   nw_stmt *block, *loop;
   int top; // index of the outermost loop that belongs to the stage alone and contains the whole reduction
   int axis; // position of the new dimension
-  int nred; // number of reduction loops; red: these loops, outermost first; var: the block variables that they become
-  nw_stmt *red[NW_MAX_DEPTH];
-  const nw_expr *var[NW_MAX_DEPTH];
+  int nred; // number of reduction loops
+  nw_stmt *red[NW_MAX_DEPTH]; // these loops, outermost first
+  const nw_expr *var[NW_MAX_DEPTH]; // the block variable that each of them becomes
 } factoring;
 
 // ---- conditions

@@ -35,8 +35,8 @@ static bool can_roll(roll *x, const nw_path *path) {
   return true;
 }
 
-// Returns the number of rows of dimension d that one iteration reads; 0 if it is not constant, or if it is all stored
-// rows.
+// Returns the number of rows of dimension d that one iteration reads; 0 if the number is not constant, or if the
+// iteration reads all stored rows.
 static int64_t rows_in_use(const roll *x, int d) {
   int64_t rows, stored;
   if (!nw_is_int(x->window.extent[d], &rows)) return 0;

@@ -18,7 +18,7 @@ typedef struct slide {
   nw_block_var *var; // the variable whose range moves with that loop
   nw_stmt *loop; // the stage's own loop along that variable
   const nw_expr *lo, *hi; // range of that variable in one iteration
-  int before; // index on the path of a loop: the first rows are computed before it
+  int before; // index on the path of the loop before which the first rows are computed
   const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
 
@@ -153,9 +153,9 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 
 // ---- the two nests
 
-// Makes a copy of the nest before the loop, which computes the other rows that the first iteration needs. The variables
-// of the loops that are not around the copy are replaced by their first values, beginning with the innermost loop,
-// because the first value of a loop may depend on the loops around it.
+// Makes a copy of the nest. The copy runs before the loop, and computes the other rows that the first iteration needs.
+// The variables of the loops that are not around the copy are replaced by their first values, beginning with the
+// innermost loop, because the first value of a loop may depend on the loops around it.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];

@@ -195,7 +195,7 @@ static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to)
   return s;
 }
 
-// Returns the innermost loop around the storage of a temporary; NULL if it exists everywhere.
+// Returns the innermost loop around the storage of a temporary; NULL if the storage is outside all loops.
 static nw_stmt *home_of(nw_step *st, const char *buffer) {
   const nw_stmt *a = nw_find_alloc(st->p, buffer);
   nw_path path;

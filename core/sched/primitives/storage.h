@@ -2,8 +2,8 @@
 #pragma once
 #include "sched/sched.h"
 
-// Returns the buffer with the given name, or the first buffer that the stage of that name writes. nw_temp_arg accepts
-// only temporaries.
+// Returns the buffer that the argument names. If it names a stage, returns the first buffer that the stage writes.
+// nw_temp_arg does the same, but accepts only temporaries.
 nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
@@ -11,8 +11,8 @@ bool nw_scope_of(nw_step *st, int param, nw_scope *out);
 // Makes a temporary of the same logical shape. Its name is that of the option parameter `name`, or else is made with
 // `suffix`.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
-// nw_set_layout gives the buffer the layout of an EXPRS argument, and refuses a layout that may put two elements at the
-// same position.
+// Gives the buffer the layout of an argument of kind EXPRS. Refuses a layout that may put two elements at the same
+// position.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
 bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
 // Makes a block for to[index] = from[index] with the variables `var`; it is named after `to`.

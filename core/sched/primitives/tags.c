@@ -9,7 +9,7 @@ static bool unfit(nw_step *st, const nw_tag_row *row) {
   return nw_fail(st->ctx, NW_EINVAL, row->doc, "%s: %s takes %s", st->primitive->name, row->key, nw_tag_wants(row));
 }
 
-// Sets a tag; without a value, removes it.
+// Sets the tag of statement s whose key is the argument KEY. If the step has no value, removes the tag.
 static bool say(nw_step *st, nw_stmt *s) {
   const nw_tag_row *row = nw_tag_row_find(nw_step_str(st, KEY, NULL));
   const nw_arg *value = &st->resolved[VALUE];

@@ -1,9 +1,9 @@
-// Handling of the remaining iterations if the factor of a split does not divide the extent, chosen by `tail`:
+// If the factor of a split does not divide the extent, the option `tail` chooses how the remaining iterations run:
 //   guard      every iteration tests whether it exists
-//   cut        a main part without guards, and a separate nest for the rest
+//   cut        the main part has no guards, and a separate nest runs the rest
 //   shift      the last iteration begins earlier and repeats some work; the judge checks that no value changes
 //   pad        a temporary is computed beyond its end (pad.c)
-//   predicate  guarded, and the inner loop runs as vectors, so that the guard is a mask of loads and stores
+//   predicate  the inner loop runs as vectors, and a guard becomes a mask of their loads and stores
 #include "sched/empty.h"
 #include "sched/shape.h"
 #include "sched/tree.h"

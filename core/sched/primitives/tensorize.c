@@ -1,5 +1,5 @@
 // tensorize: replaces a nest by a call of an intrinsic. The nest stays inside the call, so that everything proven about
-// it holds.
+// it still holds.
 #include "sched/primitives/tensorize.h"
 #include "ir/program/intrinsic.h"
 #include "sched/primitives.h"
