@@ -33,24 +33,26 @@ typedef struct nw_callee {
   char name[400];
   void *address;
   bool tiles_only; // true if the function was generated for these strides, and takes only pointers
-  bool jump_safe; // false: the runtime is notified of each call, and jumps out of the function only after a crash
+  bool jump_safe; // if false, the runtime is notified of each call, and jumps out of it only after a crash
   int nwords;
   int64_t word[NW_MAX_WORDS];
 } nw_callee;
-NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with a diagnostic
+NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false, with a diagnostic, on failure
 #define NW_CALLEE_BEGIN "nw_callee_begin" // called before and after a callee that is not jump-safe
 #define NW_CALLEE_END "nw_callee_end"
 
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
-// The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which
-// makes the frame and calls the entry; the parallel loop on OpenMP; and the header. If there are several versions, each
-// has such a function, and one more function selects the version. Heap; NULL and a diagnostic on failure.
+// The C code that a kernel needs outside of a session (c_glue.c). It contains a function with the same prototype as the
+// C text of the program. This function makes the frame and calls the machine code at its entry. The C code also
+// contains a parallel loop that uses OpenMP, and a header. If there are several versions, each has such a function, and
+// one more function selects the version. The texts are heap strings. On failure, the result is false or NULL, and there
+// is a diagnostic.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;
-bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: used if n > 1
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t is used if n > 1
 char *nw_versions_c(int n, const nw_program *const *p,
                     const nw_choices *t); // like nw_program_c, for n versions of a kernel

@@ -3,9 +3,9 @@
 // The judge determines which blocks must finish in all threads before another block begins. A barrier anywhere between
 // the two blocks, in the statement list that contains both, meets such a requirement. If the second block is in a later
 // iteration of a loop, the barrier may be between the first block and the end of the loop, or between the start of the
-// loop and the second block. A barrier in an inner list also meets it, if it is after the first block there, or before
-// the second. So requirements are handled from the innermost list outwards. A requirement that no barrier meets yet
-// gets a barrier before the second block, or at the start of the loop.
+// loop and the second block. A barrier in an inner list also meets the requirement, if it comes after the first block
+// in that list, or before the second block. So requirements are handled from the innermost list outwards. A requirement
+// that no barrier meets yet gets a barrier before the second block, or at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static void meet(nw_program *p, const nw_sync *s) {
 
 typedef struct rank {
   const nw_sync *s;
-  int list, round, last; // the sort order: inner lists first, then requirements within an iteration, then early ones
+  // The keys of the sort order: inner lists come first; in a list, requirements within an iteration; then early ones.
+  int list, round, last;
 } rank;
 
 static int by_rank(const void *a, const void *b) {

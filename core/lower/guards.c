@@ -37,7 +37,7 @@ static int shared_with(const nw_vec *common, const nw_stmt *guard) {
   return n;
 }
 
-// Adds to `out` what remains of a guard if the conditions in `gone` hold.
+// Adds the guard without the conditions in `gone` to `out`. If no condition remains, adds the kids of the guard.
 static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *out) {
   nw_vec mine = conditions(guard);
   for (int i = mine.n - 1; i >= 0; i--) {
@@ -85,7 +85,8 @@ static void group(nw_program *p, nw_vec *kids) {
   }
 }
 
-// Adds a hoisted statement to the kids of its parent; of a sequence, adds its kids instead.
+// Adds a hoisted statement to `kids`, which are the kids of its parent. If the statement is a sequence, adds the kids
+// of the sequence instead.
 static void add_flat(nw_vec *kids, nw_stmt *s) {
   if (s->kind != NW_SEQ)
     nw_vec_push(kids, s);

@@ -56,7 +56,7 @@ static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, 
   return copy;
 }
 
-// Returns the condition of a lifted init: that of the block in the first iterations of the reduce loops.
+// Returns the condition of a lifted init: the condition of the block, in the first iterations of the reduce loops.
 static const nw_expr *lifted_where(const nw_lift *l) { return nw_lift_begin(l, nw_where_of_init(l->p, l->block)); }
 
 static void lift(nw_program *p, const nw_lift *l) {

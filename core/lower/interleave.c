@@ -7,13 +7,13 @@
 // begins.
 #include "lower/pass.h"
 
-enum { UNROLL_BELOW = 16 }; // with fewer virtual threads, a statement is copied for each; otherwise it gets a loop
+enum { UNROLL_BELOW = 16 }; // with fewer virtual threads than this, a statement is copied for each; else it gets a loop
 
 typedef struct spread {
   nw_program *p;
   nw_stmt *loop;
-  bool all; // the loop is moved as far in as possible; otherwise only past barriers
-  bool used; // the loop itself is already in its place, so copies of it are used from now on
+  bool all; // true if the loop is moved inwards as far as possible; false if it is moved only past barriers
+  bool used; // true if the loop itself is already in its place, so that copies of it are used from now on
   nw_vec *copies; // the copies of the loop; they get unique names when the tree is complete
   bool failed;
 } spread;
@@ -24,7 +24,7 @@ static bool has_barrier(const nw_stmt *s) {
   return any;
 }
 
-// True if the loop must be moved into s, and can be.
+// True if the loop must be moved into s, and can be moved there.
 static bool goes_in(const spread *x, const nw_stmt *s) {
   const char *var = x->loop->loop.var->name;
   switch (s->kind) {

@@ -7,10 +7,9 @@
 // each under its own mask. A select whose condition is equal in all lanes stays lazy. In a lane that is off,
 // * the loop's variable has a value in its range, and facts from outside the vector loop hold;
 // * the conditions of the mask may be false;
-// * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
-// So a load keeps its mask, with one exception. The mask is removed if the load reads an input, the first of these
-// facts alone proves that its index is inside the input, and the index contains nothing that is replaced in a lane that
-// is off.
+// * a masked load gives 0, and a divisor that may be 0 is replaced by 1. So a load normally keeps its mask. The mask is
+//   removed only if the load reads an input, and its index is inside the input in every lane. The first fact of this
+//   list alone must prove that. The index must also contain nothing that is replaced in a lane that is off.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
@@ -29,7 +28,7 @@ static const nw_expr *widen(nw_lanes *v, const nw_expr *e) {
 
 const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e) { return widen(v, nw_lanes_expr(v, e)); }
 
-// Makes an operation; operands that are scalar are broadcast if another is a vector.
+// Makes an operation. If an operand is a vector, scalar operands are broadcast.
 static const nw_expr *make(nw_lanes *v, nw_op op, nw_dtype t, int n, const nw_expr *const *arg) {
   const nw_expr *wide[4];
   int lanes = 1;
@@ -71,7 +70,7 @@ static const nw_expr *of_ramp(nw_lanes *v, const nw_expr *base, const nw_expr *s
   return nw_is_const(stride, 0) ? base : nw_ramp(v->pool, base, stride, v->n);
 }
 
-// Returns a sum, difference or product as a ramp; NULL if it is not one.
+// Returns the sum, difference or product of x and y as a ramp; NULL if the result is not a ramp.
 static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
   nw_pool *p = v->pool;
   ramp a, b;
@@ -154,8 +153,8 @@ static bool no_hazard(void *env, const nw_expr *e) {
   return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
 }
 
-// True if lanes that are off may read the element: it is in an input, whose elements all have values, and the index is
-// inside.
+// True if lanes that are off may read the element. This is so if it is in an input, whose elements all have values, and
+// its index is inside the input in every lane.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;

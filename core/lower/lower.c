@@ -45,8 +45,8 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Selects the loops that stay loops: none; all that passes could replace; or unrolled loops, if their copies would be
-// too long to be compiled.
+// Selects which of the loops that passes can replace stay loops: none; all of them; or only the unrolled loops whose
+// copies would be too long to be compiled (LONG).
 typedef enum kept { NONE, ALL, LONG } kept;
 
 static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {

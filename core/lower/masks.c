@@ -10,7 +10,7 @@ typedef struct tile {
   nw_ranges *r;
   const char *buffer;
   const nw_stmt *alloc;
-  const nw_expr *mask; // the mask of all accesses; NULL: no access was found yet
+  const nw_expr *mask; // the mask of all accesses; NULL if no access was found yet
   bool fits;
 } tile;
 

@@ -60,7 +60,7 @@ static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *
   return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;
 }
 
-// Sets c->at and c->before. *exact: true if the condition holds in none of the other iterations.
+// Sets c->at and c->before. *exact is set to true if the condition holds in none of the other iterations.
 static bool solve(const nw_ranges *r, cut *c, const nw_expr *cond, bool *exact) {
   nw_pool *pool = r->pool;
   const char *var = c->loop->loop.var->name, *over[NW_MAX_DEPTH];
@@ -140,8 +140,8 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
   nw_vec_free(&kids);
 }
 
-// Returns the statement for the iterations in which the conditions of the cut hold (or do not); NULL if nothing
-// executes in these.
+// If `holds` is true, returns the statement for the iterations in which the condition of the cut holds; otherwise the
+// statement for the other iterations. NULL if nothing executes in them.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
   if (nw_is_leaf(s)) return s;
   bool never = false;
@@ -189,9 +189,9 @@ static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   return left;
 }
 
-// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns a loop over the others; NULL
-// if nothing executes in these. Both parts are simplified while they still have the whole range, so that the condition
-// is recognized.
+// Cuts the loop once. The loop keeps the iterations in which the condition holds. Returns a loop over the other
+// iterations; NULL if nothing executes in them. Both parts are simplified while they still have the whole range, so
+// that the condition is recognized.
 static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
   const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");

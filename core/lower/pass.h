@@ -1,7 +1,7 @@
 // Private to lower/: the passes, and their shared functions. Every pass takes an unfrozen program, edits it and returns
-// it. On failure it leaves a diagnostic and returns NULL. Statements that a pass keeps retain their id and step. A new
-// statement gets the step of the statement from which it was made, so that a view can name the step that caused a
-// guard.
+// it. On failure it leaves a diagnostic and returns NULL. If a pass keeps a statement, the id and the step of the
+// statement do not change. A new statement gets the step of the statement from which it was made, so that a view can
+// name the step that caused a guard.
 #pragma once
 #include "ir/program/physical.h"
 #include "ir/expr/rewrites.h"
@@ -39,34 +39,38 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, for s and all statements below it
 
-// ---- calls.c: computes the tiles of a call from the layouts `place` of the buffers of p. *where is set to a condition
-// that must guard the call, or to NULL.
+// ---- calls.c
+// Computes the tiles of a call: the part of a buffer that each argument is. `place` has the layout of each buffer of p.
+// *where is set to a condition that must guard the call, or to NULL.
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
-void nw_split_init(nw_program *p, int id); // init.c: moves the init of the block with that id into a separate block
+// ---- init.c
+void nw_split_init(nw_program *p, int id); // moves the init of the block with that id into a separate block
 
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row for each buffer
-bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if all allocations have the kinds in it
+bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // true if each allocation has the kind in `table`
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
 // ---- fits.c
 int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // heap
 
-// ---- combine.c: the stores of a block
-// Appends to `out` the statements of one execution of a block. Variables are already replaced, and indices are linear.
-typedef struct nw_bound_target {
+// ---- combine.c
+typedef struct nw_bound_target { // a target of a block, in which variables are replaced and the index is linear
   const char *buffer;
   nw_dtype dtype;
   const nw_expr *index, *value;
   bool stream;
 } nw_bound_target;
+// Appends to `out` the statements of one execution of a block.
 void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_target *t, nw_vec *out);
 
-// ---- prefetch.c: replaces the prefetch of a box of elements by one prefetch for each cache line
+// ---- prefetch.c
+// Replaces the prefetch of a box of elements by one prefetch for each cache line.
 nw_stmt *nw_lower_prefetch(nw_program *p, nw_ranges *r, const nw_physical *place, nw_stmt *s);
 
-// ---- stream.c: checks that every streaming store is a whole aligned vector. Leaves a diagnostic if one is not.
+// ---- stream.c
+// Checks that every streaming store is a whole aligned vector. Leaves a diagnostic if one is not.
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
 
 // ---- lanes.c: expressions of a vector loop
@@ -78,7 +82,7 @@ typedef struct nw_lanes {
   const nw_expr *ramp; // the ramp that replaces it
   int n;
   const nw_expr *mask; // lanes that execute; NULL: all lanes
-  bool some; // at least one lane executes whenever this code is reached
+  bool some; // true if at least one lane executes whenever this code is reached
   nw_vec inner; // buffers allocated inside the loop: each lane has its own copy
   nw_vec memo; // triples: an expression, the mask when it was converted, and the result
 } nw_lanes;

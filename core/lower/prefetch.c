@@ -2,7 +2,7 @@
 // buffer is clamped to its edge, so that no other page is accessed.
 #include "lower/pass.h"
 
-enum { LINE = 64, FEW = 16 }; // LINE: bytes; FEW: most iterations of a loop that is unrolled
+enum { LINE = 64, FEW = 16 }; // LINE: bytes of a cache line; FEW: a loop of at most this many iterations is unrolled
 
 typedef struct lines {
   nw_program *p;
@@ -26,7 +26,8 @@ static const nw_expr *over(lines *x, const nw_expr *extent) {
   return loop->loop.var;
 }
 
-// Returns the number of elements per line along the last dimension. *aligned: every row begins at the start of a line.
+// Returns the number of elements per line along the last dimension. *aligned is set to true if every row begins at the
+// start of a line.
 static int64_t per_line(lines *x, const nw_expr *const *index, bool *aligned) {
   int last = x->s->prefetch.n - 1;
   int64_t each = nw_dtype_bytes(x->place->buffer->dtype), coef;

@@ -37,7 +37,7 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   return false;
 }
 
-// ---- each buffer gets one kind of storage
+// ---- one kind of storage for each buffer
 //
 // A buffer may be allocated in several places, for example after a cut, and the kind of storage may differ between
 // them: threads may share the buffer in one place, but not in another. Allocations of different kinds become different
@@ -45,7 +45,7 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
 
 typedef struct around {
   bool grid; // true if a part of the program runs on a grid
-  bool launch, parallel; // true inside a launch; true inside a parallel loop
+  bool launch, parallel; // `launch`: true inside a launch; `parallel`: true inside a parallel loop
 } around;
 
 // `in` describes the context of s; returns the context of the statements in s. s may itself be a launch.
@@ -90,7 +90,7 @@ static void rename_buffer(renaming *r, nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
 }
 
-// named: for each old buffer of the program, its new buffer of each kind.
+// `named` contains, for each old buffer of the program, its new buffer of each kind.
 static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {
@@ -109,7 +109,8 @@ static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[N
 
 // ---- the stack
 
-// alive: bytes of stack that the enclosing allocations use. In a launch, no buffer is on the stack of the host.
+// `alive` is the number of bytes of stack that the enclosing allocations use. In a launch, no buffer is on the stack of
+// the host.
 static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) {

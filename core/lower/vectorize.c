@@ -32,8 +32,8 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
   return true;
 }
 
-// Returns a condition that is the same in all lanes, and holds exactly if some lane satisfies the only condition that
-// varies. NULL if there is no such condition.
+// Returns a condition that is the same in all lanes, and that holds if and only if some lane satisfies the single
+// condition in `conds`. NULL if `conds` has several conditions, or if no such condition is found.
 static const nw_expr *some_lane(nw_lanes *v, const nw_vec *conds) {
   const nw_expr *cond = conds->n == 1 ? conds->at[0] : NULL;
   if (!cond || (cond->op != NW_OP_LT && cond->op != NW_OP_LE)) return NULL;

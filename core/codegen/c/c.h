@@ -52,7 +52,7 @@ void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // writes comments on the function's parameters and result
 void nwt_prototype(nwt *g, nw_str *out);
 
-// c_versions.c: a function that calls one of several versions. g is that function; the versions are already built.
+// c_versions.c: writes a function g, which calls one of several versions. The versions are already built.
 void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // writes the body of g
 void nwt_use_all(nwt *g, int n, const nwt *version); // g gets the helpers of all versions
@@ -64,7 +64,7 @@ void nwt_size(nwt *g, const nw_expr *e); // writes the value of e; on overflow, 
 void nwt_check_sizes(nwt *g); // writes code that returns an error code for a bad size or fact
 // Writes code that returns an error code if a product of sizes overflows, or a pointer is NULL or not aligned.
 void nwt_check_arguments(nwt *g);
-bool nwt_surely_fits(const nw_storage *s); // true if its size in bytes, for all threads, cannot overflow
+bool nwt_surely_fits(const nw_storage *s); // true if the buffer's size in bytes, for all threads, cannot overflow
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);

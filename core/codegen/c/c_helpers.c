@@ -1,4 +1,5 @@
-// Small functions for operations that C lacks. In a text, $T is the type, $U the unsigned type to compute in, $n the dtype's name.
+// Small functions for operations that C lacks. In the text of a function, $T stands for its type, $U for the unsigned
+// type in which it computes, and $n for the name of the dtype.
 #include "codegen/c/c.h"
 #include <stdio.h>
 

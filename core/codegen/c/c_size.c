@@ -1,5 +1,5 @@
-// The checks at the start of a function in C: no size and no product of sizes overflows, no tensor is missing, and tensors that
-// are written by streaming stores are aligned.
+// Writes the checks at the start of a function in C. They ensure that no size and no product of sizes overflows, that
+// no tensor is missing, and that tensors written by streaming stores are aligned.
 #include "codegen/c/c.h"
 
 enum { WRONG = 2, TOO_LARGE, MISSING, NOT_ALIGNED };

@@ -157,8 +157,9 @@ static void function(nwt *g) {
 // ---- the whole text
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
-// A forked child does not have OpenMP's threads and would wait for them forever, so it uses one thread. The code cannot know
-// whether other code in the process has used OpenMP, so it compares the process with the one that loaded it.
+// A forked child does not have OpenMP's threads, and would wait for them forever. So it uses one thread. The code
+// cannot know whether other code in the process has used OpenMP, so it compares the process with the one that loaded
+// it.
 const char nwt_openmp[] =
     "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
     "static long nw_loaded_in;\n"
@@ -172,7 +173,7 @@ static bool any_parallel(int n, const nwt *g) {
   return any;
 }
 
-// g: the public function. Its versions are written before it.
+// g is the public function. Its versions are written before it.
 static char *whole(nwt *g, int n, nwt *version) {
   nw_str head = {0};
   nwt_describe(g, &head);

@@ -13,7 +13,7 @@ typedef struct nwc_memo {
     int scope;
     bool loads; // depends on memory
   } * at;
-  nw_vec alive; // for each scope, by number: non-NULL while the scope is open
+  nw_vec alive; // one entry for each scope, not NULL while the scope is open
 } nwc_memo;
 int nwc_memo_open(nwc_memo *m);
 void nwc_memo_close(nwc_memo *m, int scope);
@@ -30,14 +30,14 @@ typedef struct nwc_var {
 typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
   LLVMBasicBlockRef entry; // allocas are added at the end of this block
-  LLVMValueRef *buffer; // by buffer number; NULL: the buffer does not exist here
-  // By buffer number: the buffer's array in the stack frame of this function; NULL if it is not made yet.
+  LLVMValueRef *buffer; // pointer of each buffer; NULL if the buffer does not exist here
+  // Array of each buffer in the stack frame of this function; NULL if it is not made yet.
   LLVMValueRef *array;
   int nvars, capvars;
   nwc_var *var; // the sizes, then the loop variables in scope, innermost last
   nwc_memo memo;
-  // pure: the scope for new values without loads, which stay valid to the end of the loop body. loads: the scope for
-  // new values with loads.
+  // `pure` is the scope for new values without loads, which stay valid to the end of the loop body. `loads` is the
+  // scope for new values with loads.
   int pure, loads;
 } nwc_function;
 
@@ -49,7 +49,9 @@ typedef struct nwc {
   const nw_program *p;
   const char *name; // name of the public entry
   nwc_function *f;
-  int nloads; // number of values so far that depend on memory; if it grows, an expression uses such a value
+  // number of values so far that depend on memory; if it grows while an expression is emitted, the expression uses such
+  // a value
+  int nloads;
   const char *cpu, *features;
   char *error;
   size_t error_size;
@@ -112,16 +114,16 @@ typedef struct nwc_piece {
 } nwc_piece;
 bool nwc_in_pieces(const nw_stmt *s);
 int nwc_pieces_of(const nwc *g, const nw_stmt *s,
-                  nwc_piece *piece); // the number of pieces, at most the number of lanes
+                  nwc_piece *piece); // returns the number of pieces, at most the number of lanes
 const nw_expr *nwc_lanes_of(const nw_expr *e,
-                            nwc_piece piece); // the lanes of e that are in the piece; e itself if it is a scalar
+                            nwc_piece piece); // returns the lanes of e in the piece; e itself if it is a scalar
 // ---- memory, calls and atomic updates
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // address of an element
 void nwc_call(nwc *g, const nw_stmt *s);
 void nwc_atomic(nwc *g, const nw_stmt *s);
 LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
-bool nwc_streams(const nw_stmt *s); // true if it contains a streaming store
+bool nwc_streams(const nw_stmt *s); // true if s contains a streaming store
 void nwc_stream_fence(nwc *g);
 // A conditional piece of straight-line code inside a statement. The values emitted in it are forgotten at its end.
 typedef struct nwc_region {

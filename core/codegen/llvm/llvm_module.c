@@ -1,4 +1,5 @@
-// Functions: the kernel, the bodies of parallel loops, and how each gets its data.
+// Emits the functions of a module: the kernel, and the bodies of parallel loops. Also emits the code that passes data
+// to them.
 //
 // Code is in private functions whose parameters are the data pointers (noalias), the sizes and the captured values. A
 // wrapper with the public signature reads them from the frame. The reason is that only parameters can be declared not

@@ -1,8 +1,8 @@
-// Vectors whose number of lanes is not a power of two.
+// Emits stores of vectors whose number of lanes is not a power of two.
 //
-// LLVM passes such a vector from one basic block to another element by element, unless the next power of two of lanes
-// fits in one register. The same is true of the vectors of masks and indices. So the store of such a vector is emitted
-// as several stores. The number of lanes of each store is that of a register, or a smaller power of two.
+// To pass such a vector to another basic block, LLVM splits it into single elements, unless one register can hold the
+// next power of two of lanes. LLVM does the same to the vectors of masks and indices. So the store of such a vector is
+// emitted as several stores. The number of lanes of each store is that of a register, or a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 

@@ -85,8 +85,8 @@ static bool mark_block(void *env, nw_stmt *s) {
   return true;
 }
 
-// Returns the remark on a block of the picture. If no loop separates the two executions of the conflict, it describes
-// their accesses; otherwise it is empty.
+// Returns the remark on a block of the picture. If no loop separates the two executions of a conflict, the remark
+// describes the access of the block; otherwise it is empty.
 static const char *touch_remark(nw_ctx *c, const nw_refusal *r, const nw_execution *e) {
   if (r->loops[0] || !e || !e->block || !r->tensor) return "";
   return nw_diag_printf(c, "%s %s", e->write ? "writes" : "reads", r->tensor);

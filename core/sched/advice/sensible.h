@@ -10,7 +10,7 @@ typedef struct nw_sensible {
   const nw_program *p;
   nw_arena *a; // holds the arguments that are made
   nw_stmt *loop;
-  // `n`: number of loops around the first block inside the loop, and the loop itself; `at`: index of the loop in `nest`
+  // `n`: number of loops in `nest`, the loops around the first block inside `loop`; `at`: index of `loop` in `nest`
   int n, at;
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
