@@ -25,8 +25,8 @@ static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, i
   return bytes;
 }
 
-// Makes a tensor of zeros, aligned to 64 bytes. If its size exceeds the available memory, this fails here, instead of
-// crashing later.
+// Makes a tensor of zeros, aligned to 64 bytes. If its size exceeds the available memory, this function fails;
+// otherwise, a later access would crash.
 nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
   if (bytes < 0) return NULL;
@@ -94,7 +94,7 @@ int64_t nw_array_get_int(const nw_array *a, int64_t flat) {
   }
 }
 
-// Stores a value, rounded to the dtype; for integers, it is truncated and wraps around.
+// Stores a value, rounded to the dtype. For an integer dtype, the value is truncated and wraps around.
 void nw_array_set(nw_array *a, int64_t flat, double v) {
   switch (a->dtype) {
   case NW_BOOL: AT(uint8_t) = v != 0; break;

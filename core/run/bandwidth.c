@@ -1,4 +1,4 @@
-// Measures the peak bandwidth of this machine: the loops of STREAM over a given amount of memory.
+// Measures the peak bandwidth of this machine with the loops of the STREAM benchmark, over a given amount of memory.
 //
 // Bytes are counted as in STREAM: only those that the loop reads and writes explicitly, not the lines that a cache
 // fetches before a write. Each thread has its own part of the memory, and is the first to touch it.
@@ -24,7 +24,8 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
 
 #if defined __x86_64__
 
-// Eight vectors per iteration, in named registers as in the loop for the peak, so that the compiler has no influence.
+// An iteration handles eight vectors. As in peak.c, the text names the registers, so that the compiler has no
+// influence.
 #define EACH(text) ".irp r, 0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define LOOP(name, features, begin, text, step, end)                                                                   \
   __attribute__((target(features))) static void name(const stretch *s) {                                               \
@@ -97,7 +98,7 @@ static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int6
 
 static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads, 0); }
 
-// Returns the seconds for n passes; below 0: interrupted.
+// Returns the seconds for n passes; a negative number if interrupted.
 static double passes(nw_ctx *c, job *j, int64_t n) {
   double (*clock)(void) = j->frame.threads > 1 ? nw_now : nw_cpu_now;
   j->passes = n;
@@ -105,7 +106,8 @@ static double passes(nw_ctx *c, job *j, int64_t n) {
   return nw_guarded_call(c, run_all, &j->frame) ? clock() - start : -1;
 }
 
-// Returns the number of passes in a sample, computed from the time that one thread needs for its part; 0: interrupted.
+// Returns the number of passes in a sample, computed from the time that one thread needs for its part; 0 if
+// interrupted.
 static int64_t calibrate(nw_ctx *c, job *j) {
   int threads = j->frame.threads;
   double t = 0;

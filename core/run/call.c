@@ -1,4 +1,4 @@
-// Calling a kernel.
+// Calls a kernel.
 #include "run/kernel.h"
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
   return sizes_fit(k) || (nw_kernel_end(k), false);
 }
 
-// Prepares the version that the sizes select. The selection has already checked its facts.
+// Prepares the version that the sizes select. The facts of this version were already checked when it was selected.
 static bool set_up_case(nw_kernel *k, nw_array *const *args) {
   nw_kernel *one = nw_kernel_case(k, k->sizes);
   memcpy(one->sizes, k->sizes, (size_t)k->formals.nsizes * sizeof *k->sizes);
@@ -123,8 +123,8 @@ static nw_array *make_output(nw_kernel *k, const nw_formal *p) {
   return a;
 }
 
-// Makes the outputs of a call. inputs: the parameters before the first output. `outputs` must have an entry for each of
-// the other parameters; the caller must release each output.
+// Makes the outputs of a call. `inputs` are the parameters before the first output. `outputs` must have an entry for
+// each of the other parameters; the caller must release each output.
 bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs) {
   if (!k) return false;
   int n = 0, made = 0;

@@ -32,7 +32,7 @@ static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   return why;
 }
 
-// Collects the output of the program up to a limit. Output beyond it is read and dropped, so that the program never
+// Collects the output of the program up to a limit. Further output is read and dropped, so that the program never
 // blocks.
 static void listen_to(int in, nw_str *said) {
   char block[1024];

@@ -1,5 +1,5 @@
-// Runs external programs. Their standard input and output are files in memory. So nothing must be read while they run,
-// and a process that they leave behind (such as a window) holds no pipe of this process.
+// Runs external programs. Their standard input and output are files in memory. So this process need not read anything
+// while they run. A process that they leave behind, such as a window, holds no pipe of this process.
 #include "base/file.h"
 #include "run/run.h"
 #include <errno.h>

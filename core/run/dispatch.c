@@ -19,7 +19,7 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
   return same;
 }
 
-// Returns the number of the version for these sizes. Every fact on the path in the tree was checked.
+// Returns the number of the version for these sizes. Each node on the path to it in the tree tests a size or a fact.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes) {
   const nw_choice *c = t->at;
   int64_t v;

@@ -11,8 +11,8 @@
 struct nw_fenced {
   nw_fenced *next;
   char *base; // the start of the mapping
-  size_t mapped, page, span; // span: bytes from one piece to the next
-  size_t bytes, before; // bytes of a piece; bytes from the start of its pages to the piece
+  size_t mapped, page, span; // `span`: bytes from one piece to the next
+  size_t bytes, before; // `bytes`: of a piece; `before`: bytes from the start of its pages to the piece
   int64_t pieces;
 };
 

@@ -15,7 +15,7 @@ typedef struct nw_formals {
   int n, nsizes, nfacts;
   nw_formal *at;
   const char **size; // names
-  const nw_expr **lo, **fact; // lo: lower bounds of the sizes; NULL: none
+  const nw_expr **lo, **fact; // `lo`: lower bounds of the sizes, or NULL; `fact`: facts about the sizes
 } nw_formals;
 
 nw_formals nw_formals_of_program(const nw_program *p);

@@ -23,7 +23,7 @@
 typedef struct seat {
   sigjmp_buf *point;
   nw_call *call;
-  int tid; // 0: this thread is not prepared for native code
+  int tid; // 0 if this thread is not prepared for native code
   volatile sig_atomic_t inside;
 } seat;
 
@@ -56,8 +56,8 @@ static void jump(void) {
   siglongjmp(*here.point, 1);
 }
 
-// The state of a thread. In a callee, which may hold a lock, an interrupt waits until the callee returns. A crash
-// cannot wait: it jumps anyway, since the process would end otherwise.
+// The state of a thread: it runs native code, or a callee of native code. A callee may hold a lock, so an interrupt
+// waits until the callee returns. A crash cannot wait: it jumps anyway, since the process would end otherwise.
 enum { NATIVE = 1, CALLEE = 2 };
 
 static void on_tell(int sig) {
@@ -257,7 +257,7 @@ static void run_entry(void *arg) {
 typedef struct watch {
   nw_call *call;
   double seconds;
-  bool late; // the call was stopped; read after the thread has ended
+  bool late; // true if the call was stopped; it is read after the thread has ended
   sem_t done;
   pthread_t thread;
 } watch;

@@ -10,13 +10,13 @@
 // One guarded call in progress. The memory is static, since a signal handler may read it at any moment.
 typedef struct nw_call {
   atomic_bool used;
-  atomic_bool stop; // every thread in native code must jump back to where it entered
+  atomic_bool stop; // true if every thread in native code must jump back to where it entered
   atomic_int signal; // the signal of a crash, or 0
   _Atomic(void *) address; // the address of a bad access
   atomic_int member[NW_MAX_TEAM]; // kernel thread ids of the call's threads; [0] is the caller
 } nw_call;
 
-// Prepares the calling thread for native code. With `worker`, it also blocks the user's signals.
+// Prepares the calling thread for native code. If `worker` is true, also blocks the user's signals.
 void nw_guard_seat(bool worker);
 void nw_guard_block_user(sigset_t *old);
 // Runs fn(arg) as native code of this call, on its thread number m. False if the thread was made to jump out of fn.
@@ -29,5 +29,6 @@ void nw_guard_back(nw_call *call);
 // Runs fn(arg, t) for each t in 0..threads-1, and waits for all calls. t = 0 runs on the caller's thread, each other t
 // on its own thread.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg);
-// Creates the threads, with signals blocked, before native code needs them. False: the system cannot create more.
+// Creates the threads, with signals blocked, before native code needs them. False if the system cannot create more
+// threads.
 bool nw_team_prepare(int threads);

@@ -8,7 +8,7 @@ struct nw_kernel {
   int refs;
   nw_ctx *ctx;
   nw_exec *exec; // holds a reference
-  const nw_backend *backend; // NULL for a kernel of several versions, which have their own
+  const nw_backend *backend; // NULL for a kernel of several versions, each of which has its own back end
   int opt;
   nw_str notes; // notes to the user about the code
   nw_program *source; // holds a reference, for the C view; NULL for a kernel of several versions

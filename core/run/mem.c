@@ -5,7 +5,7 @@
 
 #define ALIGN 64
 #define LINE 128 // pieces of two threads never share a cache line, nor a pair of lines that is fetched together
-#define LARGE ((size_t)1 << 20) // blocks from this size on are mapped, on huge pages if the system has them
+#define LARGE ((size_t)1 << 20) // blocks of at least this size are mapped, on huge pages if the system has them
 #define HUGE_PAGE ((size_t)2 << 20)
 #define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
@@ -15,7 +15,7 @@ struct nw_block_list {
   struct nw_block_list *next;
   void *base;
   size_t bytes; // usable bytes
-  size_t mapped; // mapped bytes; 0: the block is from the heap
+  size_t mapped; // mapped bytes; 0 if the block is from the heap
 };
 typedef struct nw_block_list block;
 

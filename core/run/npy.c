@@ -1,5 +1,5 @@
-// NumPy's .npy files. It reads formats 1.0, 2.0 and 3.0, in C or Fortran order, and both byte orders. It writes format
-// 1.0, in C order, little-endian.
+// Reads and writes NumPy's .npy files. Reads the formats 1.0, 2.0 and 3.0, in C or Fortran order and in either byte
+// order. Writes format 1.0, in C order, little-endian.
 #include "base/file.h"
 #include "run/run.h"
 #include <ctype.h>
@@ -34,7 +34,8 @@ static const char *skip_space(const char *s) {
   return s;
 }
 
-// The functions that read the header parse the text at *at, and advance *at. False: no match.
+// The functions that read the header parse the text at *at, and advance *at. They return false if the text does not
+// match.
 
 static bool take(const char **at, const char *text) {
   const char *s = skip_space(*at);
@@ -124,7 +125,7 @@ static const char *read_header(FILE *f, npy *h) {
   return wrong;
 }
 
-// Bytes that are read or written between checks for an interrupt.
+// Number of bytes that are read or written between two checks for an interrupt.
 enum { AT_ONCE = 64 << 20 };
 
 static size_t read_bytes(nw_ctx *c, FILE *f, char *to, size_t n) {

@@ -24,8 +24,8 @@ typedef struct nw_jit_api {
   // *cached is true if the cache was used.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
-  // Returns the code as text, for any target that LLVM supports. what: "llvm", "llvm-plain" or "asm"; for others,
-  // returns NULL.
+  // Returns the code as text, for any target that LLVM supports. `what` is "llvm", "llvm-plain" or "asm"; for any other
+  // name, returns NULL.
   char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
   // Returns an object file for a linker, with `entry` as the name of its public function; heap.
   char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);

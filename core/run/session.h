@@ -2,8 +2,8 @@
 #pragma once
 #include "run/run.h"
 
-// Freed blocks are kept for later requests of a similar size. So the pages of a temporary are not faulted in at every
-// call, and these faults do not appear as effects of a schedule.
+// Freed blocks are kept for later requests of a similar size. So a call does not have to fault in the pages of a
+// temporary again. Such faults could be mistaken for an effect of the schedule.
 typedef struct nw_block_list nw_block_list;
 typedef struct nw_fenced nw_fenced; // fence.c
 typedef struct nw_mem {
@@ -11,7 +11,7 @@ typedef struct nw_mem {
   size_t kept; // bytes in free blocks
   unsigned colour; // selects the offset within a page at which the next large block starts
   nw_fence fence; // where new blocks are placed
-  size_t align; // alignment of tensors that end at a page boundary; 0: the largest that their size allows
+  size_t align; // alignment of tensors that end at a page boundary; 0 selects the largest that their size allows
   nw_fenced *fenced; // blocks at the edge of a page
 } nw_mem;
 void *nw_mem_get(nw_mem *m, size_t bytes, bool zero); // 64-byte aligned; NULL if the system has no memory

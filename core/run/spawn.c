@@ -38,7 +38,7 @@ static double measure(int threads) {
   return 0;
 }
 
-// Returns the cost in seconds. 0: unknown, because the machine is busy; negative: there is only one core.
+// Returns the cost in seconds: 0 if it is unknown because the machine is busy; negative if there is only one core.
 static double spawn_seconds(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static double known;

@@ -8,7 +8,7 @@
 #define TURN_SECONDS 1e-4
 #define CHAIN_ADDS (64 * 3000)
 #define TURNS 8
-#define LEAST_CYCLES 1e-2 // fewest cycles of an iteration
+#define LEAST_CYCLES 1e-2 // lower limit on the measured cycles of an iteration
 #define STEPS 40 // approximate number of progress steps of all parts
 
 #if defined __x86_64__

@@ -1,8 +1,8 @@
 // Micro-benchmarks of this machine: their form and their timing. Private to run/.
 //
-// A loop is timed alternately with a chain of dependent additions of one cycle each, in short runs. The minimum time of
-// the loop, divided by the minimum time of an addition, is the number of cycles. So neither a changing clock frequency
-// nor other processes affect the result.
+// A loop is compared with a chain of dependent additions, each of which takes one cycle. The two are run alternately,
+// in short runs. The minimum time of an iteration of the loop, divided by the minimum time of an addition, is the
+// number of cycles. So neither a changing clock frequency nor other processes affect the result.
 #pragma once
 #include "run/session.h"
 
@@ -28,7 +28,7 @@ typedef struct nw_calibration {
   void *env;
   int step, steps;
   double hz; // clock frequency of this core
-  int width; // index of the widest vectors that can be measured; -1: none
+  int width; // index of the widest vectors that can be measured; -1 if there are none
   char *data; // NW_BENCH_BYTES bytes, page-aligned
 } nw_calibration;
 
@@ -43,7 +43,7 @@ void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 
 void nw_flush(char *base, int64_t bytes); // flushes these bytes from every cache
 
-// Each function measures one part. They return false when interrupted or on failure.
+// Each of these functions measures one part. It returns false when interrupted or on failure.
 bool nw_calibrate_ops(nw_calibration *k);
 bool nw_calibrate_math(nw_calibration *k);
 bool nw_calibrate_core(nw_calibration *k);

@@ -11,7 +11,7 @@ static void forget_upper_halves(void) { __asm__ volatile("vzeroupper" ::: "memor
 
 typedef struct call {
   const nw_math_row *row;
-  bool upper; // the registers have upper halves
+  bool upper; // true if the registers have upper halves
   _Alignas(64) char in[64];
   _Alignas(64) char out[64];
 } call;

@@ -1,4 +1,4 @@
-// Measures the capacity of the reorder buffer; store forwarding; and stores that move from line to line.
+// Measures the capacity of the reorder buffer, the delay of store forwarding, and stores to successive lines.
 //
 // Two loads that miss the cache overlap if both, and the code between them, fit in the reorder buffer. Then they take
 // as long as one load, and otherwise as long as two (H. Wong, "Measuring Reorder Buffer Capacity", 2013).

@@ -1,4 +1,4 @@
-// The JIT: compiles a module to an object, links the object into memory, and removes the code.
+// The JIT: compiles a module to an object, links the object into memory, and frees code that is no longer needed.
 #include "run/jit/jit.h"
 #include "codegen/llvm/llvm.h"
 #include <elf.h>

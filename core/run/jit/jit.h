@@ -33,7 +33,7 @@ LLVMMemoryBufferRef nwo_cache_get(nwo_cache *c, nwo_key key); // a copy, or NULL
 void nwo_cache_put(nwo_cache *c, nwo_key key, const char *data, size_t size);
 void nwo_cache_drop(nwo_cache *c, nwo_key key); // removes an object that is not valid code
 void nwo_cache_free(nwo_cache *c);
-nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL: no usable object
+nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL if there is no usable object
 void nwo_disk_write(nwo_disk *d, const nwo_object *o);
 void nwo_disk_forget(nwo_disk *d, nwo_key key);
 nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
@@ -49,7 +49,7 @@ struct nw_jit {
   nwo_maker host, *other;
   nwo_cache cache;
   nw_machine_code *live;
-  nw_vec callees; // names of intrinsics' functions that are defined, char*
+  nw_vec callees; // char*: names of the functions of intrinsics that are already defined
   uint64_t serial; // number of objects compiled without the cache
   char report[512]; // the first error that LLVM reported
 };

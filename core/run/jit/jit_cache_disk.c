@@ -41,7 +41,7 @@ static void tell(nwo_disk *d, nw_str *why) {
   nw_str_free(why);
 }
 
-// Returns the path of the directory, without a slash at its end, because with a slash a link would be followed. NULL:
+// Returns the path of the directory, without a slash at its end, because with a slash a link would be followed. NULL if
 // there is no cache.
 static char *directory(void) {
   const char *d = getenv("NESTWRIGHT_CACHE");
@@ -113,7 +113,7 @@ static bool is_object(const char *name) {
   return strlen(name) == 34 && strspn(name, "0123456789abcdef") == 32 && !strcmp(name + 32, ".o");
 }
 
-// Lists the objects in the directory that belong to the user; *n: their number. Heap.
+// Returns a list of the objects in the directory that belong to the user, on the heap. Sets *n to their number.
 static entry *list_objects(DIR *at, int *n) {
   entry *all = NULL;
   int room = 0;
@@ -130,9 +130,9 @@ static entry *list_objects(DIR *at, int *n) {
   return all;
 }
 
-// If the new object would exceed the limit, removes the oldest objects until the remaining ones and the new one fill
-// three quarters of the limit. The total is read from the directory once and then updated, so objects that other
-// processes add are not counted before the next reading.
+// If the objects would exceed the limit with the new one, removes the oldest objects, until all of them and the new one
+// take at most three quarters of the limit. The total is read from the directory once and then updated, so objects that
+// other processes add are not counted before the next reading.
 static void make_room(nwo_disk *d, int dir, size_t more) {
   if (d->counted && d->bytes + more <= DISK_MOST) return;
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;

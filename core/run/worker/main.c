@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 typedef struct mapped {
-  char *start, *data; // start: the guard page before the data; another guard page follows the data
+  char *start, *data; // `start` is the guard page before the data; another guard page follows the data
   size_t bytes;
 } mapped;
 
@@ -88,7 +88,7 @@ static void catch_crashes(void) {
 
 // ---- one job
 
-// The length arrives together with the file descriptor of the memory.
+// Receives the length of a job, and the file descriptor of its memory, which arrives together with the length.
 static bool receive_head(uint32_t *length, int *fd) {
   union {
     struct cmsghdr head;

@@ -140,8 +140,8 @@ static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
 
 // ---- starting
 
-// Checks whether a worker that closed its end of the connection has ended, and waits a while for that: if it were
-// killed at once, its status would not show the cause. False: it still runs.
+// True if a worker that closed its end of the connection has ended; false if it still runs. Waits up to `patience`
+// seconds for the end: if the worker were killed at once, its status would not show the cause.
 static bool is_gone(const nw_worker *w, double patience) {
   siginfo_t info = {0};
   for (double until = nw_now() + patience;; usleep(2000)) {
@@ -156,7 +156,7 @@ static const char *ending_of(nw_ctx *c, int status) {
   return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-// Waits for the word that a worker sends when it is ready.
+// Waits for NW_WIRE_READY, which a worker sends when it is ready.
 static bool greeted(nw_ctx *c, const char *path) {
   nw_worker *w = nw_session_of(c)->worker;
   uint32_t word = 0;

@@ -13,7 +13,7 @@
 #include "ir/program/intrinsic.h"
 #include "run/run.h"
 
-typedef struct nw_shared { // memory that the session and the worker share; at first, it is zero
+typedef struct nw_shared { // memory that the session and the worker share; it is initially zero
   int fd;
   char *data;
   size_t bytes;
@@ -86,4 +86,4 @@ typedef struct nw_wire_reply {
 } nw_wire_reply;
 #define NW_WIRE_READY 0x6e770001u // the first word that a worker sends; must be changed whenever the protocol changes
 #define NW_WORKER_FD 3 // the file descriptor of the socket in the worker
-#define NW_WIRE_MOST (1u << 20) // most bytes of a message
+#define NW_WIRE_MOST (1u << 20) // largest number of bytes of a message
