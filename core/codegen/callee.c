@@ -1,4 +1,4 @@
-// The target of a call of an intrinsic: a function in memory, and its name in generated code.
+// Finds the function that a call of an intrinsic calls, and makes its name in generated code.
 #include "codegen/codegen.h"
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Expressions of a vector loop: what one lane computes, for all lanes at once.
+// Converts the expressions of a vector loop, which describe one lane, to expressions for all lanes at once.
 //
 // A scalar result has the same value in all lanes. It stays scalar until it is combined with a vector. Index arithmetic
 // keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
@@ -7,9 +7,11 @@
 // each under its own mask. A select whose condition is equal in all lanes stays lazy. In a lane that is off,
 // * the loop's variable has a value in its range, and facts from outside the vector loop hold;
 // * the conditions of the mask may be false;
-// * a masked load gives 0, and a divisor that may be 0 is replaced by 1. So a load normally keeps its mask. The mask is
-//   removed only if the load reads an input, and its index is inside the input in every lane. The first fact of this
-//   list alone must prove that. The index must also contain nothing that is replaced in a lane that is off.
+// * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
+//
+// So a load normally keeps its mask. The mask is removed only if the load reads an input, and its index is inside the
+// input in every lane. The first fact of this list alone must prove that. The index must also contain nothing that is
+// replaced in a lane that is off.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }

@@ -1,4 +1,4 @@
-// The pipeline: the table of passes, and the executable program that results.
+// Runs the passes of the table below on a scheduled program, and makes the executable program.
 #include "ir/text/lines.h"
 #include "lower/pass.h"
 #include <stdlib.h>
@@ -159,7 +159,8 @@ void nw_exec_release(nw_exec *e) {
 
 static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
 
-// Returns the program that is shown for a pass (NULL: the last pass): the lowered program, unless it is too long.
+// Returns the program that is shown for `pass`; NULL stands for the last pass. This is the lowered program, unless it
+// is too long.
 static nw_exec *shown_after(const nw_program *p, const char *pass) {
   if (!p) return NULL;
   nw_exec *known = p->lowered;
@@ -167,8 +168,8 @@ static nw_exec *shown_after(const nw_program *p, const char *pass) {
   return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
-// Returns the text of a scheduled program after `pass` (NULL: the last pass), for users: workspaces are allocated where
-// they are used, and a program that is too long to be compiled keeps its loops.
+// Returns the text of a scheduled program after `pass`, for users; NULL stands for the last pass. In this text,
+// workspaces are allocated where they are used, and a program that is too long to be compiled keeps its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
   nw_exec *e = shown_after(p, pass);

@@ -58,7 +58,7 @@ typedef struct nw_exec {
   int64_t instructions; // estimated code size: the statements and operations after unrolling
 } nw_exec;
 
-// IR instructions; larger programs are not compiled, because compiling cannot be interrupted.
+// Limit on IR instructions. Larger programs are not compiled, because compiling cannot be interrupted.
 #define NW_CODE_LIMIT 50000
 
 typedef struct nw_lowering { // options that select the passes

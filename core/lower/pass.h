@@ -81,7 +81,7 @@ typedef struct nw_lanes {
   const char *var; // the loop's variable
   const nw_expr *ramp; // the ramp that replaces it
   int n;
-  const nw_expr *mask; // lanes that execute; NULL: all lanes
+  const nw_expr *mask; // lanes that execute; NULL if all lanes do
   bool some; // true if at least one lane executes whenever this code is reached
   nw_vec inner; // buffers allocated inside the loop: each lane has its own copy
   nw_vec memo; // triples: an expression, the mask when it was converted, and the result

@@ -1,6 +1,6 @@
-// A kernel of several versions. A call runs the first version whose facts hold for its sizes, or the last version if
-// there is none. Each version was judged under the assumption of its facts. The facts are checked here, so the combined
-// kernel is correct if each version is.
+// Builds and runs kernels of several versions. A call runs the first version whose facts hold for its sizes, or the
+// last version if there is none. Each version was judged under the assumption of its facts. The facts are checked here,
+// so the combined kernel is correct if each version is.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>

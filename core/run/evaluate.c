@@ -1,4 +1,4 @@
-// The two slow ways to run a program on tensors: with the interpreter, and by evaluating the definition.
+// Runs a program on tensors in two slow ways: with the interpreter, and by evaluating the definition.
 #include "run/formals.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// Exports a kernel as a shared library with a header. The library contains the machine code of the kernel, and some C
-// code around it.
+// Exports a kernel as a shared library with a header. The library contains the machine code of the kernel, and C code
+// that calls it.
 #include "base/file.h"
 #include "run/cc.h"
 #include "run/kernel.h"

@@ -1,6 +1,6 @@
-// Memory next to a guard page, for tests: sanitizers do not see the accesses of generated code, but the CPU does. A
-// block ends where a guard page begins, or begins where a guard page ends. If there is a gap between them because of
-// alignment, it is filled with a pattern, which is checked after each call.
+// Allocates memory next to a guard page, for tests. Sanitizers do not see the accesses of generated code, but the CPU
+// detects an access to a guard page. A block ends where a guard page begins, or begins where a guard page ends. If
+// there is a gap between them because of alignment, it is filled with a pattern, which is checked after each call.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>

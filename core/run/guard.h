@@ -1,4 +1,4 @@
-// Native code under guard: how the threads of a call enter it, and how they are made to leave it.
+// Declares how the threads of a call enter native code, and how they are made to leave it.
 #pragma once
 #include "run/run.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-// Memory for data: aligned and pooled, with large blocks on huge pages.
+// Allocates memory for data. Blocks are aligned and pooled, and large blocks are on huge pages.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>

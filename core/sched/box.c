@@ -5,7 +5,7 @@
 typedef struct reads {
   nw_step *st;
   const nw_stmt *block; // the producer whose buffers are read; or NULL
-  const char *buffer; // if block is NULL: the buffer; both its reads and its writes count
+  const char *buffer; // used if `block` is NULL: the buffer whose reads and writes both count
   const nw_path *outside;
   nw_ranges *ranges; // ranges at the reader
   int nover;

@@ -1,4 +1,4 @@
-// Divisions in the arguments of a step: a divisor that could be zero is an error.
+// Checks the divisions in the arguments of a step. A divisor that could be zero is an error.
 //
 // A proof may use the facts about sizes, and the loops and conditions around the loop or stage of the step.
 #include "sched/args.h"

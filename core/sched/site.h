@@ -24,7 +24,8 @@ bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, in
 // true if a statement at or below s writes a buffer that the block reads
 bool nw_feeds(const nw_stmt *s, const nw_stmt *block);
 bool nw_reads_any(const nw_stmt *s, const nw_stmt *block); // true if s reads a buffer that the block writes
-// Allocates the buffers of the block around all statements below `in` that use them. box NULL: the whole buffers.
+// Allocates the buffers of the block around all statements below `in` that use them. If `box` is NULL, allocates the
+// whole buffers.
 void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box);
 
 // nw_take_storage removes the allocations of a block's buffers, and nw_put_storage inserts them again around all uses.

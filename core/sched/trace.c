@@ -1,4 +1,4 @@
-// The trace: a schedule as text for pasting or replay.
+// Writes and reads traces. A trace is the text of a schedule, which can be pasted or replayed.
 #include "sched/history.h"
 #include "sched/json.h"
 #include <stdlib.h>

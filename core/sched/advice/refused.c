@@ -1,4 +1,4 @@
-// The record of a refused step in a schedule, from which it is explained.
+// Keeps a record of a refused step in its schedule. Explanations of the refusal are made from this record.
 #include "sched/advice/refused.h"
 #include <stdlib.h>
 

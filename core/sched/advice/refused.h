@@ -1,4 +1,4 @@
-// The record of a refused step in a schedule. Private to sched/.
+// Keeps a record of a refused step in its schedule. Private to sched/.
 #pragma once
 #include "sched/sched.h"
 

@@ -1,5 +1,5 @@
-// fission: splits a nest in two: the first runs up to and including a statement, the second runs the statements after
-// it.
+// fission: splits a nest in two. The first nest runs the statements up to and including a given one, and the second
+// runs the statements after it.
 #include "sched/primitives.h"
 #include "sched/tree.h"
 

@@ -1,5 +1,5 @@
-// Padding computes the tail of a split beyond the end: the blocks declare more instances, and their temporaries have
-// more elements. A block that only copies elements copies the last one again.
+// Padding extends the tail of a split beyond the end of the loop: the blocks declare more instances, and their
+// temporaries have more elements. A block that only copies elements copies the last one again.
 //
 // The additional elements are never read. The judge checks that the elements read by additional instances exist, and
 // that reductions get no additional contributions.

@@ -6,7 +6,7 @@
 typedef struct nw_loop_piece {
   const char *suffix; // "head": the piece of loop i is i.head
   const nw_expr *begin, *end;
-  int id; // result: the id of its loop, or of the empty loop that keeps its name
+  int id; // set by nw_make_pieces: the id of the piece's loop, or the id under which an empty piece keeps its name
 } nw_loop_piece;
 
 // Makes the consecutive pieces of a loop. The piece `first` keeps the blocks and the name of the stage, unless it is

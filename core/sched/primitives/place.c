@@ -187,7 +187,7 @@ nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows) {
   return outer ? outer : block;
 }
 
-// Builds the nest for the box; box NULL: the whole domain, as in a naive nest.
+// Builds the nest for the box. If `box` is NULL, the nest runs over the whole domain, like a naive nest.
 static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
   nw_rows *rows = NW_NEW_N(st->scratch, nw_rows, stage->block->block.nvars + 1);
   for (int i = 0; box && i < stage->block->block.nvars; i++) {

@@ -5,7 +5,7 @@
 // A stage that is being moved: its block is not in the tree, and its buffers are not allocated.
 typedef struct nw_lifted {
   nw_stmt *block;
-  nw_stmt **reuse; // for each variable: the unsplit loop that bound it, whose id and name are kept; or NULL
+  nw_stmt **reuse; // for each variable, the unsplit loop that bound it, or NULL; its id and name are kept
   int index; // number of the parameter that gives the position of the stage in the loop; 0 if there is none
 } nw_lifted;
 

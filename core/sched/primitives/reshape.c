@@ -169,8 +169,8 @@ static bool is_layout(nw_step *st, const nw_buffer *b, int n, const nw_expr *con
   return false;
 }
 
-// Checks that the layout takes at most sixteen times the memory of the tensor and a little more: a larger layout is
-// likely a mistake, and its size could overflow.
+// Checks that the layout has at most sixteen times as many positions as the tensor has elements, plus 4096. A larger
+// layout is likely a mistake, and its size could overflow.
 static bool is_compact(nw_step *st, const nw_buffer *b) {
   double room = 4096, used = 1;
   int64_t n;

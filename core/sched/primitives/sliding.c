@@ -1,8 +1,8 @@
 // store_at: keeps the storage of a stage over the iterations of the loops between its allocation and its computation;
 // elements that an earlier iteration computed are not computed again.
 //
-// Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). A copy of the nest before the
-// loop computes the other rows that the first iteration needs, so all iterations are alike.
+// Iteration y uses the rows lo(y)..hi(y), and computes only the rows hi(y-1)+1..hi(y). The first iteration also needs
+// earlier rows. A copy of the nest before the loop computes them, so all iterations are alike.
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
