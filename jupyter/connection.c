@@ -1,4 +1,4 @@
-// The connection file of the front end: every field is checked, and invalid values are rejected.
+// Reads the connection file of the front end. Checks every field, and rejects invalid values.
 #include "kernel.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,8 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(reading *r, const char 
 
 // ---- the file
 
-// Reads the file and returns its size; 0 if the file is rejected. The path comes from the front end. Only regular files
-// are read, because opening must not block, and the content of a device may never end.
+// Reads the file and returns its size; 0 if the file is rejected. The path comes from the front end, so it may name any
+// file. Only regular files are read: a pipe could block, and the content of a device may never end.
 static size_t read_all(reading *r, char *text) {
   int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(r, "the connection file cannot be read: %s", strerror(errno));
@@ -51,7 +51,7 @@ static size_t read_all(reading *r, char *text) {
   return (size_t)all;
 }
 
-// Parses the file. A duplicate name in it would be ambiguous, so it is rejected.
+// Parses the file. Rejects a file with a duplicate name, because the name would be ambiguous.
 static bool parse(reading *r) {
   char text[MOST_BYTES + 1];
   json_error_t error;
@@ -82,7 +82,7 @@ static bool wrong(reading *r, const char *name, const char *allowed) {
   return refuse(r, "%s is %s: it must be %s", name, shown(v, value), allowed);
 }
 
-// Reads a string; NULL if an optional field is missing. Returns false if the value has another type or is too long.
+// Reads a string. Sets *out to NULL if an optional field is missing. Returns false if the value is invalid or too long.
 static bool text_of(reading *r, const char *name, bool needed, size_t most, const char *allowed, const char **out) {
   const json_t *v = json_object_get(r->o, name);
   *out = json_string_value(v);
@@ -115,8 +115,8 @@ static bool ports(reading *r) {
   return true;
 }
 
-// True if the text has only characters that occur in addresses. Other characters have a meaning in the syntax of
-// ZeroMQ: it would split "127.0.0.1;10.0.0.1" into two addresses.
+// True if the text has only characters that occur in addresses. Other characters may have a meaning for ZeroMQ. For
+// example, ZeroMQ would split "127.0.0.1;10.0.0.1" into two addresses.
 static bool is_address(const char *ip) {
   return *ip && !ip[strspn(ip, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_[]*%")];
 }

@@ -37,8 +37,8 @@ static void say_notes(nwj *k) {
   free(notes);
 }
 
-// Runs a cell. Returns NULL, or the content of an error message. Sets *result to a reference to the display of the
-// values of the cell.
+// Runs a cell. Returns NULL, or the content of an error message. Sets *result to a reference to the displayed form of
+// the cell's values.
 static json_t *run(nwj *k, const char *code, const char *name, bool silent, int *result) {
   int n = 0;
   bool quiet = false;

@@ -1,4 +1,4 @@
-// The history of this and earlier sessions: a file with one JSON array [session, line, source] on each line.
+// Keeps the history of this and earlier sessions. Each line of the file is a JSON array [session, line, source].
 #include "kernel.h"
 #include "base/file.h"
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// Limits of the history: MOST is a number of entries, the others are bytes.
+// Limits. Trimming keeps at most MOST entries. A cell of more than LONGEST bytes is not saved. A file of more than FULL
+// bytes is trimmed. A file has at most MOST_BYTES bytes.
 enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 };
 
 static json_t *entries; // arrays [session, line, source]
@@ -37,7 +38,7 @@ static void take(json_t *v) {
   json_array_append(entries, v);
 }
 
-// Keeps the latest entries, within the limits of entries and bytes.
+// Keeps only the latest entries: at most MOST of them, with at most FULL / 2 bytes.
 static void trim(void) {
   size_t n = json_array_size(entries), first = n, bytes = 0;
   while (first > 0 && n - first < MOST) {
@@ -108,7 +109,7 @@ void nwj_history_add(int line, const char *source) {
   if (!entries) nwj_history_open();
   if (!*source || strlen(source) > LONGEST) return;
   json_t *v = json_pack("[I, i, s]", session, line, source);
-  if (!v) return; // not UTF-8
+  if (!v) return; // the source is not UTF-8
   json_array_append_new(entries, v);
   nwj_history_write();
   pthread_mutex_lock(&lock);
@@ -154,8 +155,8 @@ static bool is_wanted(const json_t *v, const json_t *request, const char *access
          !(nwj_flag(request, "unique", false) && repeated(found, source_of(v)));
 }
 
-// Returns an entry in the form of a reply. With `output`, the protocol pairs each input with the text of its result.
-// Results are not saved, so this text is null.
+// Returns an entry in the form of the protocol. If `output` is true, the protocol pairs each input with the text of its
+// result. Results are not saved, so this text is null.
 static json_t *shaped(const json_t *v, bool output) {
   return output ? json_pack("[I, I, [s, n]]", number_of(v, 0), number_of(v, 1), source_of(v))
                 : json_pack("[I, I, s]", number_of(v, 0), number_of(v, 1), source_of(v));

@@ -60,7 +60,8 @@ static bool write_spec(char *dir, const char *exe, const char *program, nw_str *
   return ok;
 }
 
-// Finds the directory where front ends search for kernels: that of this user, or one under a prefix.
+// Writes the directory for the kernelspec to `out`: that of this user, or one under a prefix. Returns false if the
+// options are invalid.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");
   const char *prefix = argc == 2 && strcmp(argv[0], "--prefix") == 0        ? argv[1]
@@ -74,8 +75,9 @@ static bool directory(int argc, char **argv, char *out, size_t n) {
   return home && snprintf(out, n, "%s/.local/share/jupyter/kernels/nestwright", home) < (int)n;
 }
 
-// Returns the path of the kernel for the kernelspec. If the kernel will be moved later (packages, `cmake --install`),
-// the last option is `--program PATH`. This function then returns PATH, and removes the option from the arguments.
+// Returns the path of the kernel program that the kernelspec must contain. If the program will be moved later
+// (packages, `cmake --install`), the last option is `--program PATH`. This function then returns PATH, and removes the
+// option from the arguments.
 static const char *program_of(const char *exe, int *argc, char **argv) {
   if (*argc < 2 || strcmp(argv[*argc - 2], "--program") != 0) return exe;
   *argc -= 2;

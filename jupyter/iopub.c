@@ -1,9 +1,9 @@
 // The iopub socket: published messages, and text written to stdout and stderr.
 //
-// Each thread sends its own messages under a lock, since waking a sender thread took several times as long as executing
-// `1+1`. Text has a separate lock, which is taken before the lock for sending. So the control thread can publish its
-// status while another thread waits with text for the rate limit. The thread that collects text waits a moment for more
-// text, so that it sends few messages.
+// Each thread sends its own messages under a lock. Waking a separate thread for sending takes several times as long as
+// executing `1+1`. Text has another lock, which is taken before the lock for sending. A thread that waits for the rate
+// limit holds only the lock for text, so the control thread can still publish its status. The thread that collects text
+// waits a moment for more text, so that it sends few messages.
 //
 // A front end drops output of a kernel that sends too many messages, or more than a megabyte a second (notebook:
 // iopub_msg_rate_limit, iopub_data_rate_limit). So the kernel limits its own rate over the same time window of 3 s.
@@ -22,13 +22,13 @@
 
 enum {
   GATHER_MS = 30, // how long collected text waits for more text
-  BATCH = 256 << 10, // bytes of collected text that are sent without waiting
+  BATCH = 256 << 10, // number of collected bytes at which text is sent without waiting
   PIPE = 512 << 10, // capacity of each pipe in bytes
   BURST = 1000000, // bytes that may be sent at once
   RATE = 600, // bytes per millisecond after that; with BURST, under 3 MB in any 3 s
   COUNT = 1000, // bytes that a shorter message counts as; so under 3,000 messages in any 3 s
-  MOST = 4 << 20, // most bytes of text of one cell that are published
-  HELD = 2, // most messages that are held back: the busy status, and execute_input
+  MOST = 4 << 20, // largest number of bytes of a cell's text that are published from each stream
+  HELD = 2, // largest number of messages that are held back: the busy status, and execute_input
 };
 
 typedef struct stream {
@@ -53,7 +53,7 @@ typedef struct publisher {
   atomic_int wanted; // number of threads that wait for the lock `text`
   char *parent; // header of the request to which the text belongs
   stream stream[2];
-  int64_t budget, counted; // bytes that may still be sent, and the time at which this was computed
+  int64_t budget, counted; // budget: bytes that may still be sent; counted: when the budget was last updated
   pthread_mutex_t send; // protects the socket and the following fields
   held held[HELD]; // sent before all other messages
   int nheld;
@@ -81,8 +81,8 @@ static size_t send_one(publisher *p, const char *type, const char *parent, json_
   return nwj_send(p->k, p->k->iopub, type, parent, metadata, content);
 }
 
-// Answers a subscription with the message iopub_welcome of JEP 65. It tells the client that it receives every message
-// from now on.
+// Answers a subscription with the message iopub_welcome of JEP 65. This message tells the client that it will receive
+// every later message.
 static void welcome(publisher *p, const char *message, size_t size) {
   if (size == 0 || *message != 1) return;
   char *topic = strndup(message + 1, size - 1);
@@ -91,8 +91,8 @@ static void welcome(publisher *p, const char *message, size_t size) {
   free(topic);
 }
 
-// Answers all pending subscriptions. It is also called after each message, because sending may clear the event of
-// p->changed. The caller holds the lock `send`.
+// Answers all pending subscriptions. This function is also called after each message, because sending may clear the
+// event of p->changed. The caller holds the lock `send`.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;

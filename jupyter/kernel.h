@@ -1,10 +1,10 @@
-// The Jupyter kernel: what its threads share.
+// Declarations that the files of the Jupyter kernel share. The kernel has these threads:
 //
 //   main      runs Lua; serves the shell socket, and the stdin socket while a cell waits for input
 //   control   handles interrupt and shutdown, also while a cell runs; checks that the front end still exists
 //   iopub     collects the text written to stdout and stderr
 //   heartbeat echoes messages
-//   watch     reports that a request takes long, and meanwhile flushes the buffer of stdout
+//   watch     reports a slow request as busy, and flushes the buffer of stdout while it runs
 //
 // Each socket belongs to one thread, except iopub: all threads send on it, under a lock. "heap" in a comment
 // means that the caller frees the result.
@@ -29,13 +29,13 @@ typedef struct nwj_connection { // the contents of the connection file, which th
 typedef struct nwj nwj;
 struct nwj {
   nwj_connection at;
-  nwj_seen *seen; // signatures of the received messages; NULL if there is no key, since then messages are not signed
-  void *zmq; // context
+  nwj_seen *seen; // signatures of the received messages; NULL if messages are unsigned, because there is no key
+  void *zmq; // the context of ZeroMQ
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
   atomic_bool leaving, restart;
-  atomic_bool busy; // true: a cell runs
-  atomic_bool hurry; // true: output is not delayed, because no cell runs or the cell was stopped
+  atomic_bool busy; // true: a cell or a comm handler runs
+  atomic_bool hurry; // true: output is not rate-limited, because no code runs or the code was stopped
   pthread_t main;
   // used only by the thread main
   nwh *host;
@@ -79,8 +79,8 @@ json_t *nwj_text(const char *text); // a JSON string; NULL is treated as an empt
 // ---- published messages and output, for all threads (iopub.c)
 
 bool nwj_iopub_start(nwj *k, pthread_t *thread); // redirects stdout and stderr to the thread
-void nwj_iopub_stop(pthread_t thread); // call when no thread publishes any more; closes the socket
-// Publishes a message. Takes ownership of content. parent: text of the header of the request, or NULL.
+void nwj_iopub_stop(pthread_t thread); // closes the socket; call it when no thread publishes any more
+// Publishes a message. Takes ownership of content. `parent` is the text of the request's header, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
 // Holds a message back until the next message is published or nwj_publish_held is called. So a quick reply need not
 // wait for this message. `type` must stay valid.
@@ -89,7 +89,7 @@ void nwj_publish_held(void);
 // Publishes a message after all text written so far, and before later text.
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
 void nwj_status(const char *parent, const char *state);
-// Publishes the text written so far, with the parent that it had. Text written later gets the parent `parent`.
+// Publishes the text written so far, with its current parent. Text that is written later gets the parent `parent`.
 void nwj_drain(const char *parent);
 int nwj_log_fd(void); // the original stderr of the process
 int64_t nwj_now_ms(void);
@@ -106,7 +106,7 @@ void nwj_shell_hold(nwj *k); // receives the waiting requests; the cells among t
 void nwj_busy(nwj *k, bool busy); // while busy, Lua code may be interrupted, and its output is rate-limited
 
 // ---- validity of requests (requests.c)
-char *nwj_request_problem(const nwj_message *m); // why the request is invalid; heap, NULL: no problem
+char *nwj_request_problem(const nwj_message *m); // the reason why the request is invalid; heap; NULL if it is valid
 json_t *nwj_failure(const char *text); // the content of an error reply with this text
 
 // ---- cells (execute.c)
@@ -130,13 +130,13 @@ json_t *nwj_history_answer(const json_t *request);
 
 // ---- the Lua module nestwright.front, and calls of the Lua library (library.c)
 void nwj_library(nwj *k);
-// Calls function `name` of nestwright.notebook.notebook with a JSON text and returns its answer, or NULL. Leaves no
-// error on the stack.
+// Calls the function `name` of nestwright.notebook.notebook with `argument` as a JSON text. Returns its answer; NULL on
+// failure. Leaves no error on the stack.
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // Like nwj_call, with the value on top of the stack as second argument. Pops this value.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// Pops n values from the stack and makes their display. *shown is a reference to the display, or LUA_REFNIL if there is
-// nothing to show. If a value cannot be shown, leaves the error on top of the stack.
+// Pops n values from the stack and makes their display. Sets *shown to a reference to the display, or to LUA_REFNIL if
+// there is nothing to show. If a value cannot be shown, leaves the error on top of the stack.
 nwh_status nwj_show(nwj *k, int n, int *shown);
 // Returns the display as {data, metadata}; NULL if there is nothing to show. May be called only once for each display.
 json_t *nwj_bundle(nwj *k, int shown);

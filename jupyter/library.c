@@ -7,7 +7,8 @@ static nwj *kernel; // one per process
 
 // ---- nestwright.front
 
-// publish(type, content, metadata?): content and metadata are JSON texts; type has letters and underscores only.
+// publish(type, content, metadata?): publishes a message. `content` and `metadata` are JSON texts. `type` has only
+// letters and underscores.
 static int f_publish(lua_State *L) {
   const char *type = luaL_checkstring(L, 1), *content = luaL_checkstring(L, 2), *metadata = luaL_optstring(L, 3, "{}");
   if (type[strspn(type, "abcdefghijklmnopqrstuvwxyz_")]) return luaL_error(L, "there is no message type '%s'", type);
@@ -63,7 +64,7 @@ static json_t *taken(lua_State *L) {
   return v;
 }
 
-// Calls a function and returns its answer, or NULL. An error is shown as text, since it belongs to no cell.
+// Calls a function and returns its answer, or NULL. Prints an error as text, since it does not belong to a cell.
 static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));

@@ -1,4 +1,4 @@
-// nestwright-kernel -f CONNECTION_FILE: the program that a front end starts.
+// The program that a front end starts, as nestwright-kernel -f CONNECTION_FILE.
 #include "kernel.h"
 #include <fcntl.h>
 #include <locale.h>
@@ -20,7 +20,8 @@ static int usage(FILE *out, int status) {
 
 static void nothing(int sig) { (void)sig; }
 
-// Blocks signals, so that a new thread receives only signals of its own faults. The main thread receives all others.
+// Blocks signals for the threads that are created next. Such a thread receives only the signals of its own faults; the
+// main thread receives all others.
 static void only_main(sigset_t *before) {
   sigset_t all;
   sigfillset(&all);

@@ -1,5 +1,5 @@
-// The fields of requests, one row for each. If a field is invalid, the answer is an error that names it. A field that
-// is null counts as missing; a field without a row is ignored.
+// Checks the fields of requests, with a table that has a row for each field. If a field is invalid, the answer is an
+// error that names the field. A field that is null counts as missing. A field without a row is ignored.
 #include "kernel.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static bool is_kind(const json_t *v, field_kind kind) {
 }
 
 // Returns why a value is invalid; NULL if it is valid. A text with a NUL is invalid: Lua and the libraries take
-// NUL-terminated strings, so what follows the NUL would be lost silently.
+// NUL-terminated strings, so the text after the NUL would be lost silently.
 static char *problem_of(const char *type, const char *name, const json_t *v, field_kind kind) {
   if (!is_kind(v, kind)) {
     char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);

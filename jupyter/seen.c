@@ -1,4 +1,4 @@
-// A set with two generations, each a hash table with open addressing that is at most half full.
+// The set has two generations. Each is a hash table with open addressing, and is at most half full.
 #include "seen.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ nwj_seen *nwj_seen_new(void) {
   return NULL;
 }
 
-// Returns the slot that holds the mark, or the free slot for it. A signature is practically random, so its bits need no
-// mixing.
+// Returns the slot that holds the mark. If there is none, returns the free slot for it. The hash is just mark % SLOTS,
+// because the bytes of signatures are already distributed like random bytes.
 static uint64_t *slot_of(uint64_t *table, uint64_t mark) {
   uint64_t at = mark % SLOTS;
   while (table[at] && table[at] != mark) at = (at + 1) % SLOTS;

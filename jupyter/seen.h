@@ -3,12 +3,12 @@
 //
 // Different messages have different signatures, since every header has a unique id. The set remembers at least the last
 // 131,072 messages and at most twice as many: it has two generations, and drops the older one when the younger one is
-// full. Moving a slider without a pause (ten messages a second) fills a generation in 3.6 hours; jupyter_client itself
-// remembers 65,536 messages.
+// full. Moving a slider without a pause (ten messages a second) fills a generation in 3.6 hours. For comparison,
+// jupyter_client remembers 65,536 messages.
 //
-// The set keeps only the first 8 bytes of a signature, the mark. The probability that these agree by accident with
-// those of a remembered message is at most 2^-46 for each message, about 10^-14. A deliberate collision needs the key.
-// The set has at most 4 MiB, of which only the used part is touched.
+// The set keeps only the first 8 bytes of a signature, called its mark. The probability that a new mark equals a
+// remembered mark by accident is at most 2^18 / 2^64 = 2^-46, about 10^-14. Only a sender who has the key can cause a
+// collision on purpose. The tables take 4 MiB of address space, but occupy only the pages that have been written.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

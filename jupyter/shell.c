@@ -1,4 +1,4 @@
-// The shell socket, with one row for each kind of request.
+// Answers the requests on the shell socket, with a table that has a row for each type of request.
 #include "kernel.h"
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ typedef struct queued { // a request that waited when a cell failed
 
 static queued *waiting, **last = &waiting;
 
-// The most bytes of one format of a value. Front ends drop output that exceeds their rate limit.
+// Largest number of bytes of a value in one format. Front ends drop output that exceeds their rate limit.
 enum { MOST_SHOWN = 2 << 20 };
 
 static void leave_out(json_t *data, const char *kind, size_t size) {
@@ -111,7 +111,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
-// MOST_NAME: bytes of a name on either side of a position; MOST_CALLS: number of enclosing calls.
+// Limits: MOST_NAME bytes of a name on either side of a position, and MOST_CALLS enclosing calls.
 enum { MOST_NAME = 1000, MOST_CALLS = 20 };
 
 // Returns the name at a position; heap.

@@ -1,4 +1,4 @@
-// The sockets of the connection file.
+// Makes the sockets that the connection file describes.
 #include "kernel.h"
 #include <errno.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-// Limits of a frame in bytes. A subscription is a prefix of message types, and is kept as long as its client is
-// connected.
+// Limits of a frame in bytes. MOST_TOPIC limits subscriptions. A subscription is a prefix of message types, and is kept
+// as long as its client is connected.
 enum { MOST_FRAME = 2 * NWJ_MAX_BYTES, MOST_TOPIC = 1 << 10, MOST_BEAT = 1 << 20 };
 
 static void where_of(const nwj *k, int port, char *out, size_t size) {
@@ -32,8 +32,8 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// True if the address can be bound. Binding to a path removes an existing file there. So an existing file is accepted
-// only if it is a socket, left by a kernel that has ended.
+// True if the address can be bound. Binding a socket to a path removes a file that exists there. So an existing file is
+// accepted only if it is a socket, which a kernel that has ended may have left.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;
@@ -41,7 +41,7 @@ static bool is_free(const nwj *k, const char *where) {
   return false;
 }
 
-// The sockets of ipc are created so that only their owner may open them.
+// Makes and binds a socket. If the transport is ipc, only the owner may open the socket.
 static void *bound(nwj *k, int kind, int port, int64_t most, char *why, size_t size) {
   char where[320];
   void *s = zmq_socket(k->zmq, kind);

@@ -1,4 +1,4 @@
-// Texts for front ends. They must be UTF-8; otherwise the message would be invalid JSON and would be lost.
+// Makes texts for front ends valid UTF-8. Otherwise their message would be invalid JSON and would be lost.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

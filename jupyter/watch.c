@@ -1,7 +1,8 @@
-// Slow requests. If a request is slow, the thread `watch` publishes the busy status and writes the history before the
-// reply. If it is quick, both happen after the reply. The thread also shows output while a cell runs, by flushing the
-// buffer of stdout. This needs a separate thread, since a write blocks while the pipe is full. The thread sleeps on a
-// timer, since waking it for each request would take longer than executing `1+1`.
+// Handles slow requests. If a request is slow, the thread `watch` publishes the busy status and writes the history
+// before the reply. If a request is quick, the main thread does both after the reply. The thread `watch` also flushes
+// the buffer of stdout, so that output is shown while a cell runs. A separate thread must do this, since a write blocks
+// while the pipe is full. The thread sleeps on a timer, since waking it for each request would take longer than
+// executing `1+1`.
 #include "kernel.h"
 #include <stdio.h>
 #include <sys/timerfd.h>

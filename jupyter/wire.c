@@ -68,7 +68,7 @@ static bool is_shallow(nwj_frame f) {
   return true;
 }
 
-// Parses a JSON object. If the text is not one, returns NULL, and error->text says why.
+// Parses a JSON object. If the text is not a JSON object, returns NULL, and error->text gives the reason.
 static json_t *object_of(nwj_frame f, json_error_t *error) {
   *error = (json_error_t){.text = "it is nested too deeply"};
   json_t *v = is_shallow(f) ? json_loadb(f.data, f.size, JSON_ALLOW_NUL, error) : NULL;
@@ -99,8 +99,8 @@ static char *copy_of(nwj_frame f) {
   return p;
 }
 
-// Parses the parts after the header. Keeps a description of an error in out->problem, since the front end waits for an
-// answer.
+// Parses the parts after the header. If a part is invalid, stores the reason in out->problem, because the front end
+// waits for an answer.
 static void parse_rest(const nwj_frame *part, nwj_message *out) {
   static const char *const name[] = {"parent header", "metadata", "content"};
   json_t **field[] = {&out->parent, &out->metadata, &out->content};

@@ -1,6 +1,7 @@
-// Messages as frames: <IDS|MSG>, signature, header, parent header, metadata, content. Only signed messages are parsed.
+// Parses and signs messages. The frames of a message are: <IDS|MSG>, signature, header, parent header, metadata,
+// content. Only messages with a valid signature are parsed.
 //
-// Jupyter messaging protocol 5.4, jupyter-client.readthedocs.io/en/stable/messaging.html.
+// The protocol is Jupyter messaging 5.4: jupyter-client.readthedocs.io/en/stable/messaging.html.
 #pragma once
 #include <jansson.h>
 #include <sodium.h>
@@ -9,9 +10,9 @@
 #include <stdint.h>
 
 #define NWJ_MAX_IDS 8
-#define NWJ_MAX_DEPTH 256 // nesting of JSON
+#define NWJ_MAX_DEPTH 256 // largest nesting depth of JSON
 #define NWJ_MAX_HEADER (1 << 20) // bytes; every answer repeats the header
-#define NWJ_MAX_BYTES (64 << 20) // most bytes of one message
+#define NWJ_MAX_BYTES (64 << 20) // largest number of bytes of one message
 
 typedef struct nwj_frame {
   const void *data;
@@ -25,16 +26,16 @@ typedef struct nwj_key {
 } nwj_key;
 
 typedef struct nwj_message {
-  int nids; // identities of the sender, from a ROUTER socket
+  int nids; // number of identities of the sender, from a ROUTER socket
   char *id[NWJ_MAX_IDS];
   size_t idsize[NWJ_MAX_IDS];
   json_t *header, *parent, *metadata, *content; // objects
-  const char *type; // of the header
-  char *header_text; // as received: answers repeat it
-  size_t bytes; // total size of its four parts
+  const char *type; // msg_type of the header
+  char *header_text; // the header as received, which answers repeat
+  size_t bytes; // total size of header, parent header, metadata and content
   uint64_t mark; // the first bytes of its signature; 0 without a key
-  // NULL, or the reason why the parts after the header cannot be read. In this case, the objects are empty, but the
-  // message is still answered because it is signed.
+  // NULL, or the reason why a part after the header cannot be read. The object of such a part is empty. The message is
+  // still answered, because it is signed.
   char *problem;
 } nwj_message;
 

@@ -1,5 +1,5 @@
-// The history across sessions. The file is XDG_STATE_HOME/nestwright/history; only its owner can read it. It has no
-// duplicates.
+// Keeps the history across sessions, without duplicates. The file XDG_STATE_HOME/nestwright/history stores it; only the
+// owner can read this file.
 #include "repl.h"
 #include "base/file.h"
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <readline/history.h>
 
-// Limits of the history: MOST is a number of entries, the others are bytes.
+// Limits. The history has at most MOST entries. An entry of more than LONGEST bytes is not saved. A file of more than
+// FULL bytes is rewritten. A file has at most MOST_BYTES bytes.
 enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 };
 
 static char path[PATH_MAX]; // "": the history is not saved
@@ -63,7 +64,7 @@ static void give_up(nw_str *why) {
   *path = '\0';
 }
 
-// Writes the latest entries that fit in half of the file's limit.
+// Writes the latest entries, at most FULL bytes. Escapes can double the length of an entry.
 static void rewrite(nw_str *why) {
   nw_str all = {0};
   HIST_ENTRY **entry = history_list();
@@ -75,8 +76,8 @@ static void rewrite(nw_str *why) {
   nw_str_free(&all);
 }
 
-// Adds the lines of the text to the history and returns their number. Skips a line with a NUL, which this program never
-// writes.
+// Adds the lines of the text to the history, and returns the number of lines. Skips a line with a NUL, which this
+// program never writes.
 static int take_lines(char *text, size_t n) {
   int lines = 0;
   for (char *line = text, *end; line < text + n; line = end + 1, lines++) {

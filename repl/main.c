@@ -1,4 +1,4 @@
-// nestwright: the prompt, and scripts.
+// The program `nestwright`: runs scripts, or opens the prompt.
 #include "repl.h"
 #include <errno.h>
 #include <limits.h>
@@ -146,7 +146,8 @@ static void die_of_interrupt(void) {
   raise(SIGINT);
 }
 
-// Runs the kernel program, which is next to this one and writes its own kernelspec. Returns only if it cannot be run.
+// Runs the kernel program, which is in the same directory and writes its own kernelspec. Returns only if the kernel
+// program cannot be run.
 static int install_kernel(int argc, char **argv) {
   char path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
@@ -161,7 +162,7 @@ static int install_kernel(int argc, char **argv) {
   static char install[] = "--install";
   words[1] = install;
   execv(path, words);
-  fprintf(stderr, "nestwright: %s: %s; is it built with libzmq, jansson and libsodium?\n", path, strerror(errno));
+  fprintf(stderr, "nestwright: %s: %s; it is built only with libzmq, jansson and libsodium\n", path, strerror(errno));
   free(words);
   return EXIT_FAILURE;
 }

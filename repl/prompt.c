@@ -10,7 +10,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-static nwh *host; // readline's hooks take no argument
+static nwh *host; // a global, because readline's hooks take no argument
 static bool colour;
 static volatile sig_atomic_t cleared;
 
@@ -55,10 +55,10 @@ static void free_matches(void) {
   matches = NULL;
 }
 
-static char *pending_input; // the lines of an unfinished chunk before the current one
+static char *pending_input; // the earlier lines of an unfinished chunk, without the current line
 
-// Changes the candidates to what readline expects. A candidate is meant to replace the text from position `from` on,
-// but readline replaces the text from `word` on, where its word starts. So the text between the two positions is cut
+// Adapts the candidates to readline. A candidate is meant to replace the text from position `from` on. But readline
+// replaces the text from position `word` on, the start of its own word. So the text between the two positions is cut
 // from the candidates, or put before them.
 static void fit_to_word(int from, int word) {
   for (int i = 0; matches[i]; i++) {

@@ -1,4 +1,4 @@
-// Runs scripts and -e, and reports failures.
+// Runs scripts and the code of option -e, and reports failures.
 #include "repl.h"
 #include <stdio.h>
 #include <stdlib.h>

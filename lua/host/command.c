@@ -1,5 +1,5 @@
-// os.execute as in Lua's loslib.c, but the user can interrupt it. The original calls system(), which ignores SIGINT
-// while it waits.
+// Replaces os.execute by a version that the user can interrupt. The function in Lua's loslib.c calls system(), which
+// ignores SIGINT while it waits.
 #include "inside.h"
 #include <errno.h>
 #include <spawn.h>
@@ -25,8 +25,8 @@ static bool start(pid_t *pid, const char *command) {
   return !failed;
 }
 
-// Waits for the child and returns its exit status. After an interrupt, it sends SIGINT to the child. A terminal signals
-// the child itself, but a Jupyter front end that interrupts the kernel by a message does not.
+// Waits for the child and returns its wait status. After an interrupt, sends SIGINT to the child. On Ctrl-C, a terminal
+// signals the child as well, but a Jupyter front end that interrupts the kernel by a message does not.
 static int wait_for(const nwh *h, pid_t pid) {
   int status = 0;
   bool told = false;
@@ -44,7 +44,7 @@ static int execute(lua_State *L) {
   if (!command) return lua_pushboolean(L, true), 1;
   lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host.state");
   const nwh *h = lua_touserdata(L, -1);
-  fflush(NULL); // earlier output comes first
+  fflush(NULL); // so that earlier output appears before that of the child
   if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
   int status = wait_for(h, pid);
   errno = 0; // luaL_execresult would report an old value as the reason of a failure

@@ -39,7 +39,7 @@ static bool add_frame(lua_State *L, int text) {
   return true;
 }
 
-// Keeps a traceback: the frames of the user's code, one per line. Keeps nothing if there is only one.
+// Keeps the traceback: one line for each frame of the user's code. Keeps nothing if there is only one frame.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
   int frames = 0;
@@ -64,8 +64,8 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
-// Replaces Lua's error "not enough memory" on top of the stack by an error of the library, which gives the size of the
-// request and a hint.
+// Replaces Lua's error "not enough memory" on top of the stack by an error of the library. The new error gives the size
+// of the request and a hint.
 static void explain_memory(nwh *h) {
   lua_State *L = h->L;
   if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "not enough memory") != 0) return;
@@ -127,9 +127,9 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, RETURN, code, name);
 }
 
-// Limits of the search for an expression that follows statements, since this search cannot be interrupted.
-#define MOST_PARTS 100 // lines of the expression, and parts of lines between semicolons
-#define MOST_READ (8 << 20) // bytes that are parsed
+// Limits of the search for an expression after statements. The search needs limits because it cannot be interrupted.
+#define MOST_PARTS 100 // largest number of lines, or of parts between semicolons, in the expression
+#define MOST_READ (8 << 20) // largest number of bytes that the search parses
 
 static bool loads(lua_State *L, const char *before, const char *code) {
   bool ok = load_joined(L, before, code, "=input");
@@ -137,8 +137,8 @@ static bool loads(lua_State *L, const char *before, const char *code) {
   return ok;
 }
 
-// True if the part from `last` on is a valid statement by itself, such as a call, and does not continue the previous
-// statement. The whole chunk must be valid as statements.
+// True if the text `last` is a valid statement by itself, such as a call, and does not continue the text `before`. The
+// two texts together must be valid statements.
 static bool stands_alone(lua_State *L, const char *before, const char *last) {
   if (last[strspn(last, " \t\r\n")] == '(') return false;
   bool ok = loads(L, lua_pushfstring(L, "%s;", before), last);
@@ -146,16 +146,17 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// True if the text is an expression. The text `end` is not an expression, although it can follow `return`.
+// True if the text is an expression. The text is checked as an argument of a call, because after `return` the text
+// `end` would be valid as well.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);
   return ok;
 }
 
-// Loads statements that are followed by an expression, which begins after a semicolon or at the start of a line and is
-// as short as possible. If there is no such expression, pushes nothing and returns false. `code` is trimmed.
-// `statements` is true if the code is a valid chunk unchanged.
+// Loads statements with an expression after them. The expression begins after a semicolon or at the start of a line,
+// and is as short as possible. If there is no such expression, pushes nothing and returns false. `code` must be
+// trimmed. `statements` must be true if the unchanged code is a valid chunk.
 static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
   size_t n = strlen(code), most = MOST_READ / (n + 1);
   for (size_t parts = 0; parts < MOST_PARTS && parts < most; parts++) {
@@ -174,7 +175,8 @@ static bool load_last_part(lua_State *L, const char *code, const char *name, boo
   return false;
 }
 
-// Pushes the code without a leading "=" and, for an expression, without a trailing ";", which suppresses its display.
+// Pushes the code without blanks at its ends, without a leading "=" and without a trailing ";". Sets *quiet if there
+// was a ";", which suppresses the display of the value.
 static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   while (isspace((unsigned char)*code)) code++;
   if (*code == '=') code++;
@@ -191,14 +193,14 @@ static const char *skip_equals(const char *code) {
   return *p == '=' ? p + 1 : code;
 }
 
-// Removes the stack values from `at` on, except the chunk on top.
+// Moves the chunk on top to the stack index `at`, removes the values above it, and returns LUA_OK.
 static int keep_top(lua_State *L, int at) {
   lua_replace(L, at);
   lua_settop(L, at);
   return LUA_OK;
 }
 
-// Pushes the chunk or a message. Returns LUA_OK or the error status.
+// Pushes the loaded chunk and returns LUA_OK. On failure, pushes an error message and returns the error status.
 static int load_chunk(lua_State *L, const char *code, const char *name, bool *quiet) {
   int at = lua_gettop(L) + 1;
   push_trimmed(L, code, quiet);
@@ -206,7 +208,7 @@ static int load_chunk(lua_State *L, const char *code, const char *name, bool *qu
   if (*trimmed && load_expression(L, trimmed, name)) return keep_top(L, at);
   code = skip_equals(code);
   int status = load(L, code, strlen(code), name);
-  const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
+  const char *blank = code + strspn(code, " \t\r\n"); // keeps blank lines, so that line numbers match the input
   lua_pushlstring(L, code, (size_t)(blank - code));
   lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
   if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return keep_top(L, at);
@@ -222,7 +224,8 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Keeps the source, so that an error can show its line, and an error about nil can name the undefined variable.
+// Keeps the source of the chunk. An error can then show the source line, and an error about nil can name the undefined
+// variable.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -255,8 +258,8 @@ bool nwh_is_question(const char *code) {
 
 // ---- calls of the Lua library
 
-// Pushes module `name` of the library, loaded by a `require` that cells cannot change. If it cannot be loaded, pushes a
-// message and returns false.
+// Pushes the module `name` of the library. Loads it with a `require` that cells cannot change. If the module cannot be
+// loaded, pushes a message and returns false.
 static bool push_module(lua_State *L, const char *name) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   bool there = lua_getfield(L, -1, name) == LUA_TTABLE;
@@ -280,7 +283,8 @@ bool nwh_push_function(nwh *h, const char *module, const char *name) {
   return true;
 }
 
-// Pushes function `name` of nestwright.show.prompt. If the library cannot be loaded, pushes nothing and returns false.
+// Pushes the function `name` of nestwright.show.prompt. If the library cannot be loaded, pushes nothing and returns
+// false.
 static bool push_service(nwh *h, const char *name) {
   if (nwh_push_function(h, "nestwright.show.prompt", name)) return true;
   lua_pop(h->L, 1);
@@ -312,7 +316,7 @@ static int to_text(lua_State *L) {
   return 1;
 }
 
-// Pops an error and returns its text. The error may be a value of the user whose __tostring fails.
+// Pops an error and returns its text. The error may be a user's value with a __tostring that fails.
 static char *plain_error(lua_State *L) {
   if (lua_type(L, -1) == LUA_TSTRING) return take_string(L);
   lua_pushcfunction(L, to_text);

@@ -1,4 +1,4 @@
-// Opens the Lua state: memory limit, libraries, paths.
+// Opens the Lua state: sets its memory limit, its libraries and its search paths.
 #include "inside.h"
 #include <signal.h>
 #include <limits.h>
@@ -13,11 +13,11 @@
 
 // A script that allocates too much gets an ordinary error before the machine runs out of memory.
 
-// The free memory is checked each time Lua uses LOOK_EVERY more bytes. The check also considers a limit of the process.
+// Each time Lua uses LOOK_EVERY more bytes, checks how much memory the machine and the limits of the process leave.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// Keeps a message about a refused request. The limit is formatted now, since much of the memory is free again when the
-// error is shown.
+// Keeps a message about a refused request, and returns NULL. The limit is formatted now, since much of the memory is
+// free again when the error is shown.
 static void *refuse(nwh *h, size_t more) {
   char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
@@ -60,7 +60,7 @@ static void *reserve(void) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-// Allocates the reserve again if enough memory is left. Otherwise `grace` stays, because without it the next check
+// Allocates the reserve again if enough memory is left. Otherwise keeps `grace`, because without it the next check
 // would refuse even small requests.
 void nwh_keep_reserve(nwh *h) {
   if (h->reserve) return;
@@ -85,9 +85,9 @@ static int64_t memory_limit(void) {
 
 // ---- paths
 
-// Installed: PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright, PREFIX/lib/lua/5.4/nestwright/core.so.
-// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, SOURCES/lua/nestwright. SOURCES is the first
-// directory above the program that has the library, or else the source directory at build time.
+// An installation has PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright and PREFIX/lib/lua/5.4/nestwright/core.so.
+// A build tree has BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so and SOURCES/lua/nestwright. SOURCES is the
+// first directory above the program that has the library, or else the source directory at build time.
 
 static bool has_library(const char *dir) {
   char path[PATH_MAX + 64];
@@ -95,7 +95,8 @@ static bool has_library(const char *dir) {
   return access(path, R_OK) == 0;
 }
 
-// Finds the directory that contains nestwright/init.lua. `out` must have PATH_MAX bytes.
+// Writes the directory that contains nestwright/init.lua to `out`, which must have PATH_MAX bytes. Returns false if
+// there is none.
 static bool find_library(const char *prefix, char *out) {
   char up[PATH_MAX];
   snprintf(up, sizeof up, "%s", prefix);

@@ -1,5 +1,5 @@
-// The embedded Lua: evaluation, display, completion, inspection and interrupts. The REPL and the Jupyter kernel share
-// it. "heap" in a comment means that the caller frees the result.
+// The embedded Lua interpreter: evaluation, display, completion, inspection and interrupts. The REPL and the Jupyter
+// kernel share it. "heap" in a comment means that the caller frees the result.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>
@@ -11,12 +11,12 @@ typedef struct nwh nwh;
 
 typedef enum nwh_status {
   NWH_OK,
-  NWH_ERROR, // the error is on top of the stack, its traceback in nwh_traceback
+  NWH_ERROR, // the error is on top of the stack
   NWH_INTERRUPTED, // stopped by the user
 } nwh_status;
 
 // ---- the state (host.c)
-nwh *nwh_open(void); // a state with the libraries and the search paths of nestwright; NULL: no memory
+nwh *nwh_open(void); // sets the libraries and the search paths of Nestwright; NULL: no memory
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
 // Pops the error on top of the stack and returns its text for the user; heap.
@@ -24,8 +24,8 @@ char *nwh_error_text(nwh *h, bool colour);
 
 // ---- evaluation (eval.c)
 
-// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves *results results on the stack. Sets
-// *quiet if the chunk ended in ";".
+// Runs a chunk: as an expression if it is one, otherwise as statements. Leaves its results on the stack and sets
+// *results to their number. Sets *quiet if the chunk ended in ";".
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet);
 bool nwh_incomplete(nwh *h, const char *code); // true if more lines could complete the chunk
 // Calls the function that lies on the stack below its `nargs` arguments. Errors get a traceback, and Ctrl-C interrupts
@@ -38,8 +38,8 @@ char *nwh_display(nwh *h, int n, bool colour);
 // Returns the completions at `cursor`: a NULL-terminated heap list of heap strings, or NULL if there are none. A
 // completion replaces the text in [*start, cursor).
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start);
-char *nwh_inspect(nwh *h, const char *text); // help for a name or expression; heap, NULL: unknown
-char *nwh_notes(nwh *h); // notes of steps since the last call; heap, NULL: none
+char *nwh_inspect(nwh *h, const char *text); // help for a name or an expression; heap; NULL if it is unknown
+char *nwh_notes(nwh *h); // notes of the steps since the last call; heap; NULL if there are none
 
 bool nwh_is_question(const char *code); // true for ?name or name?, which request help
 
@@ -49,5 +49,5 @@ bool nwh_is_question(const char *code); // true for ?name or name?, which reques
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if the code was interrupted
-bool nwh_interrupted(const nwh *h); // true if the running code was requested to stop
-void nwh_open_coroutines(nwh *h); // installs resume, wrap and close that can be interrupted
+bool nwh_interrupted(const nwh *h); // true if the user has interrupted the running code
+void nwh_open_coroutines(nwh *h); // installs versions of resume, wrap and close that can be interrupted
