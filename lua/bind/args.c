@@ -1,4 +1,4 @@
-// Reading arguments. Every failure names the argument, the expected kind, and the kind that was given.
+// Reads arguments. Every failure names the argument, the expected kind, and the kind that was given.
 #include "bind.h"
 #include "ir/expr/fold.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-// Data: arrays in memory, elements, .npy files, comparison.
+// Arrays in memory: their elements, .npy files, comparison.
 #include "bind.h"
 #include <float.h>
 #include <math.h>
@@ -8,8 +8,8 @@ static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
 }
 
-// Raises an error if the user has interrupted. Loops over elements call it with the index of the element; it makes the
-// check only once per 65,536 elements.
+// Raises an error if the user has interrupted. Loops over elements call this function with the index of the element. It
+// checks only once per 65,536 elements.
 static void heed_interrupt(lua_State *L, int64_t i) {
   if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
@@ -94,7 +94,8 @@ static int array_set(lua_State *L) {
   return 0;
 }
 
-// Reads t[{i, j}]. class_index calls it only if the key is not the name of a method or a field.
+// Reads t[{i, j}]. The function class_index (box.c) calls this one only if the key is not the name of a method or a
+// field.
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
@@ -188,7 +189,7 @@ static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
     least = nw_dtype_is_signed(t) ? -ldexp(1, bits) : 0;
   }
   if (!(v >= least && v <= most))
-    nwl_fail(L, NW_ERANGE, NULL, "%s: %g is not from %g to %g, as random numbers of %s must be", name, v, least, most,
+    nwl_fail(L, NW_ERANGE, NULL, "%s: %g is not from %g to %g, the range of random numbers of %s", name, v, least, most,
              nw_dtype_name(t));
 }
 
@@ -385,7 +386,7 @@ const nwl_row nwl_data_rows[] = {
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
-     "For tests: lets one memory request of the core fail, the n-th from now on; 0: none fails. Returns the number of "
-     "requests that were left up to the failure that the previous call had set; 0 if none was left."},
+     "For tests: makes the n-th memory request of the core from now on fail; with n = 0, no request fails. Each "
+     "request counts n down. Returns what remained of the n of the previous call."},
     {NULL, NULL, NULL, NULL},
 };

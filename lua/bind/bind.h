@@ -68,7 +68,7 @@ void nwl_push_text(lua_State *L, char *s); // frees the heap string
 // function raises an error.
 void nwl_push_function(lua_State *L, lua_CFunction fn);
 void nwl_set_functions(lua_State *L, const luaL_Reg *list); // stores such functions in the table on top
-// Like lua_pcall, but restores the recovery point, so that the caller can call the core again afterwards.
+// Like lua_pcall, but restores the recovery point (nw_recovery) afterwards, so that the caller can call the core again.
 int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- accesses and caches (memory.c)
@@ -149,7 +149,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 // Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, after a failed step; its refusal can be drawn
+int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, for a failed step; a refusal can then be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

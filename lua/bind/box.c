@@ -1,4 +1,4 @@
-// Objects of the core as Lua values: ownership, identity, and their session.
+// Makes Lua values for objects of the core: their ownership, their identity, and the session to which they belong.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -218,8 +218,9 @@ static int no_such_field(lua_State *L) {
                   lua_tostring(L, 2));
 }
 
-// The upvalues are the methods, the fields (functions that are called with the object), and the name of the class. For
-// a key that is neither a method nor a field, __lookup of the class is called, if it has one.
+// Looks up a key of an object. The upvalues are the methods, the fields (functions that are called with the object),
+// and the name of the class. For a key that is neither a method nor a field, calls __lookup of the class, if the class
+// has one.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;

@@ -65,7 +65,7 @@ static void set_integers(lua_State *L, const char *field, int n, const int64_t *
   lua_setfield(L, -2, field);
 }
 
-// Sets a field to a table such as {block = "C", i = 0, k = 1}. It has init = true if the execution initializes a
+// Sets a field to a table such as {block = "C", i = 0, k = 1}. The table has init = true if the execution initializes a
 // reduction.
 static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
   if (!e->block) return;
@@ -184,7 +184,7 @@ static void set_place(lua_State *L) {
   lua_setfield(L, -2, "line");
 }
 
-enum { MOST_SHOWN = 8192 }; // most bytes of a message that are shown
+enum { MOST_SHOWN = 8192 }; // largest number of bytes of a message that are shown
 
 // Sets a field to a text that is safe to print and not too long. A message may contain any user input.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
@@ -196,8 +196,8 @@ static void set_shown(lua_State *L, const char *field, const char *s, size_t n) 
   lua_setfield(L, -2, field);
 }
 
-// True if the message must begin with the name of the function. A refusal begins with the step instead, and an error in
-// a parsed text begins with the number of the line.
+// True if the error message must begin with the name of the called function. A refusal begins with the step instead,
+// and an error in a parsed text begins with the number of the line.
 static bool names_function(nw_code code, const char *message) {
   size_t digits = strspn(message, "0123456789");
   if (digits > 0 && message[digits] == ':') return false;
@@ -248,8 +248,8 @@ int nwl_raise(lua_State *L) {
 
 // ---- the user's name of a schedule
 
-// Pops the value on top. If it equals the value at stack index `wanted`, replaces the value there by the name, and
-// returns true.
+// Pops the value on top. If it equals the value at stack index `wanted`, replaces the value at that index by the name,
+// and returns true.
 static bool named(lua_State *L, int wanted, const char *name) {
   bool found = *name != '(' && lua_rawequal(L, -1, wanted);
   lua_pop(L, 1);

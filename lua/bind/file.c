@@ -1,4 +1,5 @@
-// Files for the library in Lua. A file is written completely or not at all, and is read only if reading cannot block.
+// Reads and writes files for the Lua library. A file is written completely or not at all, and is read only if reading
+// cannot block.
 #include "base/file.h"
 #include "bind.h"
 #include "run/temp.h"
@@ -8,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TEXT_MOST ((lua_Integer)256 << 20) // most bytes of a file that the user names
-#define OWN_MOST ((lua_Integer)16 << 20) // most bytes of a file that is loaded automatically
+#define TEXT_MOST ((lua_Integer)256 << 20) // largest number of bytes of a file that the user names
+#define OWN_MOST ((lua_Integer)16 << 20) // largest number of bytes of a file that is loaded automatically
 
 const char *nwl_path(lua_State *L, int arg, const char *name) {
   const char *path = nwl_string(L, arg, name);
@@ -33,7 +34,7 @@ static bool flag(lua_State *L, int at, const char *name) {
 static int f_write(lua_State *L) {
   const char *what = luaL_optstring(L, 1, NULL), *path = nwl_path(L, 2, "path");
   size_t n;
-  nwl_is_string(L, 3, "text"); // the text may contain any bytes, also NUL
+  nwl_is_string(L, 3, "text"); // the text may contain any bytes, including NUL
   const char *text = lua_tolstring(L, 3, &n);
   unsigned how = (flag(L, 4, "private") ? NW_FILE_PRIVATE : 0) | (flag(L, 4, "quick") ? NW_FILE_QUICK : 0);
   nw_str why = {0};
@@ -65,7 +66,7 @@ static int f_stamp(lua_State *L) {
   return 1;
 }
 
-// Pushes nil and the text of *why. If *why is empty, pushes nil for it.
+// Pushes nil and the text of *why. If *why is empty, pushes nil instead of the text.
 static int push_why(lua_State *L, nw_str *why) {
   lua_pushnil(L);
   lua_pushstring(L, why->s);

@@ -81,7 +81,7 @@ static int literal_type(lua_State *L, int first, int n) {
   return -1;
 }
 
-// Returns the dtype of the literals among the operands, which is the dtype to which the other operands are promoted.
+// Returns the dtype that the literals among the operands get: the dtype to which the other operands are promoted.
 // Returns -1 if all operands are literals and none needs i64.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
@@ -128,9 +128,9 @@ static int meta_compare(lua_State *L) {
       "Lua evaluates < and <= immediately; they cannot make an expression");
 }
 
-// Compares two expressions over symbolic sizes, for example two extents M + 1, which may come from different pools. For
-// other expressions == is an error, because Lua compares the objects immediately instead of making an expression. Lua
-// calls this function only if both operands are userdata.
+// Compares two expressions over symbolic sizes, for example two extents M + 1. The expressions may come from different
+// pools. For other expressions, == is an error, because Lua compares the objects immediately instead of making an
+// expression. Lua calls this function only if both operands are userdata.
 static int meta_equal(lua_State *L) {
   const nw_expr *a = object(L, 1), *b = object(L, 2);
   nw_pool *p = nwl_pool(L);
@@ -232,7 +232,7 @@ static int f_CAST(lua_State *L) {
   return 1;
 }
 
-// Makes a variable by name. Layouts are expressions over "_0", "_1", ...
+// Makes a variable with the given name. Layouts use it: they are expressions over the variables "_0", "_1", ...
 static int f_variable(lua_State *L) {
   const char *name = nwl_string(L, 1, "name");
   nw_clear(nwl_ctx(L));
@@ -314,7 +314,7 @@ const nwl_row nwl_ir_rows[] = {
 #define NW_DEFINED(id, name, arity, definition, signature, doc) NW_ROW_FUNCTION(id, name, signature, doc)
 #include "ir/ops.def"
     {"operations", f_operations, "(): string[]", "Returns the names of all operations on expressions."},
-    {"variable", f_variable, "(name: string): nw.expr", "Returns an index variable by name; layouts use _0, _1, ..."},
+    {"variable", f_variable, "(name: string): nw.expr", "Returns the index variable `name`; layouts use _0, _1, ..."},
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "Returns a number or an axis as an index expression."},
     {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "True if x depends on the axis."},
     {"dtypes", f_dtypes, "(): string[]", "Returns the names of all dtypes."},

@@ -6,7 +6,7 @@
 static nw_learner *learner_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_learner_class, "model"); }
 static void release_learner(void *p) { nw_learner_free(p); }
 
-// Reads a list of n numbers into a userdata on the stack; NULL if there is no list.
+// Reads a list of n numbers into a userdata on the stack. Returns NULL if there is no list.
 static float *read_numbers(lua_State *L, int arg, int n, const char *name) {
   if (lua_isnoneornil(L, arg)) return NULL;
   if (nwl_list_length(L, arg, INT32_MAX, name) != n)
@@ -88,7 +88,7 @@ static int f_learn(lua_State *L) {
   return b->p ? 1 : nwl_raise(L);
 }
 
-// learner_scores(model, features, margins?): one number for each row.
+// learner_scores(model, features, margins?): returns one number for each row.
 static int f_scores(lua_State *L) {
   lua_settop(L, 3);
   nw_learner *m = learner_arg(L, 1);

@@ -35,7 +35,7 @@ static void push_bodies(lua_State *L, const nw_lowered *v) {
   }
 }
 
-// Pushes a table from the number of a loop to the stride of the access in this loop. Strides of 0 are left out.
+// Pushes a table that maps the number of a loop to the stride of the access in this loop. Strides of 0 are left out.
 static void push_strides(lua_State *L, const nw_lowered *v, int access, int body) {
   lua_newtable(L);
   for (; body >= 0; body = nw_lowered_body_at(v, body).up) {
@@ -126,9 +126,10 @@ static int f_lowered(lua_State *L) {
 
 const nwl_row nwl_lowered_rows[] = {
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
-     "Returns the lowered program, for these sizes if they are given. It has three tables. bodies (loops and guards): "
-     "kind, name, mark, id, up, depth, extent, conditions. statements: body, store, loads, operations, selects, "
-     "conditions, copies, fills, updates, stream. buffers, by name: scope, dtype, bytes, temporary, elements. Each "
-     "access (store or load) has buffer, index, spread, offset, lanes, step, masked, and strides by loop number."},
+     "Returns the lowered program, for these sizes if they are given. The result has three tables. An entry of "
+     "`bodies` (a loop or a guard) has kind, name, mark, id, up, depth, extent and conditions. An entry of `statements` "
+     "has body, store, loads, operations, selects, conditions, copies, fills, updates and stream. An entry of `buffers` "
+     "(by name) has scope, dtype, bytes, temporary and elements. A store or a load has buffer, index, spread, offset, "
+     "lanes, step, masked, and strides by loop number."},
     {NULL, NULL, NULL, NULL},
 };

@@ -4,7 +4,7 @@
 
 static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
 
-// program_sizes(s): names.
+// program_sizes(s): returns the names of the symbolic sizes.
 static int f_sizes(lua_State *L) {
   const nw_program *p = nw_sched_program(schedule_arg(L));
   int n = nw_program_sizes(p);
@@ -16,7 +16,7 @@ static int f_sizes(lua_State *L) {
   return 1;
 }
 
-// element_bytes(s, version?): bytes of an element, by tensor and buffer.
+// element_bytes(s, version?): returns the bytes of an element, by tensor and buffer.
 static int f_element_bytes(lua_State *L) {
   const nw_sched *s = schedule_arg(L);
   const nw_program *p = nw_sched_version(s, nwl_count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
@@ -256,10 +256,11 @@ const nwl_row nwl_memory_rows[] = {
     {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",
      "Returns for each tensor the number of first accesses of lines, and a histogram of reuse distances in lines."},
     {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
-     "Divides the run into `columns` equal intervals. For each interval and each set, returns the number of lines that "
-     "the set holds at the end of the interval, and the number of distinct lines requested from the set in it."},
+     "Divides the run into `columns` equal intervals. For each interval and each set, returns two numbers: the lines "
+     "that the set holds at the end of the interval, and the distinct lines requested from the set during the "
+     "interval."},
     {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
-     "Returns the loads and stores at affine addresses. For each enclosing loop, it gives the stride in bytes and, if "
-     "it is constant, the extent."},
+     "Returns the loads and stores at affine addresses. Each has an entry for each enclosing loop, with the stride in "
+     "bytes, and with the extent if the extent is constant."},
     {NULL, NULL, NULL, NULL},
 };

@@ -35,7 +35,7 @@ static void add_rows(lua_State *L, const nwl_row *rows, const char *class, bool 
   }
 }
 
-// rows(): a row {class, name, signature, doc, field} for every function, method and field.
+// rows(): returns a row {class, name, signature, doc, field} for every function, method and field.
 static int list_rows(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
@@ -53,7 +53,7 @@ static void add_functions(lua_State *L, const nwl_row *rows) {
   }
 }
 
-// Sets the field `classes`, a table from the name of a class to its metatable.
+// Sets the field `classes` to a table that maps the name of a class to its metatable.
 static void add_classes(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {

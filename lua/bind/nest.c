@@ -104,7 +104,8 @@ static void push_how(lua_State *L, const nw_counted *how, int nlevels) {
   lua_setfield(L, -2, "exact");
 }
 
-// nest_misses(n, caches, {simulate, exact, budget, thread, threads}): the records, and the method of counting.
+// nest_misses(n, caches, {simulate, exact, budget, thread, threads}): returns the records of misses, and how they were
+// counted.
 static int f_misses(lua_State *L) {
   nw_loopnest *n = nest_arg(L, 1);
   nw_count_opts o = {.caches = nwl_read_caches(L, 2)};
@@ -184,8 +185,8 @@ const nwl_class nwl_loopnest_class = {"loopnest", "nestwright.loopnest", NULL, N
 
 const nwl_row nwl_nest_rows[] = {
     {"nest_parse", f_parse, "(text: string, names: string[], values: integer[], sizes?: string): nw.loopnest",
-     "Parses a nest. The parameters take their values from `names` and `values`, and from the set of sizes that is "
-     "named `sizes` in the text."},
+     "Parses a nest. `values` has a value for each parameter in `names`. The other parameters get their values from "
+     "the set of sizes whose name is `sizes`, or else from the text."},
     {"nest_of", f_of, "(s: nw.schedule, sizes: integer[], version?: integer): nw.loopnest",
      "Returns the memory accesses of a lowered schedule as a nest."},
     {"nest_text", f_text, "(n: nw.loopnest): string", "Returns the nest as text."},
@@ -193,7 +194,7 @@ const nwl_row nwl_nest_rows[] = {
     {"nest_arrays", f_arrays, "(n: nw.loopnest): table[]",
      "Returns the arrays: name, address, bytes, and element (the bytes of an element)."},
     {"nest_misses", f_misses, "(n: nw.loopnest, caches: table, options: table): table[], table",
-     "Returns the misses by level, array and reference, and the method of counting."},
+     "Returns the misses by level, array and reference, and a table that tells how they were counted."},
     {"nest_work", f_work, "(n: nw.loopnest): table",
      "Returns the work of the statements as written: operations (name, bits, count), calls, statements, and the bytes "
      "read and written."},

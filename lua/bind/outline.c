@@ -1,4 +1,4 @@
-// Programs as data: their nests as rows, their names, and values for given sizes.
+// Returns programs as data: their nests as rows, their names, and values for given sizes.
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void read_sizes(lua_State *L, int arg, sizes *to) {
   }
 }
 
-// size_value(text, sizes): integer, boolean, or nil.
+// size_value(text, sizes): returns an integer, a boolean, or nil.
 static int f_size_value(lua_State *L) {
   const char *text = nwl_string(L, 1, "text");
   sizes s;
@@ -148,16 +148,16 @@ static int f_line_ids(lua_State *L) {
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
      "Returns the rows of the scheduled nest, outer statements first. A row has kind (loop, stage, guard, storage, "
-     "prefetch or call), name, id, depth, unsafe, and text for display. The row of a loop has mark, and has extent if "
-     "the extent is constant and the loop begins at 0. The row of a stage has stream, and axis: the last axis that is "
-     "not a reduction axis."},
+     "prefetch or call), name, id, depth, unsafe, and text for display. The row of a loop also has mark. It has extent "
+     "if the extent is constant and the loop begins at 0. The row of a stage also has stream, and axis: its last axis "
+     "that is not a reduction axis."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
      "Returns for each line of s:show 'lowered' the id of its statement, or 0."},
     {"program_name", f_program_name, "(s: nw.schedule): string", "Returns the name of the program."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step of this version was not proven legal (s:unsafe)."},
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
-     "Returns the number of operations of one run of a version at these sizes; nil if it depends on data."},
+     "Returns the number of operations of one run of a version at these sizes; nil if this depends on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
      "Returns the value of an extent or a condition for given sizes. The text is written as in steps: 'M // 16 + 1'."},
     {NULL, NULL, NULL, NULL},

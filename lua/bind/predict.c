@@ -136,7 +136,7 @@ static int f_cost(lua_State *L) {
   return 1;
 }
 
-// cost_caches(machine, threads): the levels, and the bytes of a line
+// cost_caches(machine, threads): returns the levels, and the bytes of a line.
 static int f_caches(lua_State *L) {
   nw_sim_opts o =
       nw_cost_caches(nwl_check(L, 1, &nwl_machine_class, "machine"), nwl_count_or(L, 2, "threads", 0, 1024, 0));
@@ -151,7 +151,7 @@ static int f_caches(lua_State *L) {
   return 2;
 }
 
-// code_time(assembly, machine, expected): instructions, cycles, mispredicted, waits
+// code_time(assembly, machine, expected): returns a table {instructions, cycles, mispredicted, waits}.
 static int f_code_time(lua_State *L) {
   const char *assembly = nwl_string(L, 1, "assembly");
   const nw_machine *machine = nwl_check(L, 2, &nwl_machine_class, "machine");

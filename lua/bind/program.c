@@ -1,4 +1,4 @@
-// External programs, and progress of long work.
+// Runs external programs, and shows the progress of long work.
 #include "bind.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int f_run_program(lua_State *L) {
 static const char listener_key;
 
 typedef struct lines {
-  double every, told; // seconds between two lines; duration of this work at the last line
+  double every, told; // every: seconds between two lines; told: how long the work had taken at the last line
 } lines;
 
 // Prints a line from time to time, if there is no terminal, to show that the work continues.
@@ -110,7 +110,8 @@ static lua_State *listening_thread(lua_State *L) {
   return thread;
 }
 
-// `patience` is in seconds; if it is negative, the default for a terminal or for another output is used.
+// Shows progress on standard error. `patience` is in seconds. If `patience` is negative, uses PATIENCE for a terminal
+// and QUIET for other outputs.
 static void show_progress(lua_State *L, double patience) {
   static const char told_key;
   const char *term = getenv("TERM");

@@ -1,4 +1,4 @@
-// All accesses of a schedule as pixels.
+// Draws all accesses of a schedule as pixels.
 #include "bind.h"
 #include <string.h>
 
@@ -55,8 +55,8 @@ static int f_raster(lua_State *L) {
   return 1;
 }
 
-// pixels(rows, width, height): the raster, reduced to this width and height. A line has a digit and a blank for each
-// pixel.
+// pixels(rows, width, height): returns the lines of the raster, reduced to this width and height. A line has a digit
+// and a blank for each pixel.
 static int f_pixels(lua_State *L) {
   int rows = nwl_list_length(L, 1, 10000, "rows");
   lua_rawgeti(L, 1, 1);
@@ -88,8 +88,8 @@ const nwl_row nwl_raster_rows[] = {
     {"raster", f_raster,
      "(s: nw.schedule, walk: table, caches: table, level: integer, y: string, width: integer, height: integer): "
      "table",
-     "Returns all accesses as pixels of one byte: the worst outcome, at this cache level, of the accesses in the "
-     "pixel. For level 0, a pixel gives the level that served the access."},
+     "Returns all accesses as pixels. A pixel is one byte: the worst outcome of its accesses at this cache level. For "
+     "level 0, a pixel gives the level that served the access."},
     {"pixels", f_pixels, "(rows: string[], width: integer, height: integer): string[]",
      "Reduces a raster to fewer pixels, each with the worst of its values; returns lines of digits."},
     {NULL, NULL, NULL, NULL},

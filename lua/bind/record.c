@@ -26,8 +26,8 @@ static void too_long(lua_State *R, lua_Debug *ar) {
   luaL_error(R, "it runs too long: more than %d instructions", INSTRUCTIONS);
 }
 
-// Runs in the Lua state of the record. Loads the chunk, which must be source text, with math as its only library, and
-// calls it.
+// Runs in the Lua state of the record. Loads the chunk with math as its only library, and calls it. The chunk must be
+// source text.
 static int run(lua_State *R) {
   size_t n = (size_t)lua_tointeger(R, 2);
   const char *text = lua_touserdata(R, 1), *name = lua_touserdata(R, 3);
@@ -106,7 +106,7 @@ static int close_record(lua_State *L) {
   return 0;
 }
 
-// Makes a state. Pushes a userdata that owns it, so that it is closed on any error.
+// Makes a state. Pushes a userdata that owns the state, so that the state is closed on any error.
 static lua_State *new_state(lua_State *L) {
   record *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (record){.state = NULL};
@@ -119,10 +119,10 @@ static lua_State *new_state(lua_State *L) {
   return r->state;
 }
 
-// run_record(text, name): the value, or nil and the reason.
+// run_record(text, name): returns the value, or nil and the reason.
 static int f_run_record(lua_State *L) {
   size_t n;
-  nwl_is_string(L, 1, "text"); // compiled code contains NULs, and gets a clear error
+  nwl_is_string(L, 1, "text"); // may contain NULs: compiled code is refused later, with a clear error
   const char *text = lua_tolstring(L, 1, &n), *name = nwl_string(L, 2, "name");
   lua_settop(L, 2);
   lua_State *R = new_state(L);

@@ -1,4 +1,4 @@
-// Kernels, times, and the interpreters.
+// Compiles and runs kernels, measures their times, and runs the interpreters.
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void read_arrays(lua_State *L, int list, int n, nw_kernel *k, nw_array **
   }
 }
 
-// kernel_args(k, list): the list; if it has only the inputs, new outputs are appended.
+// kernel_args(k, list): returns the list. If the list has only the inputs, appends new outputs.
 static int kernel_args(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   int got = nwl_list_length(L, 2, MAX_ARGS, "arguments"), n = nw_kernel_params(k), outputs = count_outputs(k);
@@ -172,7 +172,7 @@ static int f_kernel_time(lua_State *L) {
   return 1;
 }
 
-// kernel_once(k, arrays, limit): seconds.
+// kernel_once(k, arrays, limit): returns the time of one run in seconds.
 static int f_kernel_once(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   nw_array *args[MAX_ARGS];
@@ -199,7 +199,7 @@ static int f_kernel_dispatch_seconds(lua_State *L) {
   return 1;
 }
 
-// kernel_compare({{kernel, {arrays}}, ...}, rounds): one record for each kernel. The kernels run alternately.
+// kernel_compare({{kernel, {arrays}}, ...}, rounds): returns a record for each kernel. The kernels run alternately.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
   int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"),
@@ -317,7 +317,7 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_dispatch", f_kernel_dispatch, "(kernels: nw.kernel[]): nw.kernel",
      "Combines several kernels into one. A call runs the first kernel whose facts about the sizes hold."},
     {"kernel_dispatch_seconds", f_kernel_dispatch_seconds, "(k: nw.kernel, arguments: nw.array[]): number",
-     "Measures the time that finding the version for a call takes, in seconds."},
+     "Measures how long it takes to find the version for a call, in seconds."},
     {"kernel_args", kernel_args, "(k: nw.kernel, arguments: nw.array[]): nw.array[]",
      "Adds new outputs to the arguments if these are only the inputs."},
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string",

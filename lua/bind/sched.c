@@ -1,4 +1,4 @@
-// Schedules: histories of programs, and the steps between them.
+// Schedules. A schedule is a history of programs, with the steps between them.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static int sched_replay(lua_State *L) {
 // These functions call a function and afterwards restore a state. This is done in C, because after an interrupt Lua
 // executes no instruction.
 
-// Returns the number of results of a call, which begin at stack slot `f`, or raises its error.
+// Returns the number of results of a call, or raises its error. The results begin at stack slot `f`.
 static int results_of(lua_State *L, int status, int f) {
   if (status != LUA_OK) return lua_error(L);
   return lua_gettop(L) - f + 1;
@@ -192,7 +192,8 @@ static nw_style style_arg(lua_State *L, int arg) {
   return (nw_style)nwl_choice(L, arg, "style", names, 0);
 }
 
-// show(self, style, version?, changed?): changed marks the changes of the last step.
+// show(self, style, version?, changed?): returns the loop nest. If `changed` is true, marks the changes of the last
+// step.
 static int sched_show(lua_State *L) {
   nw_sched *s = self(L);
   int version = version_number(L, s, 3, nw_sched_current(s));
@@ -384,6 +385,7 @@ const nwl_row nwl_sched_rows[] = {
      "For tests: parses a program and prints it. Raises an error if parsing the printed text gives a different "
      "program."},
     {"judge_question", f_judge_question, "(): string",
-     "Returns the kind of the last query to the judge: o (by order), v (by value) or m (about marks only)."},
+     "Returns how the last step was checked: o (by the order of executions), v (by the computed values) or m (only by "
+     "the marks of loops)."},
     {NULL, NULL, NULL, NULL},
 };

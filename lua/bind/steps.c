@@ -1,4 +1,4 @@
-// Steps: reading the arguments of a primitive, taking the step, and the table of primitives as data.
+// Takes steps: reads the arguments of a primitive, and applies it. Also lists the primitives as data.
 //
 // Memory for lists is a userdata that stays on the stack, so it is freed after the call in any case.
 #include "bind.h"

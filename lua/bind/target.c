@@ -130,7 +130,7 @@ const nwl_class nwl_target_class = {"target", "nestwright.target", methods, fiel
 const nwl_row nwl_target_rows[] = {
     {"target", f_target, "(machine: nw.machine): nw.target", "Returns the target for a machine."},
     {"target_machine", f_machine, "(t: nw.target): nw.machine?",
-     "Returns the machine record of a target; nil for this host without a record, described only by the system."},
+     "Returns the machine record of a target. Returns nil for this host if it has no record."},
     {"schedule_target", f_of_schedule, "(s: nw.schedule): nw.target", "Returns the target of a schedule."},
     {"kernel_target", f_of_kernel, "(k: nw.kernel): nw.target", "Returns the target of a kernel."},
     {NULL, NULL, NULL, NULL},

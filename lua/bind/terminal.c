@@ -39,7 +39,7 @@ static bool ends_in_attributes(const char *text, size_t n) {
   return n >= 3 && memcmp(text + n - 3, "\033[?", 3) == 0;
 }
 
-// Reads an answer until the attributes have arrived, or until the timeout. Returns the number of bytes.
+// Reads an answer until the report of the attributes has arrived, or until the timeout. Returns the number of bytes.
 static size_t listen_to(int fd, int ms, char *answer) {
   struct timespec until;
   size_t n = 0;
@@ -97,8 +97,8 @@ const nwl_row nwl_terminal_rows[] = {
      "Returns the size of the terminal in characters and in pixels (0: not reported); nil if standard input or output "
      "is not a terminal."},
     {"terminal_ask", f_ask, "(query: string, milliseconds?: integer): string?",
-     "Writes a query that ends with a query for the terminal's attributes (ESC [ c), and reads the answer up to these "
-     "attributes or until the timeout. Returns nothing if there is no terminal or no answer, or if the user has "
-     "already typed something."},
+     "Writes a query, which must end with a query for the terminal's attributes (ESC [ c). Reads the answer up to the "
+     "report of these attributes, or until the timeout. Returns nothing if there is no terminal or no answer, or if "
+     "the user has already typed something."},
     {NULL, NULL, NULL, NULL},
 };

@@ -108,11 +108,11 @@ static const nwl_row trace_methods[] = {
      "adjacent elements), write, address, outcome. outcome is a list with one entry for each simulated cache level: "
      "'hit', 'cold', 'capacity' or 'conflict'. If the access touches several cache lines, the worst outcome counts."},
     {"iterations", trace_iterations, "(self: nw.accesses): table[]",
-     "Returns the iterations of the loops, in the order in which they end: loop, depth (the number of enclosing "
-     "loops), index (from 0), from and to. from is the number of accesses before the iteration begins, and to the "
-     "number when it ends."},
+     "Returns the iterations of the loops, in the order in which they end. Each has `loop`, `depth` (the number of "
+     "enclosing loops), `index` (counted from 0), `from` (the number of accesses before the iteration begins) and `to` "
+     "(the number of accesses when it ends)."},
     {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
-     "Returns the number of the first access in which two lists differ, or nil."},
+     "Returns the position of the first access in which two lists differ, counted from 1; nil if the lists are equal."},
     {NULL, NULL, NULL, NULL},
 };
 static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};

@@ -9,7 +9,7 @@ static void release_visits(void *p) { nw_visits_free(p); }
 const nwl_class nwl_refused_class = {"refused", "nestwright.refused", NULL, NULL, NULL};
 const nwl_class nwl_visits_class = {"visits", "nestwright.visits", NULL, NULL, NULL};
 
-static const char programs_key; // in the registry: a table from a refusal, as a weak key, to its programs
+static const char programs_key; // registry key of a table that maps refusals, as weak keys, to their programs
 
 static void push_programs(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &programs_key) == LUA_TTABLE) return;
@@ -101,8 +101,8 @@ static void push_integers(lua_State *L, int n, const int64_t *values) {
 
 // ---- blocks
 
-// Pushes an axis. Its `step` is a list that gives for each loop the change per iteration, or false if this is not
-// constant.
+// Pushes an axis. Its field `step` is a list with an entry for each loop: the change of the axis per iteration, or
+// false if this change is not constant.
 static void push_axis(lua_State *L, const nw_visit_axis *a, int nloops) {
   lua_createtable(L, 0, 5);
   set_text(L, "name", a->name);
@@ -181,7 +181,7 @@ static void read_values(lua_State *L, nw_visits *v, int block, int axis) {
   lua_pop(L, 1);
 }
 
-// Reads the table on top: for each axis the list of wanted values, or false for all values.
+// Reads the table on top. It has an entry for each axis: the list of wanted values, or false for all values.
 static void read_asked(lua_State *L, nw_visits *v, int block) {
   int at = lua_gettop(L), n = nw_visits_block(v, block)->naxes;
   nwl_table(L, at, "axes");
@@ -225,8 +225,8 @@ const nwl_row nwl_visits_rows[] = {
      "Returns the blocks: name, stage, init, buffer, axes (name, kind, lo, extent, step by loop), loops (name, mark)."},
     {"visits", f_visits,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], asked: table, most: integer): table[]",
-     "Returns executions in order: block, axes, loops, index. asked: for each block, a list of wanted values for each "
-     "axis."},
+     "Returns executions in order; each has block, axes, loops and index. `asked` has an entry for each block: a list "
+     "with the wanted values of each axis."},
     {"visit_there", f_visit_there,
      "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[], block: integer, loops: integer[]): table",
      "Returns the execution of a block for given values of its loops."},

@@ -109,7 +109,7 @@ describe("making data", function()
   it("says what is wrong with a shape, a dtype or an option", function()
     fails("did you mean 'seed'", "invalid", nw.random, {2}, "f32", {sede = 1})
     -- These values once wrapped or became infinite without an error.
-    fails("lo: %-5 is not from 0 to 255, as random numbers of u8", "range", nw.random, {4}, "u8", {lo = -5, hi = 5})
+    fails("lo: %-5 is not from 0 to 255, the range of random numbers of u8", "range", nw.random, {4}, "u8", {lo = -5, hi = 5})
     fails("hi: 1000 is not from %-128 to 127", "range", nw.random, {4}, "i8", {lo = -1, hi = 1000})
     fails("hi: 1e%+06 is not from %-65504 to 65504", "range", nw.random, {4}, "f16", {hi = 1e6})
     fails("lo: %-?nan is not from", "range", nw.random, {4}, "f32", {lo = 0 / 0})
