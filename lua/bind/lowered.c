@@ -127,9 +127,9 @@ static int f_lowered(lua_State *L) {
 const nwl_row nwl_lowered_rows[] = {
     {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
      "Returns the lowered program, for these sizes if they are given. The result has three tables. An entry of "
-     "`bodies` (a loop or a guard) has kind, name, mark, id, up, depth, extent and conditions. An entry of `statements` "
-     "has body, store, loads, operations, selects, conditions, copies, fills, updates and stream. An entry of `buffers` "
-     "(by name) has scope, dtype, bytes, temporary and elements. A store or a load has buffer, index, spread, offset, "
-     "lanes, step, masked, and strides by loop number."},
+     "`bodies` (a loop or a guard) has kind, name, mark, id, up, depth, extent and conditions. An entry of "
+     "`statements` has body, store, loads, operations, selects, conditions, copies, fills, updates and stream. An "
+     "entry of `buffers` (by name) has scope, dtype, bytes, temporary and elements. A store or a load has buffer, "
+     "index, spread, offset, lanes, step, masked, and strides by loop number."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,12 +1,12 @@
-// Any text is either refused with an error, or it is a nest. The printed form of a nest must parse back to the same
-// nest. The accesses of the nest must stay inside their arrays. A text that is generated from the nest must have the
-// same accesses.
+// The parser must either refuse a text with an error, or return a nest. The printed form of the nest must parse back to
+// the same nest. The accesses of the nest must stay inside their arrays. A text that is generated from the nest must
+// have the same accesses.
 #include "access/affine/affine_walk.h"
 #include "nest/nest_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 20000 }; // most accesses that are checked
+enum { MOST = 20000 }; // largest number of accesses that are checked
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,8 +34,8 @@ static bool look(void *env, const nw_ref *ref, int n) {
   return x->n < MOST;
 }
 
-// True if the text has at most four loops, and no number of more than two digits. Other nests may run for a long time
-// without an access.
+// True if the text has at most four loops, and no number has more than two digits. Other nests may iterate for a long
+// time without an access.
 static bool is_short(const char *text) {
   int digits = 0, most = 0, loops = 0;
   for (const char *s = text; *s; s++) {
@@ -65,7 +65,8 @@ static char *printed(const nw_text *t) {
   return nw_str_take(&s);
 }
 
-// Checks a text that is generated from the nest. It may be refused, because its bounds can be harder to prove.
+// Checks a text that is generated from the nest. The parser may refuse this text, because its bounds can be harder to
+// prove.
 static void made_text(nw_ctx *c, nw_arena *a, const nw_affine_nest *n, const char *text) {
   nw_text *made = nw_text_of(c, n);
   char *written = printed(made);

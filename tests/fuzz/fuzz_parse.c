@@ -1,5 +1,5 @@
-// Any text is either refused by the parser with an error, or it is a program whose printed form parses back to the same
-// program.
+// The parser must either refuse a text with an error, or return a program. The printed form of the program must parse
+// back to the same program.
 #include "ir/program/program.h"
 #include <stdio.h>
 #include <stdlib.h>

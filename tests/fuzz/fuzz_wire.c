@@ -1,6 +1,6 @@
-// Any frames are either dropped, or parsed as a message with four objects. An empty key is tried too, because then no
-// check of a signature comes before the parser. In the input, a byte before each frame gives its length; 255 stands for
-// the delimiter <IDS|MSG>, and 254 for a frame with the rest of the input.
+// A sequence of frames must either be dropped, or parsed as a message with four objects. With an empty key, every
+// sequence reaches the parser, because no signature is checked. In the input, a byte before each frame gives its
+// length. The byte 255 stands for the delimiter <IDS|MSG>, and 254 for a frame with the rest of the input.
 #include "jupyter/wire.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void try_key(const char *key, const nwj_frame *frame, int n) {
   nwj_key k = nwj_key_of(key);
   nwj_message m;
   if (!nwj_parse(&k, frame, n, &m)) return;
-  // With a key, no message of the fuzzer is signed, so none may be accepted.
+  // No message of the fuzzer has a valid signature, so none may be accepted if there is a key.
   if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort();
   nwj_message_free(&m);
 }

@@ -1,4 +1,4 @@
-"""What the tests share: a running kernel, and its messages."""
+"""Functions that the tests share: they start a kernel, and send and receive messages."""
 import os
 import time
 import unittest
@@ -37,7 +37,7 @@ class KernelTest(unittest.TestCase):
                 return reply["content"]
 
     def published_for(self, message_id, timeout=20):
-        """Returns all messages up to the idle status, as (type, content)."""
+        """Returns the messages that were published for a request, up to the idle status, as pairs (type, content)."""
         out = []
         while True:
             message = self.client.get_iopub_msg(timeout=timeout)

@@ -1,4 +1,4 @@
-"""Tests the classic Notebook in a headless browser: clicks of a user, and what the page shows."""
+"""Tests the kernel with the classic Notebook in a headless browser: clicks like a user, and checks what the page shows."""
 import json
 import os
 import shutil
@@ -194,7 +194,8 @@ class Browser(unittest.TestCase):
     def shot(self, name):
         self.driver.save_screenshot(os.path.join(SHOTS, name + ".png"))
 
-    # Parts of messages that are ignored. The style sheet of Debian's widgets has a data URL that ends in three dots.
+    # Messages that contain one of these texts are ignored. The style sheet of Debian's widgets has a data URL that ends
+    # in three dots.
     KNOWN = ("favicon", "data:image/gif;base64,R0lGO...")
 
     def check_log(self):
@@ -240,7 +241,7 @@ class Browser(unittest.TestCase):
         self.shot("folded")
         self.check_log()
 
-    def test_an_untrusted_notebook_shows_the_same(self):
+    def test_an_untrusted_notebook_shows_the_same_outputs(self):
         self.open("made.ipynb", GEMM + "\ns", "nw.spacetime(s, {levels = {{bytes = 1024, ways = 2}}})", "s:diff()")
         self.run_all()
         made = self.js("return Jupyter.notebook.toJSON()")

@@ -1,5 +1,5 @@
-"""The connection file: if the value of a field is not supported, the kernel refuses the file and names the field, its
-value and the allowed values."""
+"""Tests the connection file. If the value of a field is not supported, the kernel refuses the file. The error message
+gives the field, its value and the allowed values."""
 import json
 import os
 import subprocess
@@ -15,7 +15,7 @@ LEFT_OUT = object()
 PORTS = ("shell_port", "control_port", "iopub_port", "stdin_port", "hb_port")
 PUBLIC, SECRET = (k.decode() for k in zmq.curve_keypair()) if zmq.has("curve") else ("x" * 40, "x" * 40)
 
-# name: the fields, and a pattern for the error message.
+# For each case: its name, the changed fields, and a part of the error message.
 REFUSED = {
     "key_number": ({"key": 7}, "key is 7: it must be a string"),
     "key_null": ({"key": None}, "key is null: it must be a string"),
@@ -57,7 +57,7 @@ REFUSED = {
     "curve_apart": ({"curve_publickey": SECRET, "curve_secretkey": SECRET}, "curve_publickey does not belong to curve_secretkey"),
 }
 
-# name: the complete text of an invalid connection file, and a pattern for the error message.
+# For each case: its name, the complete text of an invalid connection file, and a part of the error message.
 NO_FILES = {
     "empty": (b"", "the connection file is empty"),
     "array": (b"[]", "must be a JSON object"),

@@ -1,4 +1,4 @@
-"""jupyter console on a terminal: what a user types and sees."""
+"""Tests the kernel with jupyter console on a pseudo-terminal: types like a user, and checks what is shown."""
 import os
 import re
 import shutil
@@ -87,8 +87,8 @@ class Console(unittest.TestCase):
         self.fail("the console has no kernel")
 
     def test_an_interrupt_stops_a_cell_and_keeps_variables(self):
-        """On Ctrl-C, the console should send SIGINT to the kernel. With Debian's prompt_toolkit, the console loses its
-        handler for Ctrl-C, whatever the kernel. So the test sends SIGINT itself."""
+        """On Ctrl-C, the console should send SIGINT to the kernel. But with Debian's prompt_toolkit, the console loses its
+        handler for Ctrl-C, with any kernel. So the test sends SIGINT itself."""
         self.enter("kept = 'kept value'")
         self.expect_prompt(2)
         self.enter("while true do end")

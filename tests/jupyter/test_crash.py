@@ -3,7 +3,8 @@ import unittest
 
 from client import KernelTest, result_of
 
-# misbehaving() makes an intrinsic that crashes only if the first element is 99. The trial runs of an intrinsic never use 99.
+# misbehaving() makes an intrinsic that crashes only if the first element of its input is 99. The trial runs of an
+# intrinsic never use 99.
 MISBEHAVING = """
 function misbehaving(name, how, head)
   local A = nw.placeholder({8}, "i32", "A")
@@ -53,7 +54,7 @@ class Crashes(KernelTest):
         self.assertEqual(reply["ename"], "Crash")
         self.assertEqual(result_of(self.run_cell("return kept")[1]), "41")
 
-    def test_endless_lua_code_does_not_end_the_kernel(self):
+    def test_endless_recursion_or_a_huge_string_does_not_end_the_kernel(self):
         for code in ("function f() return 1 + f() end f()", "('x'):rep(1e12)", "setmetatable({}, {__tostring = error})"):
             reply, _ = self.run_cell(code, timeout=120)
             self.assertIn(reply["status"], ("ok", "error"))

@@ -60,7 +60,7 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertTrue(os.path.exists(self.prefix + "/share/jupyter/kernels/nestwright/kernel.json"))
 
-    def test_installation_for_one_user(self):
+    def test_the_kernel_can_be_installed_for_one_user(self):
         home = {"HOME": self.prefix, "JUPYTER_DATA_DIR": "", "JUPYTER_PATH": ""}
         done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", "--user", env=dict(os.environ, **home))
         self.assertEqual(done.returncode, 0, done.stdout)

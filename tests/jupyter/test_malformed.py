@@ -1,4 +1,4 @@
-"""Messages that no client should send. The kernel answers or ignores them; it never ends, and never executes an
+"""Sends messages that no client should send. The kernel answers or ignores them. It never ends, and never executes an
 unsigned message."""
 import hashlib
 import hmac
@@ -56,7 +56,7 @@ class Malformed(KernelTest):
         reply, out = self.run_cell("return owned == nil")
         self.assertEqual([c["data"]["text/plain"] for k, c in out if k == "execute_result"], ["true"])
 
-    def test_bad_signatures_do_nothing(self):
+    def test_messages_with_bad_signatures_are_ignored(self):
         s, parts = self.socket(), self.parts()
         good = self.sign(parts)
         for bad in (b"", b"0" * 64, good[:-1], good + b"0", good.upper(), b"\0" * 64, good[:-1] + b"x"):
@@ -67,7 +67,7 @@ class Malformed(KernelTest):
         time.sleep(0.2)
         self.not_owned()
 
-    def test_replays_run_once(self):
+    def test_a_repeated_message_is_executed_once(self):
         """A signed message is executed once, even if it arrives again on other sockets or with more frames."""
         s, control = self.socket(), self.socket("control")
         whole = self.message(self.parts({"code": "replays = (replays or 0) + 1", "silent": True}))
@@ -85,7 +85,7 @@ class Malformed(KernelTest):
         _, out = self.run_cell("return replays")
         self.assertEqual([c["data"]["text/plain"] for k, c in out if k == "execute_result"], ["1"])
 
-    def test_a_replayed_shutdown_does_nothing(self):
+    def test_a_repeated_shutdown_request_is_ignored(self):
         s, control = self.socket(), self.socket("control")
         # an invalid request, which the kernel refuses
         asked = self.message(self.parts({"restart": 7}, self.header("shutdown_request")))
@@ -126,7 +126,7 @@ class Malformed(KernelTest):
         published = self.published_for(self.request("execute_request", {"code": 7}))
         self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a string"])
 
-    def test_an_error_message_that_is_not_utf8(self):
+    def test_invalid_utf8_in_an_error_message_is_replaced(self):
         """Invalid bytes in an error message are replaced. The reply and the published error have the same text."""
         for code, says in (('error "a\\xffb"', "a\ufffdb"), ('nw["\\xff"]()', "field '\ufffd'"), ('return io.read()', "input")):
             reply, published = self.run_cell(code, allow_stdin=False)
@@ -146,7 +146,7 @@ class Malformed(KernelTest):
             replies.append(json.loads(s.recv_multipart()[-1])["status"])
         self.assertEqual(replies, ["error", "aborted"])
 
-    def test_missing_and_extra_frames(self):
+    def test_the_kernel_survives_missing_and_extra_frames(self):
         s, whole = self.socket(), self.message(self.parts({"code": "1"}))
         for n in range(len(whole)):
             s.send_multipart(whole[:n] or [b""])
@@ -166,7 +166,7 @@ class Malformed(KernelTest):
                 parts[place] = text
                 s.send_multipart(self.message(parts))
 
-    def test_odd_headers_and_contents(self):
+    def test_the_kernel_survives_odd_headers_and_contents(self):
         s = self.socket()
         headers = [{}, {"msg_type": 7}, {"msg_type": None}, {"msg_type": ""}, {"msg_type": "x" * 100000},
                    self.header("comm_msg"), self.header("complete_request"), self.header(msg_id=7, session=[])]
@@ -181,14 +181,14 @@ class Malformed(KernelTest):
             for content in contents:
                 s.send_multipart(self.message(self.parts({"stop_on_error": False, **content}, self.header(kind))))
 
-    def test_odd_histories(self):
+    def test_the_kernel_survives_odd_history_requests(self):
         s = self.socket()
         for content in ({"hist_access_type": 7}, {"hist_access_type": "range", "session": 2 ** 62, "start": -1, "stop": -5},
                         {"hist_access_type": "search", "pattern": "[" * 5000}, {"hist_access_type": "tail", "n": -1},
                         {"hist_access_type": "search", "pattern": "*a" * 200 + "b"}):
             s.send_multipart(self.message(self.parts(content, self.header("history_request"))))
 
-    def test_a_large_cell_and_a_larger_message(self):
+    def test_a_large_cell_runs_and_a_larger_message_is_refused(self):
         s = self.socket()
         s.send_multipart(self.message(self.parts({"code": "--" + "x" * (10 << 20)})))
         self.assertTrue(s.poll(20000))
@@ -198,7 +198,7 @@ class Malformed(KernelTest):
         self.assertEqual(json.loads(s.recv_multipart()[-1])["evalue"],
                          "execute_request: the message has more than 64 MB: send it in parts")
 
-    def test_junk_on_the_other_sockets(self):
+    def test_the_kernel_survives_junk_on_its_other_sockets(self):
         for channel in ("control", "stdin"):
             s = self.socket(channel)
             s.send_multipart([b"junk"])
@@ -214,7 +214,7 @@ class Malformed(KernelTest):
         time.sleep(0.2)
         self.not_owned()
 
-    def test_subscribers_are_welcomed(self):
+    def test_a_subscriber_receives_a_welcome_message(self):
         s = self.socket("iopub", zmq.SUB)
         s.subscribe(b"")
         self.assertTrue(s.poll(5000))
@@ -224,7 +224,7 @@ class Malformed(KernelTest):
         header, parent, _, content = map(json.loads, frames[3:])
         self.assertEqual((header["msg_type"], parent, content), ("iopub_welcome", {}, {"subscription": ""}))
 
-    def test_randomly_changed_messages(self):
+    def test_the_kernel_survives_randomly_changed_messages(self):
         """Sends messages with randomly changed bytes, signed before or after the change."""
         chance, s = random.Random(7), self.socket()
         kinds = ["execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request", "comm_msg"]

@@ -1,4 +1,4 @@
-"""If a cell needs more memory than there is, it ends in an error that says what to do, and the session continues."""
+"""A cell that needs too much memory ends with an error that says what to do. The session continues."""
 import os
 import resource
 import unittest
@@ -18,7 +18,7 @@ class Memory(KernelTest):
     def start(cls, **kwargs):
         super().start(preexec_fn=limited, **kwargs)
 
-    def test_a_cell_that_needs_too_much_memory(self):
+    def test_a_cell_that_needs_too_much_memory_ends_with_an_error(self):
         self.run_cell("kept = 41")
         for fill in ("local t = {} for n = 1, 1 << 40 do t[n] = {n} end", "full = {} for n = 1, 1 << 40 do full[n] = {n} end"):
             reply, _ = self.run_cell(fill, timeout=120)

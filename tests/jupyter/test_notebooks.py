@@ -1,5 +1,4 @@
-"""The notebooks in tutorials/: what is stored in them, that they run with small sizes, and that they can be
-converted."""
+"""Tests the notebooks in tutorials/: their stored outputs, runs with small sizes, and conversions to other formats."""
 import glob
 import json
 import os
@@ -68,7 +67,7 @@ class Stored(unittest.TestCase):
                 if data:
                     self.assertTrue(text(data["text/plain"]).strip(), n)
 
-    def test_files_are_small_and_name_no_local_path(self):
+    def test_files_are_small_and_contain_no_local_path(self):
         for path, notebook in self.each():
             self.assertLess(os.path.getsize(path), MOST)
             for n, o in outputs(notebook):

@@ -1,4 +1,4 @@
-"""All kinds of messages, beyond what jupyter_kernel_test checks."""
+"""Tests all kinds of messages in more detail than jupyter_kernel_test."""
 import json
 import os
 import signal
@@ -18,7 +18,7 @@ s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))
 
 
 class Cells(KernelTest):
-    def test_order_and_counts(self):
+    def test_messages_of_a_cell_are_in_order_and_have_its_count(self):
         reply, out = self.run_cell("print 'a' return 7")
         self.assertEqual(types(out), ["execute_input", "stream", "execute_result"])
         states = [c["execution_state"] for kind, c in out if kind == "status"]
@@ -103,7 +103,7 @@ class Cells(KernelTest):
         _, out = self.run_cell("p:step(8)")
         self.assertIn("3 of 10 are done; 8 more are too many", dict(out)["error"]["evalue"])
 
-    def test_user_expressions(self):
+    def test_user_expressions_are_evaluated(self):
         reply, _ = self.run_cell("a = 3", user_expressions={"twice": "2*a", "wrong": "nope()", "half": "("})
         answers = reply["user_expressions"]
         self.assertEqual(answers["twice"]["data"]["text/plain"], "6")
@@ -133,7 +133,7 @@ class Cells(KernelTest):
         self.assertIn("you can", "\n".join(reply["traceback"]))
         self.alive()
 
-    def test_display_ids(self):
+    def test_a_display_is_updated_under_its_id(self):
         _, out = self.run_cell("d = nw.display('a', {id = 'one'}) d:update 'b'")
         shown, updated = dict(out)["display_data"], dict(out)["update_display_data"]
         self.assertEqual(shown["transient"]["display_id"], "one")
@@ -154,7 +154,7 @@ class Cells(KernelTest):
             if "execution_count" in message["content"]:
                 counts.add(message["parent_header"]["msg_id"])
         self.assertEqual(replies[0]["status"], "error")
-        # aborted, and without an execution count, as if they had not run
+        # the waiting cells are aborted, and their replies have no execution count
         self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])
         self.assertFalse(counts & set(ids[1:]))
         self.assertEqual(statuses[info], "ok")  # only executions are aborted
@@ -227,12 +227,12 @@ class Output(KernelTest):
             self.assertEqual(lines, [f"{n}\t{i}" for i in range(1, 2001)])
         self.assertEqual([m for m in self.strays if m["msg_type"] == "stream"], [])
 
-    def test_a_hundred_thousand_lines_in_few_messages(self):
+    def test_a_hundred_thousand_lines_are_sent_in_few_messages(self):
         _, out = self.run_cell("for i = 1, 100000 do print(i) end")
         self.assertEqual(text_of(out), "".join(f"{i}\n" for i in range(1, 100001)))
         self.assertLessEqual(len([1 for kind, _ in out if kind == "stream"]), 20)
 
-    def test_output_of_lua_c_and_children_is_in_order(self):
+    def test_output_of_lua_and_of_child_processes_is_in_order(self):
         _, out = self.run_cell("print(1) io.write '2\\n' os.execute 'echo 3' print(4) io.popen('echo 5 1>&2'):close() print(6)")
         self.assertEqual(text_of(out), "1\n2\n3\n4\n6\n")
         self.assertEqual(text_of(out, "stderr"), "5\n")
@@ -247,7 +247,7 @@ class Output(KernelTest):
         _, out = self.run_cell("return 'x\\xFFy'")
         self.assertIn("\ufffd", result_of(out))
 
-    def test_output_comes_while_the_cell_runs(self):
+    def test_output_is_published_while_the_cell_runs(self):
         message_id = self.client.execute("print 'now' os.execute 'sleep 2' return 1")
         start, seen = time.time(), None
         while seen is None:
@@ -258,7 +258,7 @@ class Output(KernelTest):
         self.reply_to(message_id)
         self.published_for(message_id)
 
-    def test_a_flood_is_capped_with_a_notice(self):
+    def test_too_much_output_is_cut_off_with_a_notice(self):
         start = time.time()
         _, out = self.run_cell("local x = ('x'):rep(1023) for i = 1, 40000 do print(x) end", timeout=60)
         text = text_of(out)
@@ -277,7 +277,7 @@ class Output(KernelTest):
         self.assertEqual(shown, [str(i) for i in range(1, 2201)])
         self.assertGreater(time.time() - start, 1.5)  # at most 3000 messages in any 3 s
 
-    def test_a_child_that_never_stops_writing_does_not_hold_the_cell(self):
+    def test_a_cell_ends_although_a_child_process_never_stops_writing(self):
         with tempfile.NamedTemporaryFile() as pid:
             reply, _ = self.run_cell(f"os.execute '(while :; do echo x; done) & echo $! > {pid.name}'", timeout=60)
             self.assertEqual(reply["status"], "ok")
@@ -313,7 +313,7 @@ class Input(KernelTest):
         reply = self.reply_to(message_id)
         return request["content"], reply, self.published_for(message_id)
 
-    def test_lines_and_passwords(self):
+    def test_a_cell_can_ask_for_lines_and_passwords(self):
         request, _, out = self.ask("return nw.input 'name? '", "b\u00f6b")
         self.assertEqual(request, {"prompt": "name? ", "password": False})
         self.assertEqual(result_of(out), '"b\u00f6b"')
@@ -323,7 +323,7 @@ class Input(KernelTest):
         self.assertEqual(result_of(out), "42")
 
     def answered(self, code, *answers):
-        """Runs a cell, and gives these answers to its requests for input. Returns the text of the value of the cell."""
+        """Runs a cell, and gives these answers to its requests for input. Returns the value of the cell as text."""
         message_id = self.client.execute(code, allow_stdin=True)
         for answer in answers:
             self.client.get_stdin_msg(timeout=10)
@@ -356,7 +356,7 @@ class Input(KernelTest):
         self.assertEqual(self.answered("return io.read(1)", "abc"), '"a"')
         self.assertEqual(self.answered("return io.read()", "new"), '"new"')
 
-    def test_invalid_reads_name_the_cell(self):
+    def test_the_error_of_an_invalid_read_begins_with_the_name_of_its_cell(self):
         for code in ("io.read 'x'", "io.stdin:read {}"):
             reply, _ = self.run_cell(code)
             self.assertIn("bad argument #1 to 'read' (invalid format)", reply["evalue"])
@@ -364,7 +364,7 @@ class Input(KernelTest):
         reply, _ = self.run_cell("local x = io.read()", allow_stdin=False)
         self.assertTrue(reply["evalue"].startswith("In["), reply["evalue"])
 
-    def test_input_without_a_user_is_an_error(self):
+    def test_input_is_an_error_if_the_front_end_does_not_allow_it(self):
         reply, _ = self.run_cell("nw.input 'x'", allow_stdin=False)
         self.assertEqual(reply["status"], "error")
         self.assertIn("input", reply["evalue"])
@@ -389,7 +389,7 @@ class Requests(KernelTest):
     def answer(self, kind, content):
         return self.reply_to(self.request(kind, content))
 
-    def test_complete_by_code_points(self):
+    def test_completion_counts_positions_in_code_points(self):
         code = "x = '\U0001F600\u00e9' nw.place"
         reply = self.answer("complete_request", {"code": code, "cursor_pos": len(code)})
         self.assertEqual(reply["matches"], ["nw.placeholder"])
@@ -403,12 +403,12 @@ class Requests(KernelTest):
         self.answer("complete_request", {"code": "t.a", "cursor_pos": 3})
         self.assertEqual(result_of(self.run_cell("return ran == nil")[1]), "true")
 
-    def test_inspect(self):
+    def test_inspection_finds_help(self):
         reply = self.answer("inspect_request", {"code": "local y = nw.sum(x, k)", "cursor_pos": 14, "detail_level": 0})
         self.assertTrue(reply["found"])
         self.assertIn("nw.sum", reply["data"]["text/plain"])
         reply = self.answer("inspect_request", {"code": "nw.sum(x, ", "cursor_pos": 10, "detail_level": 1})
-        self.assertTrue(reply["found"])  # inside its arguments
+        self.assertTrue(reply["found"])  # the cursor is inside the arguments of nw.sum
         self.run_cell("function mine(x)\n  return x + 1\nend")
         for code in ("nw.progress(3", "nw.progress(3, ", "nw.progress(x", "nw.progress(tostring(3), y"):
             reply = self.answer("inspect_request", {"code": code, "cursor_pos": len(code)})
@@ -425,7 +425,7 @@ class Requests(KernelTest):
         reply = self.answer("is_complete_request", {"code": "for i = 1, 3 do\n  if x then"})
         self.assertEqual(reply, {"status": "incomplete", "indent": "    "})
 
-    def test_connect_and_kernel_info(self):
+    def test_requests_for_connection_and_kernel_info_are_answered(self):
         ports = self.answer("connect_request", {})
         self.assertEqual(ports["shell_port"], self.manager.shell_port)
         info = self.answer("kernel_info_request", {})
@@ -433,7 +433,7 @@ class Requests(KernelTest):
         self.assertEqual(info["language_info"]["name"], "lua")
         self.assertEqual(info["supported_features"], [])
 
-    def test_history_of_sessions(self):
+    def test_the_history_contains_earlier_sessions(self):
         self.run_cell("history_test_cell = 1")
         tail = self.answer("history_request", {"hist_access_type": "tail", "n": 1, "output": True, "raw": True})["history"]
         session, line, (source, output) = tail[0]
@@ -465,7 +465,7 @@ class Requests(KernelTest):
         self.reply_to(message_id)
         self.published_for(message_id)
 
-    def test_two_clients(self):
+    def test_two_clients_can_use_one_kernel(self):
         other = BlockingKernelClient(connection_file=self.manager.connection_file)
         other.load_connection_file()
         other.start_channels()
@@ -480,7 +480,7 @@ class Requests(KernelTest):
 
 
 class Comms(KernelTest):
-    def test_messages_in_both_directions(self):
+    def test_comm_messages_go_in_both_directions(self):
         self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("echo", function(comm, data)
               comm.on_message = function(d) print(d.x) comm:send {x = d.x + data.add} end
@@ -517,7 +517,7 @@ class Comms(KernelTest):
 
 
 class Ends(KernelTest):
-    def test_shutdown_and_restart(self):
+    def test_a_restart_starts_a_new_process(self):
         pid = self.manager.provisioner.pid
         self.manager.restart_kernel(now=False)
         self.client.wait_for_ready(timeout=20)
@@ -525,7 +525,7 @@ class Ends(KernelTest):
         self.alive()
 
     @unittest.skipIf(os.environ.get("TSAN_OPTIONS"), "ThreadSanitizer delays signals until the program calls a function that it knows")
-    def test_shutdown_while_a_cell_runs(self):
+    def test_a_shutdown_request_ends_the_kernel_while_a_cell_runs(self):
         self.client.execute("while true do end")
         time.sleep(0.3)
         process = self.manager.provisioner.process
@@ -551,7 +551,7 @@ class Ends(KernelTest):
         write_connection_file(path, key=b"k")
         return f"{self.manager.kernel_spec.argv[0]} -f {path}"
 
-    def test_bad_connection_files(self):
+    def test_bad_connection_files_are_refused(self):
         program = self.manager.kernel_spec.argv[0]
         path = os.path.join(os.environ["XDG_STATE_HOME"], "bad.json")
         for text in ("", "[]", "{}", '{"shell_port": "x"}', '{"key": "k", "signature_scheme": "hmac-md5", "shell_port": 1, '

@@ -1,4 +1,4 @@
-"""Ways to connect to the kernel: ipc, an empty key, and encryption if the connection file has keys for it."""
+"""Tests ways to connect to the kernel: ipc, an empty key, and encryption with CURVE keys."""
 import json
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Ipc(KernelTest):
         cls.client.start_channels()
         cls.client.wait_for_ready(timeout=20)
 
-    def test_cells(self):
+    def test_cells_run_over_ipc(self):
         self.alive()
 
 
@@ -64,7 +64,7 @@ class Transport(unittest.TestCase):
         self.start(b"")
         self.assertTrue(self.answers(b""))
 
-    def test_curve(self):
+    def test_connections_are_encrypted_if_the_file_has_curve_keys(self):
         if not zmq.has("curve"):
             self.skipTest("this libzmq was built without CURVE")
         public, secret = zmq.curve_keypair()
@@ -78,7 +78,7 @@ class Transport(unittest.TestCase):
         self.assertFalse(self.answers(b"key", timeout=500))  # without encryption
         for _ in range(5):
             self.assertFalse(self.answers(b"key", lambda s: encrypted(s, zmq.curve_keypair()[0]), timeout=200))
-        self.assertTrue(self.answers(b"key", encrypted))  # and the kernel continues
+        self.assertTrue(self.answers(b"key", encrypted))  # the kernel continues
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tests controls without a browser, with the messages of a front end with ipywidgets 6 and of one with ipywidgets 8."""
+"""Tests controls without a browser. Sends the messages that a front end with ipywidgets 6 or ipywidgets 8 would send."""
 import time
 import unittest
 
@@ -60,7 +60,7 @@ class Form:
         self.assertIn("measured 32", self.updates(out)[0]["data"]["text/plain"])
         self.assertEqual(self.updates(out)[0]["transient"]["display_id"], shown[2]["transient"]["display_id"])
 
-    def test_output_of_c_and_children_changes_with_the_controls(self):
+    def test_output_of_child_processes_changes_with_the_controls(self):
         _, out = self.run_cell("""nw.interact{n = {1, 2}, function(n)
   print("lua " .. n)
   os.execute("echo child " .. n .. "; echo complaint " .. n .. " >&2")
@@ -118,7 +118,7 @@ end}""")
         for key, value in self.choice(["8", "16", "32"], 0).items():
             self.assertEqual(dict(out)["comm_msg"]["data"]["state"][key], value)
 
-    def test_a_reloaded_page_gets_the_state(self):
+    def test_a_reloaded_page_gets_the_state_of_the_controls(self):
         self.change("SelectionSliderModel", self.choice(["8", "16", "32"], 1))
         out = self.published_for(self.send("SelectionSliderModel", {"method": "request_state"}))
         sent = dict(out)["comm_msg"]["data"]
@@ -141,7 +141,7 @@ class Six(Form, KernelTest):
     def choice(self, labels, n):
         return {"value": labels[n]}
 
-    def test_a_message_asks_to_show_the_box(self):
+    def test_a_message_tells_the_front_end_to_show_the_box(self):
         asked = [c for kind, c in self.out if kind == "comm_msg" and c["data"] == {"method": "display"}]
         self.assertEqual([c["comm_id"] for c in asked], [self.models["VBoxModel"][0]])
 
@@ -159,7 +159,7 @@ class Eight(Form, KernelTest):
     def choice(self, labels, n):
         return {"index": n}
 
-    def test_all_states_are_given_at_once(self):
+    def test_one_message_gives_the_states_of_all_controls(self):
         out = self.published_for(self.request("comm_msg", {"comm_id": self.control, "data": {"method": "request_states"}}))
         states = dict(out)["comm_msg"]["data"]["states"]
         identity, state = self.models["SelectionSliderModel"]

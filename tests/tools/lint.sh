@@ -6,7 +6,7 @@ build=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.." || exit 2
 status=0
 
-# verdict NAME STATUS
+# verdict NAME STATUS: prints the result of a check.
 verdict() {
   if [ "$2" -eq 0 ]; then echo "ok $1"; else echo "not ok $1"; status=1; fi
 }

@@ -5,7 +5,7 @@
 # test covers the code that it changes.
 #
 # If the environment has NW_FIGURES=FILE, writes the counts to this file as a flat JSON object.
-# usage: mutants.sh BUILD [all]     with "all", runs every suite on a mutant that its own test does not notice
+# usage: mutants.sh BUILD [all]     with "all", runs all suites on each mutant that its own test does not notice
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")

@@ -41,7 +41,7 @@ nw.reuse(product(64), {levels = {{bytes = 4096, ways = 4}, {bytes = 32768, ways 
 nw.cache_sets(columns(1024), {levels = L1, title = "A tile by columns, rows of 1024 numbers"}):save(folder .. "/sets_1024.svg")
 nw.cache_sets(columns(992), {levels = L1, title = "A tile by columns, rows of 992 numbers"}):save(folder .. "/sets_992.svg")
 
--- ---- the order of instances
+-- ---- the order of executions
 
 local ordered = nw.schedule((function()
   local A, B = nw.placeholder({17, 12}, "f32", "A"), nw.placeholder({12, 14}, "f32", "B")

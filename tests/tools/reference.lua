@@ -1,4 +1,4 @@
---- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows.
+--- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows of the bindings and primitives.
 --- usage: nestwright reference.lua REFERENCE.md META.lua
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"
@@ -45,8 +45,8 @@ end
 
 -- ---- the editor's file
 
--- Types by name of a result. A signature such as ": outer, inner" only names its results: `stage` is a stage, any other name a
--- loop.
+-- Types of results, by the name of the result. A signature such as ": outer, inner" gives the names of its results, but not their
+-- types. A result with the name `stage` is a stage; a result with any other name is a loop.
 local RESULT = {stage = "nw.stage"}
 
 local function results(row)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the suites on one build tree. The last line gives the totals: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of unit
-# and spec), cpus (older processors, emulated), cross and prices (parts of cpus)
+# usage: run_all.sh BUILD [SUITE...]     default suites: lint unit fuzz spec sound safe walk kernel mutants prop
+# Other suites: threads (the tests that use threads), cpus (emulates older processors), cross and prices (parts of cpus).
 # NW_PROP_ARGS is passed to the property test: "--cases N --seed S". Without it, every run has the same cases, so a new failure
 # comes from a change of the program. ./dev fuzz steps draws new cases.
 set -u
@@ -29,7 +29,7 @@ tally() {
 
 count() { grep -cE "$1" "$2" || true; }
 
-run_unit() { # [PREFIX]: all unit tests, or those whose names begin with PREFIX
+run_unit() { # [PREFIX]: runs all unit tests, or those whose names begin with PREFIX
   local exe name status log
   for exe in "$build"/tests/unit_"${1:-}"*; do
     [ -x "$exe" ] || continue
@@ -50,14 +50,14 @@ run_fuzz() { # replays the corpora of the fuzz targets
   done
 }
 
-run_spec() { # [K]: all, or every fourth file from the K-th
+run_spec() { # [K]: runs all files, or every fourth file, beginning with the K-th
   local files=(tests/spec/*/*_spec.lua) k share=()
   [ $# -gt 0 ] || { run_specs spec "${files[@]}"; return; }
   for ((k = $1 - 1; k < ${#files[@]}; k += 4)); do share+=("${files[k]}"); done
   run_specs "spec_$1" "${share[@]}"
 }
 
-run_sound() { # programs that once gave a wrong result, and variations of them
+run_sound() { # runs programs that once gave a wrong result, and variations of them
   local log=$logs/sound.log status
   timeout 900 "$build/bin/nestwright" tests/sound/run.lua >"$log" 2>&1 && status=0 || status=$?
   tally sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
@@ -71,7 +71,7 @@ safe() {
   tally "$name" $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
-run_safe() { # attacks on a session, a few of each kind; ./dev bench safe runs more
+run_safe() { # runs a few attacks on a session of each kind; ./dev bench safe runs more
   local nestwright=$build/bin/nestwright
   case $build in
     *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # the sanitizer's shadow memory counts as address space
@@ -93,7 +93,7 @@ run_specs() { # NAME FILE...
     "$(count '^ok .*# (SKIP|PENDING)' "$log")"
 }
 
-run_threads() { # the tests that use threads, for ThreadSanitizer
+run_threads() { # runs the tests that use threads, for ThreadSanitizer
   run_unit run
   run_unit check
   run_unit lua
@@ -102,7 +102,7 @@ run_threads() { # the tests that use threads, for ThreadSanitizer
   run_clients tests/jupyter/test_protocol.py
 }
 
-run_walk() { # two tutorials with small sizes
+run_walk() { # runs two tutorials with small sizes
   local log=$logs/walk.log status
   { timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 &&
     timeout 300 "$build/bin/nestwright" tutorials/fused_loop.lua 1024 2; } >"$log" 2>&1 && status=0 || status=$?
@@ -164,11 +164,11 @@ run_cross() {
   tally cross $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
 }
 
-# Tests generated code on two emulated processors: one without AVX-512, and one that also has no AVX, FMA and F16C. Also tests the
-# costs that are predicted on these processors for other machines, and code for another instruction set.
+# Tests generated code on two emulated processors: one without AVX-512, and one without AVX-512, AVX, FMA and F16C. Also runs the
+# suites prices and cross.
 run_cpus() {
   local cpu exe log status
-  local -x NW_EMULATED=1 # skips what does not work in an emulator
+  local -x NW_EMULATED=1 # makes tests skip what does not work in an emulator
   command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
   for cpu in Haswell Nehalem; do
     for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
@@ -179,7 +179,7 @@ run_cpus() {
     log=$logs/$cpu.prop.log
     timeout 600 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/prop/run.lua --cases 100 >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.prop $status $((status == 0)) 0
-    log=$logs/$cpu.sound.log # every operation, dtype and width, compared with the interpreter
+    log=$logs/$cpu.sound.log # compares every operation, dtype and width with the interpreter
     NW_FEW_WIDTHS=1 timeout 1200 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/sound/run.lua ops >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
   done
