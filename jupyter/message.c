@@ -13,7 +13,7 @@ enum {
   MAX_FRAMES = 64,
   HEADER = 400,
   LARGE = 4 << 20,
-  MOST_DROPPED = 1000 // after this number of dropped messages, the caller checks for other events
+  MOST_DROPPED = 1000 // dropped messages after which nwj_receive returns, so that its caller can see other events
 };
 
 void nwj_new_id(char out[40]) {
@@ -54,7 +54,8 @@ static void skip_rest(void *socket, zmq_msg_t *last) {
   }
 }
 
-// Receives the frames of one message, if there is one, and returns their number. Sets *whole if all were received.
+// Receives the frames of one message, if there is one, and returns their number. Sets *whole to true if all were
+// received.
 static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame frame[MAX_FRAMES], bool *whole) {
   int n = 0;
   bool more = true;

@@ -13,7 +13,8 @@
 
 // A script that allocates too much gets an ordinary error before the machine runs out of memory.
 
-// Each time Lua uses LOOK_EVERY more bytes, checks how much memory the machine and the limits of the process leave.
+// Each time Lua uses LOOK_EVERY more bytes, the allocator checks the memory that is left to this process on this
+// machine.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
 // Keeps a message about a refused request, and returns NULL. The limit is formatted now, since much of the memory is

@@ -16,7 +16,7 @@ typedef enum nwh_status {
 } nwh_status;
 
 // ---- the state (host.c)
-nwh *nwh_open(void); // sets the libraries and the search paths of Nestwright; NULL: no memory
+nwh *nwh_open(void); // opens a state with Nestwright's libraries and search paths; NULL: no memory
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
 // Pops the error on top of the stack and returns its text for the user; heap.
