@@ -1,4 +1,4 @@
---- Axes of measured numbers: their range, and ticks at round values, each with its unit.
+--- Sets up axes of measured numbers: their range, and ticks at round values, each with its unit.
 local gnuplot = require "nestwright.plots.gnuplot"
 
 local axis = {}

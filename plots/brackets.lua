@@ -72,7 +72,7 @@ function brackets.of(s, run, most, time, alone)
   return out
 end
 
--- Draws the iterations of a row that has few. They are boxes, shaded alternately, with numbers if there is room.
+-- Draws the iterations of a row that has few iterations. They are boxes, shaded alternately, with numbers if there is room.
 local function box_commands(out, row, y, time)
   for k, r in ipairs(row.rounds) do
     out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
@@ -83,7 +83,7 @@ local function box_commands(out, row, y, time)
   end
 end
 
--- Returns the outlines of the iterations of a row that has many. Outlines need a tenth of the space of boxes in a file.
+-- Returns the outlines of the iterations of a row that has many iterations. In a file, outlines need a tenth of the space of boxes.
 local function outlines(row, y)
   local lines = {}
   for _, r in ipairs(row.rounds) do
@@ -96,8 +96,8 @@ end
 
 local SHADED = 40
 
---- Draws rows of loops in a rectangle. room: the number of rows that the rectangle has room for; label: a command that draws the
---- name of the group, or nil.
+--- Draws rows of loops in a rectangle. `room` is the number of rows for which the rectangle has space. `label` is a command that
+--- draws the name of the group, or nil.
 function brackets.panel(f, rect, rows, time, room, label)
   local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room),
     label}

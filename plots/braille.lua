@@ -1,5 +1,5 @@
---- Pictures in braille. Lines, marks and fillings are dots, two by four per character; words are text. The dots come from a bitmap
---- that is drawn without words; the words and their positions come from the same picture as SVG.
+--- Draws pictures in braille. Lines, marks and fillings are dots, two by four per character; words are text. The dots come from a
+--- bitmap that is drawn without words; the words and their positions come from the same picture as SVG.
 local characters = require "nestwright.plots.characters"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"

@@ -33,7 +33,7 @@ local function runs(list, along)
   return out
 end
 
--- Returns one cell for each place, which is the last cell of the list at this place.
+-- Returns, for each place, the last cell of the list at this place.
 local function single(list)
   local at, out = {}, {}
   for _, c in ipairs(list) do

@@ -1,4 +1,4 @@
---- Braille characters of a picture: two by four dots on a background, in the most distinctive colours.
+--- Makes the braille characters of a picture. Each character is two by four dots on a background, in the most distinctive colour.
 local characters = {}
 
 characters.BY = 6 -- pixels per dot in the bitmap, in both directions
@@ -30,8 +30,9 @@ local function escape(c, ground, full)
   return c.red < 0.3 and "\27[39;49m" or "\27[90;49m"
 end
 
---- Returns a function for the escape sequence of a colour and a background (nil: the terminal's), and the sequence that resets
---- both. All sequences are empty if colours are disabled.
+--- Returns a function(c, ground) and a sequence. The function returns the escape sequence for the colour `c` on the background
+--- `ground`, or on the terminal's background if `ground` is nil. The sequence resets both colours. All sequences are empty if
+--- colours are disabled.
 function characters.palette()
   local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
   if not colour then return function() return "" end, "" end
@@ -49,8 +50,10 @@ local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
 
 local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
 local PIXELS = BY * BY
-local FILLED, HALF_FILLED = 0.55, 0.3 -- the least share of a cell that a background fills: under dots, and under words
-local ALIKE, OTHER = 0.1, 0.2 -- distances of colours
+-- A cell has a coloured background if one colour fills at least this fraction of it: FILLED for a cell with dots, HALF_FILLED for a
+-- cell with words.
+local FILLED, HALF_FILLED = 0.55, 0.3
+local ALIKE, OTHER = 0.1, 0.2 -- colours nearer than ALIKE count as equal; colours farther than OTHER from the background are drawn
 
 -- Calls f(dot, bit) for the eight dots of a cell; empty dots are nil.
 local function each_dot(dots, column, row, f)
@@ -60,7 +63,7 @@ local function each_dot(dots, column, row, f)
   end
 end
 
--- Returns the colour that fills this share of a cell, or nil.
+-- Returns the most frequent colour of a cell if it fills at least the fraction `part` of the cell; otherwise nil.
 local function ground_of(dots, column, row, part)
   local count, most = {}, nil
   each_dot(dots, column, row, function(dot)
@@ -74,7 +77,7 @@ local function ground_of(dots, column, row, part)
   return filled >= part * 8 * PIXELS and most or nil
 end
 
--- Returns the dots of a cell with a coloured background: all dots that differ from it, including white ones.
+-- Returns a cell with a coloured background. Its dots are all those that differ from the background, including white ones.
 local function drawn_on(ground, dots, column, row)
   local bits, best, far = 0, nil, 0
   each_dot(dots, column, row, function(dot, bit)
@@ -95,7 +98,7 @@ local PALER = 0.4 -- dots whose contrast, relative to the strongest dot of the c
 
 local function contrast(c) return 1 - math.min(c.red, c.green, c.blue) end
 
--- Returns the dots of a cell on the terminal's background, and their most distinctive colour.
+-- Returns a cell on the terminal's background, with the most distinctive colour of its dots; or nil if it has no dots.
 local function drawn_plain(dots, column, row)
   local best, most = nil, 0
   each_dot(dots, column, row, function(dot)
@@ -125,7 +128,7 @@ function characters.put(grid, row, column, text, colour, ground)
   grid[row][column] = {text = text, colour = colour, ground = ground}
 end
 
---- Returns the background of words: a colour that most of their cells have, or nil.
+--- Returns the background of words, which is a colour that at least half of their cells have, or nil.
 function characters.ground_under(dots, row, from, n)
   local count, most = {}, nil
   for column = from, from + n - 1 do

@@ -1,4 +1,4 @@
---- A sweep over one parameter: curves with a band for the middle half, or groups of bars.
+--- Draws a sweep over one parameter, as curves with a band for the middle half, or as groups of bars.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -9,7 +9,8 @@ local written = require "nestwright.show.written"
 local curves = {}
 
 local LEFT, HEIGHT, UNDER, STRIP = 100, 340, 58, 16 -- pixels; STRIP is the height of a row of refused points
-local MOST, NAME, CHARACTER, LINE = 12, 28, 6.6, 15 -- the most series, the most characters of a name; pixels of a character, a line
+local MOST, NAME = 12, 28 -- the largest number of series, and of characters of a name
+local CHARACTER, LINE = 6.6, 15 -- pixels: the width of a character, and the height of a line
 local FAR = 8 -- the axis is logarithmic if the largest value exceeds the smallest by this factor
 local MARKS = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10, 2, 3} -- gnuplot's shapes, filled ones first
 local FILLS = {"solid 0.75", "pattern 4", "pattern 1", "solid 0.25", "pattern 5", "pattern 2", "pattern 6", "pattern 7"}
@@ -49,7 +50,7 @@ local function x_tics(values, place)
   return ("set xtics (%s)"):format(table.concat(tics, ", "))
 end
 
--- Returns the least distance between neighbouring values, as a fraction of the axis.
+-- Returns the least distance between neighbouring values, as a fraction of the length of the axis.
 local function least_gap(sorted, value)
   local least, whole = 1, value(sorted[#sorted]) - value(sorted[1])
   for n = 2, #sorted do least = math.min(least, (value(sorted[n]) - value(sorted[n - 1])) / whole) end

@@ -1,4 +1,5 @@
---- A figure: panels under one title, placed at given pixels, with small print at the foot. Each panel sets its own gnuplot state.
+--- Makes a figure: panels under one title, placed at given pixels, with small print at the foot. Each panel sets its own gnuplot
+--- state.
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"

@@ -1,5 +1,5 @@
---- A grid of instances in a figure: the first axis goes down, the second to the right, as in a matrix. Cells are filled, tiles are
---- outlined, and the order of visits is a path through the cells. Coordinates are the column and the row of a cell.
+--- Draws a grid of instances in a figure. The first axis goes down, the second to the right, as in a matrix. Cells are filled,
+--- tiles are outlined, and the order of visits is a path through the cells. Coordinates are the column and the row of a cell.
 local cells = require "nestwright.plots.cells"
 local path = require "nestwright.plots.path"
 

@@ -1,4 +1,5 @@
---- A sweep over two parameters: one cell per pair, darker for larger values, with its number if there is room.
+--- Draws a sweep over two parameters. There is one cell per pair of values, darker for larger results, with its number if there is
+--- room.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"

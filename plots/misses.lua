@@ -1,5 +1,5 @@
---- Misses by tensor or by loop. There is one panel per cache level, with one bar per tensor or loop, split into cold, capacity and
---- conflict misses.
+--- Draws misses by tensor or by loop. There is one panel per cache level, with one bar per tensor or loop, split into cold,
+--- capacity and conflict misses.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"

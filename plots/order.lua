@@ -1,5 +1,5 @@
---- The order in which the instances of a stage are visited: a grid of its axes, with a path from visit to visit. Later cells are
---- darker.
+--- Draws the order in which the instances of a stage are visited, as a grid of its axes with a path from visit to visit. Later
+--- cells are darker.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local plot = require "nestwright.plots.plot"

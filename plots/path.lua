@@ -1,4 +1,5 @@
---- The order of visits as a path between cells of a grid: a line to a neighbour, a dotted line for a jump, a bar for a vector.
+--- Draws the order of visits as a path between cells of a grid. A visit of a neighbour is a line, a jump to another cell is a
+--- dotted line, and a vector is a bar.
 local path = {}
 
 local SMALL = 14 -- lines are thin if a cell has fewer pixels
@@ -100,8 +101,8 @@ local function points(f, list, kind, lane, size)
   return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
 end
 
--- Returns the size of the dot at the start of a path. It is larger than others, unless there are many paths, or other marks that
--- look similar.
+-- Returns the size of the dot at the start of a path. It is larger than other dots, unless there are many paths, or marks that look
+-- similar.
 local function begin_size(o, lane)
   if #lane.begins > 1 or o.marks then return 0.5 end
   return o.cell < SMALL and 0.8 or 1.4

@@ -1,4 +1,5 @@
---- Pieces and tiles of a stage. Each piece that was made by cutting loops has a colour, a hatch and a name; tiles are outlined.
+--- Draws the pieces and tiles of a stage. Each piece that was made by cutting loops has a colour, a hatch and a name; tiles are
+--- outlined.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
 local order = require "nestwright.plots.order"

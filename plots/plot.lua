@@ -1,4 +1,4 @@
---- A picture: its data, the script that draws it, and a caption. It is saved in the format of the file's extension.
+--- A plot is a picture: its data, the script that draws it, and a caption. The extension of a file determines the saved format.
 local blanks = require "nestwright.show.blanks"
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"

@@ -1,4 +1,4 @@
---- A refused step: the two conflicting instances among their neighbours, in the order before the step and in the order after it.
+--- Draws a refused step: the two conflicting instances among their neighbours, in the order before the step and in that after it.
 --- The arrow goes from the instance that must come first to the instance that depends on it.
 local figure = require "nestwright.plots.figure"
 local grid = require "nestwright.plots.grid"
@@ -10,7 +10,7 @@ local refusal = {}
 
 local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between two grids, above a grid, in a line of text
 local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
-local TITLE, WHY = 52, 110 -- the most characters of a grid's title, and of a line of the reason
+local TITLE, WHY = 52, 110 -- the largest numbers of characters of a grid's title, and of a line of the reason
 
 -- The shapes and colours of the two instances.
 local MARKS = {source = {sign = "●", pt = 7, colour = figure.colour.blue}, sink = {sign = "■", pt = 5, colour = figure.colour.red}}
@@ -163,9 +163,9 @@ local function caption_of(data, r, found)
   if r.why then out[#out + 1] = r.why .. "." end
   for _, x in ipairs(found) do out[#out + 1] = ("%s: %s."):format(MARKS[x.which].sign, does(x, r)) end
   local what = verdict(data, r)
-  out[#out + 1] = ("Position among the visits shown: now %s; with the step %s%s."):format(told(data.now, found),
+  out[#out + 1] = ("Positions among the visits shown. Now: %s. With the step: %s%s."):format(told(data.now, found),
     told(data.refused, found),
-    what ~= "" and ": " .. what or "")
+    what ~= "" and "; " .. what or "")
   return table.concat(out, " ")
 end
 

@@ -1,4 +1,4 @@
---- The histogram of reuse distances: one panel per tensor, with the cache sizes marked.
+--- Draws the histogram of reuse distances, with one panel per tensor. The cache sizes are marked.
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -11,8 +11,8 @@ local reuse = {}
 local LEFT, RIGHT, PANEL, UNDER = 110, 970, 130, 58 -- pixels
 local colour = figure.colour
 
--- Returns the start and the end of the bin of a distance, in lines. The bins of the core are too narrow to be visible; there are
--- four bins per octave here, and one bin per line for distances below four lines.
+-- Returns the start and the end of the bin of a distance, in lines. The bins of the core are too narrow to be visible. So
+-- there are four bins per octave here; for distances below four lines, there is one bin per line.
 local function bin_of(lines)
   if lines < 4 then return lines, lines + 1 end
   local octave = 1 << math.floor(math.log(lines, 2))

@@ -1,4 +1,4 @@
---- The roofline: the limits of this machine over operations per byte, and one dot per version below these limits.
+--- Draws the roofline: the limits of a machine over operations per byte, and one dot per version below these limits.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -137,8 +137,8 @@ local function small_print(dots, refused, sets, o)
   for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
   if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
   out[#out + 1] = bytes_words(dots)
-  out[#out + 1] = "Operations are those of the definition. A share is relative to the lowest roof above the dot, where each roof "
-    .. "is taken at the dot's traffic to that level."
+  out[#out + 1] = "Operations are those of the definition. A share is relative to the lowest roof above the dot. Each roof "
+    .. "is taken at the dot's traffic to the level of the roof."
   for _, d in ipairs(refused) do
     out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
   end
@@ -195,8 +195,8 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Sets the levels of each set that are drawn. The first set shows all its levels; another set shows only the axis' level. The same
--- levels are not drawn twice.
+-- Sets the levels of each set that are drawn. The first set shows all its levels; another set shows only the axis' level. If
+-- several sets have the same table of levels, only the first of them draws it.
 local function levels_shown(sets, level)
   local drawn = {}
   for n, r in ipairs(sets) do

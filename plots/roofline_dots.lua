@@ -1,4 +1,4 @@
---- The dots of a roofline: marks, the arrows from step to step, and their labels.
+--- Draws the dots of a roofline: their marks, their labels, and the arrows from step to step.
 local figure = require "nestwright.plots.figure"
 local pictures = require "nestwright.plots.times"
 local roofs = require "nestwright.plots.roofs"

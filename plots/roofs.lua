@@ -1,4 +1,4 @@
---- The roofs of a roofline: coordinates, lines, and their labels.
+--- Draws the roofs of a roofline: their lines and labels. Also defines the coordinates of the panel.
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.show.written"

@@ -1,4 +1,4 @@
---- Predicted over measured times: one dot per schedule, on logarithmic axes, and the line on which both are equal.
+--- Draws predicted over measured times, with one dot per schedule, on logarithmic axes. On the solid line, both times are equal.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local plot = require "nestwright.plots.plot"
@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 local scatter = {}
 
 local LEFT, RIGHT, HEIGHT, UNDER = 110, 640, 480, 58 -- pixels
-local BAND = 1.25 -- on the thin lines, the prediction is too long or too short by this factor
+local BAND = 1.25 -- on the dashed lines, the prediction is too long or too short by this factor
 local colour = figure.colour
 
 local function ends(points, names)

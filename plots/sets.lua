@@ -1,4 +1,5 @@
---- How full the sets of a cache are over time, and how many different lines of each set are accessed: two maps on one time axis.
+--- Draws how full the sets of a cache are over time, and how many different lines of each set are accessed. These are two maps on
+--- one time axis.
 local errors = require "nestwright.language.errors"
 local caches = require "nestwright.cost.caches"
 local figure = require "nestwright.plots.figure"
@@ -8,7 +9,7 @@ local written = require "nestwright.show.written"
 local sets = {}
 
 sets.COLUMNS = 300 -- the number of parts into which the time is divided
-local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the worst of its sets
+local ROWS = 256 -- the largest number of rows; if there are more sets, each row shows the fullest of its sets
 local LEFT, RIGHT, PANEL, UNDER = 110, 880, 220, 54 -- pixels
 
 -- ---- the maps
@@ -75,8 +76,8 @@ local function most_of(columns)
   return most
 end
 
--- Returns two fractions of the sets: the sets with more accessed lines than ways in some part of the time, and the sets that are
--- never accessed.
+-- Returns two numbers as fractions of the number of sets. The first counts the sets that, in at least one part of the time, have
+-- more accessed lines than ways. The second counts the sets that are never accessed.
 local function shares(asked, nsets, ways)
   local crowded, unused = 0, 0
   for set = 1, nsets do
@@ -90,8 +91,8 @@ end
 
 local function caption(x, filling, cache)
   local crowded, unused = shares(filling.asked, x.sets, x.ways)
-  local text = "L%d has %s of %s. In one of %s of the time, up to %d different lines of one set are accessed; %.3g %% of the "
-    .. "sets get more lines in some part of the time than they can hold, and %.3g %% are never accessed."
+  local text = "L%d has %s of %s. The time is divided into %s; in one part, up to %d different lines of one set are accessed. "
+    .. "%.3g %% of the sets get more lines in at least one part than they can hold, and %.3g %% are never accessed."
   local out = {text:format(x.level, written.plural(x.sets, "set"), written.plural(x.ways, "way"),
     written.plural(#filling.asked, "part"), most_of(filling.asked), 100 * crowded, 100 * unused)}
   if sets_a_row(x.sets) > 1 then

@@ -1,7 +1,7 @@
 --- Decodes sixels, which gnuplot's sixelgd draws, into a bitmap of coloured dots.
 local sixel = {}
 
-local SIX = 6 -- rows per character
+local SIX = 6 -- rows of pixels that one character of sixel data encodes
 
 -- The visibility of a colour depends on its distance from the white background and on its saturation. Pale colours are treated as
 -- background; for grey, the limit is higher than for other colours.
@@ -22,7 +22,8 @@ local function colours_of(data)
   return colours
 end
 
--- Calls paint(x, times, bits, colour) for each run of `times` equal columns of six pixels, and close(y) at the end of six rows.
+-- Calls paint(x, times, bits, colour) for each run of `times` equal columns of six pixels, and close(y) after each band of six
+-- rows.
 local function runs(data, colours, paint, close)
   local x, y, at, colour = 0, 0, 1, nil
   while at <= #data do
@@ -65,12 +66,14 @@ local function count(dots, x, y, colour)
   if colour.value > dot.colour.value then dot.colour = colour end
 end
 
---- Reduces the bitmap by the factor `by` in both directions. dots[y][x] is {n (the drawn pixels of by*by), colour (the most visible
---- one), of (pixels by colour)}; x and y start at 0.
+--- Reduces the bitmap by the factor `by` in both directions. Returns dots[y][x], where x and y start at 0. The fields of a dot:
+---   n: the number of its drawn pixels, of by*by
+---   colour: the most visible colour of these pixels
+---   of: the number of these pixels by colour
 function sixel.dots(data, by)
   local dots, lines = {}, {}
   for bit = 0, SIX - 1 do lines[bit] = {} end
-  -- Later runs overwrite earlier ones.
+  -- A pixel that is painted twice has the later colour.
   local function paint(x, times, bits, colour)
     for bit = 0, SIX - 1 do
       if bits >> bit & 1 == 1 then

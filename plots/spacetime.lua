@@ -1,7 +1,7 @@
---- The space-time diagram: which element of which tensor is accessed at which time, and the behaviour of the caches. There is one
---- column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are
---- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is the
---- execution of one schedule by one thread.
+--- Draws the space-time diagram. It shows which element of which tensor is accessed at which time, and the behaviour of the caches.
+--- There is one column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis.
+--- Loops are brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is
+--- the execution of one schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"
@@ -17,7 +17,7 @@ local spacetime = {}
 local colour = figure.colour
 
 spacetime.MOST = 3000 -- accesses are drawn as single marks if there are at most this many, else as a raster
-local QUICK = 20000000 -- the most accesses for which reuse distances are computed
+local QUICK = 20000000 -- the largest number of accesses for which reuse distances are computed
 local BRACKETS = 300 -- the largest number of brackets of one loop; more are not distinguishable
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
 

@@ -1,4 +1,4 @@
---- The step log as a curve: the time of each version of a schedule, in order.
+--- Draws the step log as a curve: the time of each version of a schedule, in order.
 local axis = require "nestwright.plots.axis"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -8,7 +8,8 @@ local written = require "nestwright.show.written"
 local steps = {}
 
 local LEFT, RIGHT, HEIGHT, WIDE = 110, 40, 300, 56 -- pixels: the margins, the height of the panel, the least width of a step
-local NAME, ANGLE, CHARACTER = 34, 35, 6.6 -- the most characters of a step's text; its angle in degrees; pixels of a character
+local NAME, ANGLE = 34, 35 -- the largest number of characters of a step's text, and its angle in degrees
+local CHARACTER = 6.6 -- pixels
 local FAR = 8 -- the axis is logarithmic if one version takes more than this many times as long as another
 
 local colour, seconds = figure.colour, written.seconds

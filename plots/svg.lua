@@ -1,4 +1,4 @@
---- SVG with a text description for accessibility, and small enough for a notebook.
+--- Makes SVG pictures that have a text description for accessibility and are small enough for a notebook.
 local gnuplot = require "nestwright.plots.gnuplot"
 
 local svg = {}

@@ -115,7 +115,7 @@ local function check_column(s, list, name)
     "the sweep has no column '%s'", tostring(name))
 end
 
--- Returns whether a column has values in seconds, and the columns of its middle halves.
+-- Returns whether a column has values in seconds, which column has the values, and which columns have the ends of the middle half.
 local function kind_of(list, name, unit)
   local median = name .. "_median"
   for _, row in ipairs(list) do

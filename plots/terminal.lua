@@ -1,4 +1,5 @@
---- Pictures on the terminal: kitty's graphics or sixel if the terminal reports support for it, else braille, else plain characters.
+--- Draws pictures on the terminal. It uses kitty's graphics or sixel if the terminal reports support for it, else braille, else
+--- plain characters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"

@@ -1,5 +1,5 @@
---- The timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, and arrows for dependences. A lane
---- is idle where it has no bar.
+--- Draws the timeline (Gantt chart): one lane per thread or stage of a pipeline, one bar per activity, and arrows for dependences.
+--- A lane is idle where it has no bar.
 local axis = require "nestwright.plots.axis"
 local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
@@ -350,8 +350,13 @@ local function key_of(kinds)
   return (#kinds > 1 or kinds[1].name ~= "") and entries or {}
 end
 
---- Makes the picture. records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from and
---- to (the shown time), idle (the measured idle time: {whole, lanes (by name), within (what it is a share of, in words)}), small}.
+--- Makes the picture. Each of `records` is {lane, from, to, label, kind}. The fields of o:
+---   title, small: the title, and the text at the foot
+---   arrows: a list of {from, to}
+---   unit: the unit of time, "s" by default
+---   lanes: the names of lanes
+---   from, to: the time span that is shown
+---   idle: the measured idle time, {whole, lanes (by name), within (what it is a share of, in words)}
 function timeline.make(records, o)
   local list, lanes = read_all(records, o.lanes)
   local arrows, x = read_arrows(list, o.arrows), {unit = o.unit or "s", idle = 0}

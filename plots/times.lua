@@ -1,4 +1,4 @@
---- Measured times, one row each, as bars, as points, or as speed-ups over the first time. Rows are not sorted by speed.
+--- Draws measured times, one row each, as bars, as points, or as speed-ups over the first time. Rows are not sorted by speed.
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.language.errors"
 local figure = require "nestwright.plots.figure"
@@ -10,7 +10,7 @@ local written = require "nestwright.show.written"
 local pictures = {}
 
 local MOST = 60 -- the largest number of rows
-local FAR = 20 -- if the ratio of two times is larger, the shorter bar would be only a line on a linear axis
+local FAR = 20 -- on a linear axis, the bar of a time that is shorter by more than this factor would be only a line
 local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
 local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- all in pixels, except NAME: characters
 

@@ -1,4 +1,4 @@
---- A window on the desktop.
+--- Opens pictures in a window on the desktop.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local gnuplot = require "nestwright.plots.gnuplot"

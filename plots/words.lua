@@ -1,4 +1,4 @@
---- Texts of captions about memory: sweeps over tensors, reuse distances and misses.
+--- Makes the texts of captions about memory: sweeps over tensors, reuse distances and misses.
 local core = require "nestwright.core"
 local written = require "nestwright.show.written"
 

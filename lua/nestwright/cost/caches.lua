@@ -1,4 +1,4 @@
---- The common options of the functions about memory: sizes, caches, threads and versions.
+--- Reads the options that all functions about memory have: sizes, caches, threads and versions.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -21,7 +21,8 @@ end
 
 caches.whole = sizes.whole
 
---- Returns the executions whose accesses are computed: one sequential execution, or one for each of o.threads threads.
+--- Returns the executions of a schedule whose accesses are computed: one sequential execution or, if o.threads is given, one per
+--- thread.
 function caches.walks(what, s, o)
   local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
   if o.threads == nil then return {{sizes = values, version = o.version}} end
@@ -31,7 +32,7 @@ function caches.walks(what, s, o)
   return list
 end
 
---- Returns a single execution; with o.threads, the execution of the first thread.
+--- Returns one execution of a schedule. If o.threads is given, it is the execution of the first thread.
 function caches.walk(what, s, o) return caches.walks(what, s, o)[1] end
 
 -- Returns the caches of this machine, nearest to the core first.
@@ -54,7 +55,7 @@ local function given_levels(what, list)
   return levels, 64
 end
 
--- Returns the caches of a machine record. The size of a cache is the part of it that s:cost assumes to be available.
+-- Returns the caches of a machine record. As in s:cost, only a part of each cache is assumed to be available.
 local function recorded_levels(what, o)
   if o.levels or o.line then
     errors.fail("invalid", "give either machine, or levels and line", "%s: the option machine already determines levels and line",
@@ -70,14 +71,14 @@ end
 
 local FEEDS = {full = false, misses = true}
 
---- True for feed = 'misses', the default, which means that each level sees only the misses of the level before it.
+--- True if `feed` is 'misses', the default: each level then sees only the misses of the level before it.
 function caches.by_misses(what, feed)
   local misses = FEEDS[feed or "misses"]
   if misses ~= nil then return misses end
   errors.fail("invalid", nil, "%s: feed must be 'misses' or 'full', not '%s'", what, tostring(feed))
 end
 
---- Returns the caches of the options, by default those of this machine: {levels, line, misses, conflicts}.
+--- Returns the caches that the options describe, {levels, line, misses, conflicts}. By default, they are those of this machine.
 function caches.of(what, o)
   local levels, line
   if o.machine ~= nil then
@@ -118,8 +119,8 @@ function caches.level_text(cache, n)
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 
---- Returns the text about a simulation for the foot of a picture: the levels from..to, the accesses that they see, and what is not
---- modelled.
+--- Returns the text below a picture of a simulation. It names the levels `from` to `to`, the accesses that they see, and what is
+--- not modelled.
 function caches.small_print(cache, from, to, threads)
   local out = {}
   for n = from, to do out[#out + 1] = caches.level_text(cache, n) end

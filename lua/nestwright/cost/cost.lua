@@ -49,8 +49,8 @@ local function threads_of(what, value)
   return n
 end
 
--- The cost records of earlier calls. They stay valid because versions never change. The keys are the schedule, the machine, and the
--- version with the options. Each entry keeps the record for the sizes of the last call.
+-- The cost records of earlier calls, by schedule, by machine, and by version with options. They stay valid because versions never
+-- change. Each entry has the record for the sizes of the last call.
 local counted = setmetatable({}, {__mode = "k"})
 
 local function copied(t)
@@ -73,8 +73,8 @@ local function counted_for(s, walk, m)
   return copied(kept.record)
 end
 
---- Returns the cost record of a schedule, or of its version o.version. o has machine, sizes, threads, conflicts and feed, as in
---- s:cost.
+--- Returns the cost record of a schedule, or of its version o.version. The options machine, sizes, threads, conflicts and feed are
+--- those of s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
@@ -133,7 +133,7 @@ local function measured(s, o)
   return kernel, kernel:time(table.unpack(call)), joules_of(kernel, list)
 end
 
--- ---- energy of counts
+-- ---- energy of counted events
 
 local function pj_of_accelerator(m, name)
   local a = m.accelerator
@@ -155,7 +155,7 @@ local function pj_of_processor(m, name)
   return level and level.read_pj
 end
 
--- Returns a hint for the error that the energy of a count with this name is unknown.
+-- Returns the hint of the error about a count whose energy is unknown.
 local function without_price(m, name)
   local known = ""
   if m.kind == "accelerator" then
@@ -261,8 +261,8 @@ function cost.install(nw)
     .. "timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing "
     .. "the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the "
     .. "only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); "
-    .. "by_access, by_tensor, by_loop and levels (level, tensor, loop; in lines: asked, the number requested, hits, misses, "
-    .. "cold, capacity, conflict, written_back; exact, a boolean; error, as a fraction of the misses); traffic of each level "
+    .. "by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, "
+    .. "cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level "
     .. "(name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory "
     .. "(bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), "
     .. "balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join "
@@ -280,11 +280,11 @@ function cost.install(nw)
   nw.cost = nw.cost or {}
   rows.define(nw.cost, "cost", "price",
     "(options: {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}): nw.report",
-    "Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For "
-    .. "an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; "
-    .. "the cycles are mac / (units * utilisation). For a CPU, the names are classes of operations with their width in bits, such "
-    .. "as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: energies that the table does not have, or "
-    .. "that replace those of the table.", price)
+    "Computes the energy of counted events from a machine's energy table. The answer has a row for each name (name, count, pj, "
+    .. "joules), and the sum. For an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its "
+    .. "buffers, in accesses of one word; the cycles are mac / (units * utilisation). For a CPU, the names are classes of "
+    .. "operations with their width in bits, such as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: "
+    .. "energies that the table does not have, or that replace those of the table.", price)
 end
 
 return cost

@@ -1,4 +1,4 @@
---- Prints costs: the record of s:cost and of n:cost, prices and curves.
+--- Prints the cost records of schedules (s:cost) and of loop nests (n:cost), prices and curves.
 local written = require "nestwright.show.written"
 
 local text = {}
@@ -28,7 +28,7 @@ end
 
 local HEADER = ("%-18s %15s %13s %13s %13s %13s"):format("", "lines requested", "cold", "capacity", "conflict", "written back")
 
--- Returns a row of the table of misses. told: true if conflict misses are distinguished from capacity misses.
+-- Returns a row of the table of misses. `told` is true if conflict misses are distinguished from capacity misses.
 local function misses_line(name, row, told)
   return ("%-18s %15d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
     row.written_back)
@@ -47,7 +47,7 @@ local function exact_text(c)
     parts[#parts + 1] = ("L%d %s"):format(level.level,
       level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
   end
-  return "misses, of LRU caches: " .. table.concat(parts, ", ")
+  return "misses of LRU caches: " .. table.concat(parts, ", ")
 end
 
 local function add_traffic(c, out)
@@ -115,7 +115,7 @@ local function add_counted(c, out)
   for n, exact in ipairs(c.exact) do
     parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, up to %.2g %% off"):format(n, 100 * c.error[n])
   end
-  out[#out + 1] = ("misses, of LRU caches that are empty at first; %s%s: %s"):format(
+  out[#out + 1] = ("misses of LRU caches that are empty at first; %s%s: %s"):format(
     c.feed == "full" and "every level sees every access" or "each level sees only the misses of the level before it",
     c.conflicts and "" or "; conflict misses are counted as capacity misses", table.concat(parts, ", "))
 end
@@ -130,7 +130,7 @@ local function add_operations(c, out)
     parts[n] = ("%s %s"):format(op.name, whole(op.count)) .. (op.bits > 0 and (" of %d bits"):format(op.bits) or "")
   end
   if c.calls > 0 then parts[#parts + 1] = ("%s calls of other functions, which have no cost"):format(whole(c.calls)) end
-  out[#out + 1] = ("as written%s: %s"):format(c.counted and "" or ", estimated", table.concat(parts, ", "))
+  out[#out + 1] = ("operations in the text%s: %s"):format(c.counted and "" or ", estimated", table.concat(parts, ", "))
   add_traffic(c, out)
 end
 

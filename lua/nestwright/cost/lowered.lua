@@ -21,8 +21,8 @@ local function link(v, loops)
   return v
 end
 
---- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. c: its cost record; sizes: the
---- values that the record was computed for, by name; without them, strides that depend on sizes are unknown.
+--- Returns {bodies (loops and guards, the whole program first), statements, buffers} of a schedule. `c` is its cost record.
+--- `sizes` has, by name, the sizes for which the record was computed. Without them, strides that depend on sizes are unknown.
 function lowered.of(s, c, sizes)
   return link(core.lowered(s, c and caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
 end

@@ -1,5 +1,5 @@
---- Machine records describe machines for the cost model. A record is given by a name, a table or a file. Its fields, with their
---- units, are rows of the core (core/hw/machine_rows.c).
+--- Reads machine records, which describe machines for the cost model. A record is given by a name, a table or a file. The list of
+--- its fields and their units is in core/hw/machine_rows.c.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local merge = require "nestwright.cost.machine_merge"
@@ -14,14 +14,14 @@ local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end
 
 local DEFAULT = "default" -- the source of fields that no record sets
-local DEEPEST = 8 -- the largest number of records that extend one another
+local DEEPEST = 8 -- the length of the longest chain of records that extend one another
 local RECORD = core.classes.machine
 
 function machine.is(value) return debug.getmetatable(value) == RECORD end
 
 -- ---- finding
 
-local argument = "machine" -- the name that errors use for the value that is read
+local argument = "machine" -- the name of the value that is being read, for errors
 
 local function from_file(path)
   local got, why = core.run_record(core.read_file(argument, path), "@" .. path)
@@ -31,7 +31,7 @@ local function from_file(path)
     "%s: %s does not return a table of fields", argument, path)
 end
 
--- Returns the host's record, with the measured values if there is a calibration that makes a valid record.
+-- Returns the host's record. It has the measured values if there is a calibration and the record is valid with it.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
   local measured, why = calibration.known()
@@ -98,8 +98,8 @@ function said(what, depth)
   return said_by_table(errors.expect(argument, what, "table"), depth)
 end
 
--- Returns the sources of fields by prefix of their paths. If a single number was given for several widths, such as per_cycle[1] to
--- per_cycle[4], all of them have the source of this number.
+-- Returns the sources of fields; the keys are prefixes of paths. If one number was given for several widths, such as per_cycle[1]
+-- to per_cycle[4], all of these fields have the source of that number.
 local function sources_of(list, sources)
   local out = {}
   for n, f in ipairs(list) do
@@ -108,7 +108,7 @@ local function sources_of(list, sources)
   return merge.brief(out)
 end
 
---- Returns the table if it makes a valid record; otherwise raises the error.
+--- Returns the table if it makes a valid record; otherwise raises an error.
 function machine.checked(t)
   machine.of(t)
   return t
@@ -123,7 +123,7 @@ end
 local kept = {} -- records by name; the host's record is kept until there is a new calibration
 local kept_with
 
---- Returns the record for a name, a file or a table; for nil, that of this host. name: of the argument, for errors.
+--- Returns the record for a name, a file or a table; for nil, that of this host. `name` is the argument's name, for errors.
 function machine.of(what, name)
   if machine.is(what) then return what end
   argument = name or "machine"
@@ -139,7 +139,7 @@ end
 
 local methods = rows.methods "machine"
 
--- The fields of records as nested tables, which are kept because a record never changes. Each caller gets its own copy.
+-- The fields of each record as nested tables. They are kept because a record never changes. Each caller gets its own copy.
 local nested = setmetatable({}, {__mode = "k"})
 
 local function copied(value)
@@ -186,12 +186,12 @@ function machine.install(nw)
 
   define("machine", "(machine?: string|table|nw.machine): nw.machine",
     "A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the "
-    .. "record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. Other fields "
-    .. "are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, "
-    .. "or the name of a Lua file that returns a table, \"mine.lua\"; the file may use only math. extends = a name, a file or a "
-    .. "record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources "
-    .. "= {[\"\"] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; "
-    .. "nw.machine_fields() lists the fields with units and defaults.",
+    .. "record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other "
+    .. "fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), "
+    .. "a table, or the name of a Lua file that returns a table, \"mine.lua\"; the file may use only math. extends = a name, a "
+    .. "file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole "
+    .. "list. sources = {[\"\"] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of "
+    .. "range are errors; nw.machine_fields() lists the fields with units and defaults.",
     function(what) return machine.of(what) end)
 
   define("machines", "(): string[]", "The names of the machine records that nw.machine accepts.",

@@ -80,7 +80,8 @@ local function commonest(fields)
   return best
 end
 
--- Returns the prefix of a path that has one part more than the given prefix: for "ops", this is "ops.fma".
+-- Returns the prefix of a path that is one part longer than the given prefix. For the path "ops.fma.latency" and the prefix "ops",
+-- it is "ops.fma".
 local function longer(path, prefix)
   local stop = path:find("[%.%[]", #prefix + 2)
   return stop and path:sub(1, stop - 1) or path
@@ -98,7 +99,7 @@ local function by_part(fields, prefix)
   return groups, order
 end
 
---- Compresses a list of {path, source} to {path = source}, with as few prefixes of paths as possible.
+--- Compresses a list of {path, source} to a table of sources whose keys are prefixes of paths, as few as possible.
 function merge.brief(fields, prefix, inherited, out)
   prefix, out = prefix or "", out or {}
   local source = commonest(fields)

@@ -53,7 +53,7 @@ local function aligned(lines, indent, left)
   return table.concat(out, "\n")
 end
 
--- Returns the fields of one section, grouped by element ("fma", "1"), in their order.
+-- Returns the fields of one section, grouped by element, such as "fma" or "1". The order of the fields is kept.
 local function elements(list, section)
   local out, at = {}, {}
   for _, f in ipairs(list) do
@@ -225,7 +225,7 @@ local function otherwise_of(row)
   return row.otherwise == "" and "none" or row.otherwise
 end
 
---- Returns a report of the fields. Its text lists them, and its entries are their rows.
+--- Returns a report that lists the fields of machine records. Its entries are the rows of the fields.
 function text.fields(kind)
   if kind ~= nil and not KINDS[kind] then
     errors.fail("invalid", nil, "machine_fields: kind must be 'cpu', 'gpu' or 'accelerator', not '%s'", tostring(kind))

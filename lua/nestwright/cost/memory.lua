@@ -64,12 +64,12 @@ return function(nw)
   local define = rows.definer(nw, "nw")
 
   define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
-    "All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. "
-    .. "sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: "
-    .. "inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose "
-    .. "addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its "
-    .. "outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. "
-    .. "a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.",
+    "All memory accesses of the lowered schedule, in order. Small buffers of scope local stay in registers; their accesses are "
+    .. "not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. "
+    .. "arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs "
+    .. "whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also "
+    .. "has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = "
+    .. "nw.accesses(s) has #a accesses, and a:at(n) is one of them.",
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})
       local most = whole("accesses", o.most or MOST, "most")
@@ -117,12 +117,12 @@ return function(nw)
   define("reuse", "(s: nw.schedule, options?: {title?: nw.label, " .. COMMON .. "}): nw.plot",
     "Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per "
     .. "tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully "
-    .. "associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first "
-    .. "time. The distances are exact, for all accesses.", reuse)
+    .. "associative. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the "
+    .. "first time, `from` and `to` are empty. The distances are exact, for all accesses.", reuse)
 
   define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",
     "How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the "
-    .. "time. Where this number exceeds the ways of the set, lines are evicted before they are used again. A stride of a large "
-    .. "power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held "
-    .. "(lines in the set), asked (different lines accessed).", cache_sets)
+    .. "time. Where the number of lines exceeds the ways of the set, lines are evicted before they are used again. A stride of a "
+    .. "large power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held (lines in the set), "
+    .. "asked (different lines accessed).", cache_sets)
 end

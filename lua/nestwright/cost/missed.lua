@@ -28,7 +28,7 @@ end
 local HEADER = ("%-16s %15s %14s %12s %12s %12s %12s"):format("", "lines requested", "hits", "cold", "capacity", "conflict",
   "written back")
 
--- Returns a row of the table. told: true if conflict misses are distinguished from capacity misses.
+-- Returns a row of the table. `told` is true if conflict misses are distinguished from capacity misses.
 local function line_of(name, row, told)
   return ("%-16s %15d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
     told and row.conflict or "-", row.written_back)
@@ -73,7 +73,8 @@ local function plot_misses(m, options)
   return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
 end
 
---- Returns a report of counts. cache: a result of caches.of; extra: more fields of the report, and `foot`, a line below the table.
+--- Returns a report of counts. `cache` is a result of caches.of. `extra` has more fields for the report, among them `foot`, which
+--- is the line below the table.
 function missed.report(by_access, cache, extra)
   local by_tensor = missed.added(by_access, function(row) return row.level .. row.tensor end)
   local fields = {

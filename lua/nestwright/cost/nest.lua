@@ -1,4 +1,5 @@
---- Loop nests without a tensor expression. They are read from text or taken from a schedule. Their misses and costs are computed.
+--- Makes loop nests that have no tensor expression: from text, or from a schedule. Also defines the methods that compute their
+--- misses and costs.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
@@ -141,7 +142,7 @@ return function(nw)
   local define, method = rows.definer(nw.nest, "nest"), rows.definer(methods, "loopnest")
 
   define("parse", "(text: string, params?: table|string): nw.loopnest",
-    "Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. "
+    "Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements. Each reference is an access. "
     .. "params: new values of parameters, {N = 500}, or the name of a set of sizes in the text, \"SMALL\", or both, {\"SMALL\", "
     .. "N = 500}. docs/cost.md has the grammar. Errors give the line and the column.",
     function(text, params) return parse("nest.parse", errors.expect("nest.parse", text, "string"), params) end)
@@ -174,26 +175,27 @@ return function(nw)
   method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: string, "
     .. "conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, "
     .. "thread?: integer}): nw.report",
-    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the "
-    .. "model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
+    "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model "
+    .. "is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, "
     .. "conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = "
-    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead "
-    .. "of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: "
-    .. "the number of the only thread that is counted, from 0; it has its own caches. The answer has the fields of nw.misses, and "
-    .. "accesses, touched (the lines that the model requested), exact and error.", misses)
+    .. "'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of "
+    .. "an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the "
+    .. "thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, "
+    .. "and accesses, touched (the lines that the model requested), exact and error.", misses)
 
   method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
-    "A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through "
-    .. "each level, and the cycles of the operations in its text at the machine's peak rate. (With combine = 'ecm', transfers "
-    .. "that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and "
-    .. "registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. "
-    .. "conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, "
-    .. "bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of "
-    .. "each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and "
-    .. "other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; "
-    .. "counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data "
-    .. "movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
+    "A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the "
+    .. "bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (With combine = 'ecm', "
+    .. "transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, "
+    .. "latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, "
+    .. "budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. "
+    .. "Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, "
+    .. "accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 "
+    .. "has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of "
+    .. "functions without a cost), statements; counted: true if these counts are exact; energy (name, count, unit, pj, joules, "
+    .. "memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.",
+    nest_cost.method(misses))
 
   method("sweep", "(self: nw.loopnest, params: table, options?: table): nw.sweep",
     "Misses for several sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... "

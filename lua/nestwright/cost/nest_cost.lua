@@ -32,7 +32,8 @@ end
 
 local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n - 1) or "memory" end
 
--- Returns the term for the lines that come from level n, or from memory after the last level, and for the lines written back to it.
+-- Returns the term for the transfers of level n, or of memory if n is greater than the number of levels: the lines read from it,
+-- and the lines written back to it.
 local function transfer(t, n, m)
   local read, back = rates.bytes(m, n)
   return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (m.caches[n] or m.memory).overlaps}

@@ -9,8 +9,8 @@ function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
 local WIDTHS = {16, 32, 64} -- the widths of vectors in bytes; in a list of rates, the rate without vectors comes first
 
---- Returns the number of values with `bits` bits that are processed per cycle in the best vector width, or without vectors if bits
---- is 0. r: a result of rates.fields.
+--- Returns the number of values that are processed per cycle. If `bits` is 0, they are processed without vectors; otherwise, they
+--- have `bits` bits and are in vectors of the best width. `r` is a result of rates.fields.
 function rates.numbers(r, class, bits)
   local per_cycle = r.ops[class].per_cycle
   local best = per_cycle[1]

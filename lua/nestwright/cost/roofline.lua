@@ -84,8 +84,11 @@ local function arithmetic_of(s)
   return kind
 end
 
--- Returns {flops, arithmetic, bytes (by level), how (the way in which the bytes were found), least (the bytes of the inputs and
--- outputs)}.
+-- Returns the facts about a version that are not measured. The fields of the result:
+--   flops, arithmetic: the number of operations, and their kind
+--   bytes: the traffic by level
+--   how: "simulated" or "compulsory", the way in which `bytes` was found
+--   least: the bytes of the inputs and outputs
 local function work_of(nw, s, version, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
@@ -203,7 +206,7 @@ local function read(entry)
   return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
 end
 
--- Measures the schedules that have no time yet, in turn.
+-- Measures those schedules that have no time yet. They run in turn, many times.
 local function measure(list, o)
   local programs, at = {}, {}
   for n, e in ipairs(list) do

@@ -1,4 +1,4 @@
---- Any 64-bit Arm CPU: the features that all of them have, and the costs of a common one.
+--- The record of any 64-bit Arm CPU. It has the features that all such CPUs share, and the costs of a common CPU.
 return {
   name = "aarch64",
   extends = "neoverse_n1",

@@ -17,11 +17,11 @@ energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
 
 --- Returns the sources of the numbers of `ops`.
 function energy.sources()
-  local wider = "f32 of Horowitz, scaled by width: times 2 for an addition, times 4 for a multiplication"
+  local wider = "Horowitz's value for f32, scaled by width: times 2 for an addition, times 4 for a multiplication"
   return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
-    ["energy.fma"] = "a multiplication and an addition", ["energy.int[2]"] = "between the widths of Horowitz",
-    ["energy.int[4]"] = "twice Horowitz's 32 bits", ["energy.intmul[2]"] = "between the widths of Horowitz",
-    ["energy.intmul[4]"] = "four times Horowitz's 32 bits"}
+    ["energy.fma"] = "a multiplication plus an addition", ["energy.int[2]"] = "interpolated between Horowitz's widths",
+    ["energy.int[4]"] = "twice Horowitz's value for 32 bits", ["energy.intmul[2]"] = "interpolated between Horowitz's widths",
+    ["energy.intmul[4]"] = "four times Horowitz's value for 32 bits"}
 end
 
 -- Pairs: the size of a cache in bytes, and the energy to read 8 bytes from it in pJ.
@@ -36,7 +36,7 @@ function energy.cache(bytes)
   return a[2] * (bytes / a[1]) ^ slope / 8
 end
 
-energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, 8 KB, 32 KB and 1 MB; other sizes on a line through these, in logarithms"
+energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, for 8 KB, 32 KB and 1 MB; other sizes are interpolated or extrapolated in logarithms"
 
 -- The energy per byte of memory in pJ.
 energy.DRAM = 1950 / 8 -- the middle of Horowitz's 1300 to 2600 pJ for 8 bytes

@@ -22,7 +22,7 @@ return {
   energy = {fma = {0, MAC, 0, 0}},
   sources = {
     [""] = "Chen, Emer, Sze, \"Eyeriss\", ISCA 2016 and JSSC 2017",
-    energy = "Eyeriss, ISCA 2016: ratios to a multiply-add of 16 bits, which stands for 1 pJ",
+    energy = "Eyeriss, ISCA 2016: ratios to a multiply-add of 16 bits, which is taken to be 1 pJ",
     ["memory.bandwidth"] = "assumed: 64 bits at 200 MHz",
     ["accelerator.load_per_cycle"] = "assumed: a port of 64 bits", ["accelerator.store_per_cycle"] = "assumed: a port of 64 bits",
   },

@@ -48,10 +48,10 @@ return {
   sources = {
     ops = MODEL, dispatch = MANUAL, window = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL,
     branch_miss = MANUAL,
-    gather = "there is no such instruction: a load and an insertion for each lane",
+    gather = "there is no gather instruction: each lane needs a load and an insertion",
     cores = "AWS Graviton2", clock = "AWS Graviton2",
-    ["caches[3]"] = "AWS Graviton2: 32 MB behind a mesh; latency, ways and bandwidth typical",
-    memory = "AWS Graviton2: eight channels of DDR4-3200 (205 GB/s); reached bandwidth and latency typical",
+    ["caches[3]"] = "AWS Graviton2: 32 MB behind a mesh; the latency, the ways and the bandwidth are typical values",
+    memory = "AWS Graviton2: eight channels of DDR4-3200 (205 GB/s); the achieved bandwidth and the latency are typical values",
     ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
     ["caches[3].read_pj"] = energy.CACHE_SOURCE,
   },

@@ -71,6 +71,6 @@ return {
     ["caches[3].read_pj"] = energy.CACHE_SOURCE, ["caches[3].bytes"] = "Xeon Platinum 8592+ (Intel's data sheet)",
     ["caches[2].latency"] = MANUAL, ["caches[3].latency"] = "typical",
     ["memory.bytes"] = "assumed",
-    ["memory.bandwidth_all"] = "eight channels of DDR5-5600 (358 GB/s), of which four fifths are reached",
+    ["memory.bandwidth_all"] = "eight channels of DDR5-5600 (358 GB/s); four fifths of this bandwidth are achieved",
   },
 }

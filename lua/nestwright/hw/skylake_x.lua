@@ -49,9 +49,9 @@ return {
     dispatch = MANUAL, window = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL,
     clock = "Xeon Gold 6148's base clock (Intel's data sheet)", cores = "Xeon Gold 6148 (Intel's data sheet)",
     combine = "Kerncraft's machine files: transfers of Intel's cores up to Cascade Lake do not overlap",
-    memory = "six channels of DDR4-2666 (128 GB/s), of which four fifths are reached; latency typical",
+    memory = "six channels of DDR4-2666 (128 GB/s); four fifths of this bandwidth are achieved, and the latency is a typical value",
     ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
     ["caches[3].read_pj"] = energy.CACHE_SOURCE, ["ops.intdiv.latency"] = "typical",
-    ["caches[3].bytes_per_cycle"] = "Kerncraft's machine file for Skylake-SP", ["caches[3].latency"] = "typical",
+    ["caches[3].bytes_per_cycle"] = "Kerncraft's machine file for Skylake-SP", ["caches[3].latency"] = "a typical value",
   },
 }

@@ -10,7 +10,8 @@ local comparisons = {}
 local VERSION = "\27Lua\x54\0" -- the start of Lua 5.4 bytecode in format 0; functions with other bytecode are not checked
 local SIZES, HEADER = 4, 31 -- the sizes of an instruction and of the header, in bytes
 
--- Reads a number that is stored with seven bits per byte; the last byte is marked. Returns the number and the next position.
+-- Reads a number that is stored with seven bits per byte; the high bit marks the last byte. Returns the number and the
+-- next position.
 local function whole(text, at)
   local n = 0
   repeat
@@ -122,7 +123,7 @@ local function arithmetic(code, it)
 end
 
 -- Returns the text of the value that a register has at pc, or nil. There is a text if `leaf` returns one, or if the value is
--- computed from values with a text. both: true if both operands of such a computation must have a text; otherwise, one is enough.
+-- computed from values with a text. `both`: true if both operands of such a computation must have a text; if false, one is enough.
 local function text_in(code, pc, register, leaf, both, inner)
   if type(register) == "table" then return both and register[1] or nil end
   if register < code.params then return leaf(register) end
@@ -147,7 +148,7 @@ local function index_leaf(code, names)
   return function(register) return register < code.params and not is_written(code, register) and names[register + 1] or nil end
 end
 
--- Returns a function that returns the name of the upvalue or global, such as N, whose number is in a register.
+-- Returns a function that returns the name of the upvalue or global, such as N, if the value that it loads is a number.
 local function number_leaf(code, f)
   return function(_, it)
     if not it or it.op ~= GETUPVAL and it.op ~= GETTABUP then return nil end

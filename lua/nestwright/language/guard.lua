@@ -187,7 +187,8 @@ local function has(t, name)
   return false
 end
 
--- Returns a text for the given value: the value itself if it is a number, or a word where words are expected; otherwise its type.
+-- Returns a text for the given value. It is the value itself for a number where an integer is expected, and for a string where one
+-- of several words is expected. Otherwise, it is the type of the value.
 local function got(t, value)
   if type(value) == "string" and value:find("\0", 1, true) then return "a string with a NUL byte" end
   if type(value) == "number" and has(t, "integer") then return tostring(value) end

@@ -170,11 +170,11 @@ return function()
 
   method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
     "The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and "
-    .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs "
-    .. "and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, "
-    .. "notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the "
-    .. "time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and "
-    .. "threads as in s:cost.", log)
+    .. "s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, "
+    .. "outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, "
+    .. "branch, notes, unsafe, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. "
+    .. "cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and "
+    .. "bottleneck; machine, sizes and threads as in s:cost.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions, with the names of branches and a mark at the current version.", versions)
   method("tree", "(self: nw.schedule): nw.report",

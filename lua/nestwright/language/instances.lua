@@ -35,8 +35,8 @@ end
 
 local function cuts_in(name) return select(2, name:gsub("%.", "")) end
 
--- Returns the piece of a block. Its name comes from the loop with the most cuts in its name, or from the innermost such loop
--- if there are several. If no loop has a cut, it comes from the outermost loop. If the stage has only one piece, the piece
+-- Returns the piece of a block. Its name comes from the loop with the most cuts in its name; if there are several such loops,
+-- from the innermost one. If no loop has a cut, it comes from the outermost loop. If the stage has only one piece, the piece
 -- has the name of the stage.
 local function piece_of(block, alone)
   local best
@@ -179,7 +179,8 @@ end
 ---   block: the number of the block
 ---   at: the value of each axis
 ---   index: the index of the element that it writes
----   time, thread: thread is a text, "" if there is only one thread
+---   time: the time at which it runs
+---   thread: a text, "" if there is only one thread
 ---   stroke: a text that is equal for all lanes of one execution of a vector
 ---   vector: true for a lane of a vector
 ---   tiles: the tile at each level

@@ -18,7 +18,7 @@ local function as_shape(shape, what)
   errors.fail("invalid", nil, "%s: expected a shape like {M, N}, got %s", what, core.type_name(shape))
 end
 
--- Returns the options from a last argument. The argument is a name, or a table {name = ..., with other options}.
+-- Returns the options in the last argument of a function. The argument is a name, or a table of a name and other options.
 local function named(what, name, allowed)
   if name == nil or type(name) == "string" then return {name = name} end
   return errors.options(what, name, allowed)
@@ -75,8 +75,8 @@ local function trailing_axes(...)
   if type(first) == "table" and class_of(first[1]) == AXIS then return first end
 end
 
--- True if nw.min or nw.max reduces its first argument over the axes after it, because the argument depends on one of them.
--- Otherwise, these functions compare their arguments.
+-- True if the first argument of nw.min or nw.max depends on one of the axes that follow it. Then these functions reduce it over the
+-- axes; otherwise, they compare their arguments.
 local function over_axes(term, ...)
   for _, axis in ipairs(trailing_axes(...) or {}) do
     if core.uses(term, axis) then return true end
@@ -143,7 +143,7 @@ return function(nw)
   nw.var = nw.size
 
   define("fact", "(size: nw.expr, condition: nw.expr|string): nw.expr",
-    "States a fact about a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, \"M % 16 == 0\"). Kernels check it "
+    "States a fact about a size: nw.fact(M, nw.eq(M % 16, 0)) or, as text, nw.fact(M, \"M % 16 == 0\"). Kernels check the fact "
     .. "when they are called. A fact that contradicts the known facts is refused.",
     function(size, condition) return core.fact(size, condition) end)
 

@@ -61,8 +61,8 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. `to` is an excluded end, so its
--- values may be larger by one.
+-- Returns the given values by axis, such as {k = 0}. Each value must be in the domain of its axis. The values of the option `to`
+-- may be larger by one, because the end is excluded.
 local function values_given(what, stage, option, given)
   local behind = option == "to" and 1 or 0
   local out = {}
@@ -100,7 +100,7 @@ local function fixed_axes(what, stage, is_shown, at)
   local fixed = {}
   for _, axis in ipairs(stage.axes) do
     if is_shown[axis.name] and at[axis.name] then
-      errors.fail("invalid", nil, "%s: at.%s: this axis is shown; choose a part of it by from and to", what, axis.name)
+      errors.fail("invalid", nil, "%s: at.%s: this axis is shown; choose a part of it by `from` and `to`", what, axis.name)
     elseif not is_shown[axis.name] then
       if axis.extent <= 0 then check_extent(what, axis) end
       fixed[#fixed + 1] = {name = axis.name, value = at[axis.name] or axis.lo}

@@ -192,8 +192,8 @@ return function(nw)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text of the program, which can be read back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",
-    "The differences between versions a and b. Without a, the view shows what the step to b changed. b is the current version by "
-    .. "default. Versions are numbers, where 0 is the naive program, or names of branches.",
+    "The differences between the versions `a` and `b`. Without `a`, the view shows what the step to `b` changed. By default, `b` "
+    .. "is the current version. Versions are numbers, where 0 is the naive program, or names of branches.",
     function(s, a, b)
       b = b or s:version()
       core.schedule_diff(s, "plain", a, b) -- raises an error now, not when the view is shown

@@ -4,7 +4,7 @@ local errors = require "nestwright.language.errors"
 
 local sizes = {}
 
---- Returns the value as an integer, or raises an error that names it if it is not a whole number.
+--- Returns the value as an integer. Raises an error with the given name if the value is not a whole number.
 function sizes.whole(what, value, name)
   local v = math.tointeger(value)
   if v then return v end

@@ -1,4 +1,5 @@
---- Converts a call like s:split("i", 32, {tail = "cut"}) to the arguments of a primitive, in the order of its row.
+--- Converts a call like s:split("i", 32, {tail = "cut"}) to the arguments of a primitive, in the order of its
+--- parameters.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -179,7 +180,7 @@ local function fill_options(p, args, options)
   end
 end
 
---- Returns the arguments in the order of the row; omitted arguments are nil.
+--- Returns the arguments in the order of the primitive's parameters; omitted arguments are nil.
 function steps.arguments(p, ...)
   local given, count = {...}, select("#", ...)
   local args, takes_options = {}, #positional_of(p) < #p.params

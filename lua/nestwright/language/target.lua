@@ -10,14 +10,14 @@ local target = {}
 
 function target.is(value) return debug.getmetatable(value) == TARGET end
 
---- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged. name: of the
---- argument, for errors.
+--- Returns the target for a name, a file, a table or a record; for nil, this host. Returns a target unchanged. `name` is the
+--- argument's name, for errors.
 function target.of(what, name)
   if target.is(what) then return what end
   return core.target(machine.of(what, name))
 end
 
---- Returns the machine record of a target. A target without its own record is this host, whose record also has costs.
+--- Returns the machine record of a target. A target without a record is this host; machine.of then returns a record with costs.
 function target.machine(t) return core.target_machine(t) or machine.of() end
 
 --- Returns a schedule of these outputs; the last argument may be {target = t}.

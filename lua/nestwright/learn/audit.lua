@@ -99,8 +99,8 @@ local function points_of(m, o)
   return out, unpriced
 end
 
---- Returns the quality of guesses, which is one row of the table. The guesses are seconds, or scores of which only the order
---- counts.
+--- Returns the quality of guesses, which is one row of the table. The guesses are seconds, or scores; only the order of scores
+--- matters.
 function audit.figures(guess, truth, in_seconds)
   local g, t = statistics.lowest(guess, truth, QUARTER)
   return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),

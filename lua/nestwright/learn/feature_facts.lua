@@ -189,8 +189,8 @@ local function walk_of(step, line)
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Returns the misses of loads and stores by cache level and class of stride. All loads with the same tensor and innermost loop are
--- counted together, and all such stores.
+-- Returns the misses of loads and stores by cache level and class of stride. Loads with the same tensor and innermost loop
+-- are counted together; so are such stores.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
@@ -238,7 +238,7 @@ local function reach_of(f)
   return t
 end
 
--- Estimates the number of executed accesses, in a whole run, whose page differs from that of the previous execution of the access.
+-- Estimates how many times, in a whole run, an access goes to another page than at its previous execution.
 local function page_changes(f)
   local n = 0
   local function note(a, body)
@@ -252,7 +252,7 @@ local function page_changes(f)
   return n
 end
 
--- Returns the buffers, those with the most accessed elements first, each with its most frequent access.
+-- Returns the buffers, each with its most frequent access. The buffers with the most accessed elements come first.
 local function busiest(f)
   local at, list = {}, {}
   local function note(a, s)

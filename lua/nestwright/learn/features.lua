@@ -96,8 +96,8 @@ for n = 1, 3 do
 end
 row("streams", "log2 accesses", "Accesses of the hottest body whose address changes in a loop. Adjacent accesses are counted once.",
   function(f) return math.log(f.reach.streams + 1, 2) end)
-row("unaligned", "share", "Share of the hottest body's accesses that are vectors with a constant offset that is not a multiple of "
-  .. "their length.",
+row("unaligned", "share", "Vectors whose constant offset is not a multiple of their length, as a share of the hottest body's "
+  .. "accesses.",
   function(f) return ratio(f.reach.unaligned, f.reach.all) end)
 
 -- ---- loops
@@ -179,8 +179,8 @@ for _, t in ipairs(TOTALS) do rate(t[1], t[3], function(f) return f.total[t[2]] 
 needs = "code"
 row("emitted", "log2", "Compiled instructions, relative to those that the cost model counts.",
   function(f) return log2(ratio(f.emitted.counts.instructions, f.c.instructions)) end)
-row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. Both "
-  .. "are first replaced by sqrt(core^2 + memory^2), where memory is the cost model's memory cycles.", function(f)
+row("emitted core", "log2", "Core cycles that the compiled instructions need, relative to the cost model's core cycles. First, "
+  .. "each of the two, core, is replaced by sqrt(core^2 + memory^2), where memory is the cost model's memory cycles.", function(f)
     local memory = f.in_memory * f.in_memory
     return math.log((f.emitted.together ^ 2 + memory) / (f.in_core ^ 2 + memory), 2) / 2
   end)

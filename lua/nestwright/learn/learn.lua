@@ -12,8 +12,8 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- the number of schedules of a held-out computation that the model for the figure with_64 also learns from
-local OWN = 10 -- the weight of the audit of the computation that a model is for; other audits have weight 1
+local SAME = 64 -- for the figure with_64: the number of schedules of the held-out computation from which its model also learns
+local OWN = 10 -- the weight of the audit `own`, which is of the computation that the model is for; other audits have weight 1
 local FAR = 1.5 -- errors (logarithms) are clipped to this distance from the mean error of their audit; larger distances are noise
 
 local LEARNER = core.classes.learner
@@ -125,8 +125,9 @@ local function parted(points, n, seed)
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- Returns how well a model ranks the schedules of a computation that it has not seen, or of which it has seen a few schedules.
--- Audits with the same name are treated as the same computation, even if their sizes differ.
+-- Returns how well the schedules of one computation are ranked: by the cost model, by a model that has seen none of these
+-- schedules, and by a model that has seen some of them. Audits with the same name are treated as the same computation, even if
+-- their sizes differ.
 local function held_out(groups, names, at, o)
   local others = {}
   for g, points in ipairs(groups) do if names[g] ~= names[at] then others[#others + 1] = points end end

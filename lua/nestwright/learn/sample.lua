@@ -198,8 +198,8 @@ local function take_up(run)
   end
 end
 
--- Records the least time of all rounds, and the least times of the even and of the odd rounds, which show the noise of
--- measurements.
+-- Records the least time of all rounds, and the least times of the even and of the odd rounds. The difference between the last two
+-- shows the noise of the measurements.
 local function measure_once(run, entry)
   local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
   if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end
@@ -253,9 +253,9 @@ local function finish(run, problem)
   if problem then error(problem, 0) end
 end
 
---- Returns a sample with at least `schedules` entries that take at most SLOWEST times the best time, if that many exist. If
---- counts is given, only entries for which counts(entry) is true are counted. o: outputs, name, schedules, seed, threads, file,
---- counts.
+--- Returns a sample with at least o.schedules entries that take at most SLOWEST times the best time, if that many exist. If
+--- o.counts is given, only entries for which o.counts(entry) is true are counted. The options are outputs, name, schedules, seed,
+--- threads, file and counts.
 function sample.measure(nw, o)
   local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
   if is_complete(m, o) then return m end

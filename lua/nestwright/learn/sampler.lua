@@ -12,9 +12,9 @@ local FACTORS = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 16, 24, 32, 32, 48, 64, 64, 10
 local SMALL = {2, 3, 4, 4, 5, 6, 8, 8, 12, 16}
 local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- iterations of loops that become vectors
 local TAILS = {"guard", "guard", "cut", "cut", "cut", "shift"}
-local LONGEST = 64 -- the most iterations of a loop that may be unrolled or become one vector
-local UNROLLED = 128 -- the most copies of one stage's body that unrolling makes
-local TRIES = 60 -- programs drawn before giving up on finding a new one
+local LONGEST = 64 -- the largest number of iterations of a loop that may be unrolled or become one vector
+local UNROLLED = 128 -- the largest number of copies of one stage's body that unrolling makes
+local TRIES = 60 -- the number of programs that are drawn before the sampler gives up on finding a new one
 
 -- ---- one schedule in progress: {r (the random numbers), s (the schedule)}
 
@@ -84,7 +84,7 @@ end
 
 -- ---- splitting and order of loops
 
--- Splits a loop, perhaps more than once, and returns its parts, outermost first; or returns only the loop.
+-- Splits a loop, perhaps more than once. Returns its parts, outermost first, or the loop alone if it was not split.
 local function parted(d, loop, factors)
   local extent = extent_of(d, loop)
   if not extent or extent < 4 or d.r:chance(0.3) then return {loop} end

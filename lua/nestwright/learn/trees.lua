@@ -1,5 +1,5 @@
---- Checks the trees of a learned model, which are in XGBoost's JSON. XGBoost does not check indices: it would follow an index
---- outside of a tree when the model is used. So all indices are checked here before XGBoost reads a text from a file.
+--- Checks the trees of a learned model, which are stored as XGBoost's JSON. XGBoost does not check indices: when the model is used,
+--- it would follow an index outside of a tree. So all indices are checked here before XGBoost reads a text from a file.
 local json = require "nestwright.show.json"
 
 local trees = {}

@@ -18,8 +18,8 @@ local function is_remark(line)
   return false
 end
 
--- Returns two tables: each loop, {name, parent}, by the label of its header; and, by the number of a block's first line, the label
--- of the header of the loop around the block.
+-- Returns two tables. The first maps the label of a loop's header to the loop, {name, parent}. The second maps the number of a
+-- block's first line to the label of the header of the loop around the block.
 local function read_loops(lines)
   local loops, within = {}, {}
   local label, block, parent

@@ -1,4 +1,4 @@
---- Timelines, and the measured busy and idle time of a kernel's threads.
+--- Measures the busy and idle time of a kernel's threads, and draws timelines.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -115,7 +115,7 @@ end
 
 local function percent(share) return ("%.1f %%"):format(100 * share) end
 
--- Returns the largest fraction of a thread's busy time in which other processes used its core.
+-- Returns, for the thread for which it is largest, the fraction of the busy time in which other processes used its core.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do
@@ -230,11 +230,11 @@ return function(nw)
 
   kernel_method("busy", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean}): nw.report",
     "Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The "
-    .. "answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within "
-    .. "(seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, "
-    .. "cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the "
-    .. "loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, "
-    .. "median, idle_low and idle_high (the ends of the middle half).",
+    .. "kernel runs `reps` times (11). The answer prints a table and describes the median run, or the fastest run if fastest = "
+    .. "true: seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: "
+    .. "records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each "
+    .. "loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each "
+    .. "part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",

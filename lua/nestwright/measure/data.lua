@@ -178,7 +178,7 @@ return function(nw)
 
   define("allclose", "(a: nw.array, b: nw.array, options?: {rtol?: number, atol?: number}): boolean, number, integer?",
     "True if |a - b| <= atol + rtol*|b| everywhere (atol is 1e-8 and rtol is 1e-5 by default; NaN equals NaN). Also returns the "
-    .. "largest difference, and the position of the first element that differs, in row-major order from 1.",
+    .. "largest difference, and the position of the first element that differs, counted from 1 in row-major order.",
     function(a, b, options)
       local o = errors.options("allclose", options, {"rtol", "atol"})
       return core.array_allclose(check_array("allclose", a), check_array("allclose", b), o.rtol or 1e-5, o.atol or 1e-8)

@@ -82,7 +82,7 @@ local function run_point(o, point)
 end
 
 -- Returns the row of a point: its parameters and results. A result must not have the name of a parameter. The only
--- exception is the threads of a time record, which are then omitted.
+-- exception is the field `threads` of a time record, which is then omitted.
 local function row_of(o, point)
   local row, is_time = run_point(o, point)
   for name, value in pairs(point) do
@@ -183,7 +183,7 @@ local function measure(o, plan, progress)
   return rows_of
 end
 
--- Raises an error that reports the finished points after memory has run out.
+-- After memory has run out, raises an error that reports the finished points.
 local function fail_for_memory(o, plan, progress, why)
   collectgarbage()
   local path = o.csv and o.json and o.csv .. " and " .. o.json or o.csv or o.json
@@ -232,8 +232,8 @@ return function(nw)
   rows.define(nw, "nw", "sweep",
     "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",
     "Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or "
-    .. "json, rows are written to a file after every point, and points already in the file are not run again. Points in the file "
-    .. "that this sweep does not have are kept, unless keep = false. A file that is not the result of a sweep over these "
+    .. "json, rows are written to a file after every point, and points already in the file are not run again. Other points "
+    .. "in the file are kept, unless keep = false. A file that is not the result of a sweep over these "
     .. "parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a "
     .. "text, a boolean or a time. A refused point gets an error column.", sweep)
 end

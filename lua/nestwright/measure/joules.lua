@@ -9,7 +9,7 @@ local joules = {}
 
 local LEAST = 0.2 -- the least total duration of the runs in seconds, because the counters are updated only every millisecond
 
--- Returns the joules of packages and of memory since `before`.
+-- Returns the joules that packages and memory have used since the readings `before`.
 local function used(before, root)
   local package, memory = 0, nil
   local now = core.energy_zones(root)

@@ -48,8 +48,8 @@ end
 
 local function absent(why) return {text = "llvm-mca: " .. why} end
 
---- Returns the report on a schedule: {loop, cycles (per iteration), instructions, text}. If there is no report, it has only text,
---- with the reason.
+--- Returns the report on a schedule: {loop, cycles (per iteration), instructions, text}. If there is no report, the
+--- result has only `text`, which is the reason.
 function mca.of(s)
   local loop = innermost(loops_of(assembly.of_x86_64("mca", s:build {threads = 1})))
   if not loop then return absent "the compiled code has no loop" end

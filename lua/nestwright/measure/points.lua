@@ -1,5 +1,5 @@
---- The points of a sweep: which values of parameters are valid, which are equal, and all combinations. The combinations are
---- generated one after the other, not as a list.
+--- Checks and compares the values of a sweep's parameters, and generates the points of the sweep, which are all combinations of
+--- values. The points are generated one after the other, not as a list.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 local points = {}
 
 local DEEPEST = 16 -- the deepest nesting of lists
-local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- the least bytes of memory per row with a few results, and per parameter of a row
+local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- least bytes of memory: of a row with a few results, and of each parameter in it
 
 -- ---- one value
 
@@ -35,8 +35,8 @@ local function old_form_of(value)
   return type(value) == "number" and tostring(value) or points.form_of(value)
 end
 
---- Returns the value of a CSV field. It is a number only if this or an earlier version of the library writes the number in this
---- way.
+--- Returns the value of a CSV field. It is a number only if the field is the text that this or an earlier version of the library
+--- writes for this number.
 function points.value_of(field)
   if field == "true" then return true end
   if field == "false" then return false end

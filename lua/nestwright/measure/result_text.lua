@@ -7,7 +7,7 @@ local result_text = {}
 
 local raw = setmetatable({}, {__mode = "k"})
 
---- For each row from CSV, its fields as they are written in the file.
+--- The fields of each row from CSV, as they are written in the file.
 result_text.raw = raw
 
 -- Returns the keys of a table as texts, in alphabetical order.

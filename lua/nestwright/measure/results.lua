@@ -48,9 +48,9 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- Sets the parameters of a row from CSV, whose fields have no types. The values are, in order of preference: those of a point of
--- this sweep that has the same texts, those of a point of the JSON file that has the same texts, and those that the texts look
--- like.
+-- Sets the parameters of a row from CSV, whose fields have no types. If a point of this sweep has the same texts, the values are
+-- those of this point; otherwise, those of a point of the JSON file with the same texts. If there is no such point either, each
+-- value is what its text looks like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end

@@ -11,7 +11,7 @@ local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
 local PEAKS = 3 -- the number of measurements of the peak
-local MOST = 1 << 30 -- the most bytes to measure memory with, unless twice the last cache is more
+local MOST = 1 << 30 -- the largest number of bytes that memory is measured with, unless twice the last cache is larger
 
 -- ---- measuring
 
@@ -54,8 +54,9 @@ local function bandwidth_that_fits(size, threads, step)
   end
 end
 
--- Returns the bytes to measure each level with: for a cache level, half of the caches that the threads use together; for memory,
--- max(min(4*last, MOST), 2*last, 64 MiB), where last is the size of those caches at the last level.
+-- Returns the number of bytes that each level is measured with. For a cache level, it is size/2, where `size` is the total size of
+-- the caches of this level that the threads use. For memory, it is max(min(4*last, MOST), 2*last, 64 MiB), where `last` is the size
+-- for the last cache level.
 local function sizes(threads)
   local out, last = {}, 0
   for n, cache in ipairs(core.machine_caches()) do
@@ -144,8 +145,8 @@ function roofs.install(nw)
 
   define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
     "The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a "
-    .. "dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the "
-    .. "bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.",
+    .. "dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM; only the bytes "
+    .. "of the arrays in the loop are counted. threads: 1 by default; each thread has its own part of the memory.",
     function(bytes, options)
       local o = errors.options("bandwidth", options, {"loop", "threads"})
       if math.type(bytes) ~= "integer" or bytes < 1 then

@@ -2,7 +2,7 @@
 --- with the same index belong together.
 local statistics = {}
 
---- Returns the ranks of numbers, from 1; equal numbers get their mean rank.
+--- Returns the ranks of numbers, counted from 1; equal numbers get their mean rank.
 function statistics.ranks(list)
   local order, ranks = {}, {}
   for n = 1, #list do order[n] = n end
@@ -17,8 +17,8 @@ function statistics.ranks(list)
   return ranks
 end
 
---- Returns how many pairs of entries there are of each of five kinds: in the same order in both lists, in opposite orders, equal
---- only in a, equal only in b, and equal in both.
+--- Returns the numbers of pairs of entries of five kinds: those in the same order in both lists, in opposite orders, equal only in
+--- `a`, equal only in `b`, and equal in both.
 function statistics.pairs_of(a, b)
   local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
   for i = 2, #a do

@@ -45,8 +45,9 @@ local function rounds_of(seconds)
   return math.max(LEAST, math.min(USUAL, math.floor(TOTAL / seconds)))
 end
 
---- Measures programs in turn. list: {label, kernel, arguments}, or {label, refused (the reason)}; o: limit, rounds. Returns the
---- records in the same order, where refused programs have the reason, and the number of rounds.
+--- Measures programs in turn. `list` has {label, kernel, arguments} or, for a program that was refused, {label, refused (the
+--- reason)}. `o` has limit and rounds. Returns the records in the same order, and the number of rounds. The records of refused
+--- programs have the reason.
 function versions.measure(what, list, o)
   if #list > MOST then
     errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs are too many: at most %d are measured", what,

@@ -25,7 +25,7 @@ function make.conv1d(n, taps)
   return nw.compute({n + taps - 1}, function(i) return nw.sum(P(i + taps - 1 - t) * W(t), t) end, "C")
 end
 
---- Depthwise convolution: each channel with its own 3x3 kernel, padded to the same size.
+--- Depthwise convolution: each channel has its own 3x3 kernel. The input is padded, so the output has the input's size.
 function make.depthwise(c, h, w)
   local nw = library()
   local A, K = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "K")
@@ -36,7 +36,7 @@ function make.depthwise(c, h, w)
   return nw.compute({c, h, w}, function(ch, y, x) return nw.sum(P(ch, y + dy, x + dx) * K(ch, dy, dx), {dy, dx}) end, "D")
 end
 
---- The mean of three neighbours along rows, then along columns.
+--- Blur: the mean of three neighbours along rows, and then along columns.
 function make.blur(h, w)
   local nw = library()
   local A = nw.placeholder({h + 2, w + 2}, "f32", "A")

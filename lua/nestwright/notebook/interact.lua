@@ -271,7 +271,8 @@ local function in_notebook(controls, f, o)
   if f and o.label then below = display.new(press()) end
 end
 
--- Returns the label of the button and its function: with button = "measure", the function itself; with {"measure", g}, g.
+-- Reads the option `button`. Sets o.label to the label of the button and o.run to the function that it calls, which is `f` itself
+-- if only a label is given. Returns the function that follows the controls, or nil if only the button calls it.
 local function button_of(o, f)
   local b = o.button
   if b == nil then return f end

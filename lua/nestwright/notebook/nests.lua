@@ -20,7 +20,7 @@ local LOOKS = {
 
 local CHANGED = '<ins style="background:rgba(0,158,115,0.14);text-decoration:none">%s</ins>'
 
--- Replaces the core's CSS classes in a line by this HTML.
+-- Replaces the core's CSS classes in a line by the HTML of LOOKS.
 local function looking(line)
   return (line:gsub('<span class="nw%-(%l+)">(.-)</span>', function(class, text) return LOOKS[class]:format(text) end))
 end
@@ -30,8 +30,8 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- Returns the lines of the core's HTML: html (wrapped to a number of columns), text, gutter (" ", "+", "-" or none) and indent.
--- gutters: each line begins with a gutter.
+-- Returns the lines of the core's HTML: html (wrapped to a number of columns), text, gutter (the change mark " ", "+" or "-", or
+-- none) and indent. `gutters` is true if each line begins with a change mark.
 local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
@@ -127,7 +127,7 @@ end
 
 -- ---- tooltips of a schedule
 
-local MOST = 300 -- the most lines of a nest that get tooltips
+local MOST = 300 -- the largest number of lines of a nest that get tooltips
 
 local function sweeps_of(s)
   local ok, sweeps = pcall(core.sweeps, s, {sizes = {}})
@@ -198,8 +198,8 @@ local STYLE = [[
 ]]
 local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em;white-space:pre\">"
 
---- Returns the nest of a schedule at a version as HTML. raw: the core's HTML; gutters: its lines begin with change marks. Only the
---- current version has tooltips.
+--- Returns the nest of a schedule at a version as HTML. `raw` is the core's HTML; `gutters` is true if its lines begin with change
+--- marks. Only the current version has tooltips.
 function nests.html(s, version, raw, gutters)
   local lines, out = lines_of(raw, gutters, html.COLUMNS), {}
   if s:version() == version then annotate(s, lines) end

@@ -96,7 +96,7 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS, MOST_READ = 100, 8 << 20 -- the most divisions of a cell that are tried; the most bytes parsed in total
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- limits: the divisions of a cell that are tried, and the bytes parsed in total
 
 -- True if the host accepts the code: an expression, statements, or statements followed by an expression after a semicolon or in the
 -- last lines.

@@ -132,7 +132,7 @@ function widgets.choice(name, labels, index, state, on_index)
   end)
 end
 
---- True if clearing the output of a cell keeps its controls, because the controls of ipywidgets 6 are beside the output.
+--- True if clearing the output of a cell keeps its controls. This is so for ipywidgets 6, whose controls are beside the output.
 function widgets.apart() return widgets.form() == 6 end
 
 --- Shows a model in the running cell. words: the text that is shown instead if there are no widgets. The text is not sent to

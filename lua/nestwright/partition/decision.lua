@@ -4,7 +4,8 @@
 --- alternative. The cost of a tree is the sum over its leaves, so a split must save more than the price of a leaf.
 local decision = {}
 
-local MOST_VALUES = {64, 16, 6} -- the most values at which a size is split, in trees of one, two or three sizes; 3 for more sizes
+-- The largest number of values at which a size is split, for trees over one, two or three sizes. For more sizes, it is 3.
+local MOST_VALUES = {64, 16, 6}
 
 -- ---- split values
 
@@ -63,9 +64,9 @@ local function best_of(x, members)
   return best
 end
 
---- Returns the tree over the named sizes, for shapes in the form of distribution.of. ways: the alternatives; each has figures (one
---- number per shape, the lower the better) and price (which is added for each of its leaves). A node is {size, below, yes, no}, a
---- leaf is {way}; both have a cost.
+--- Returns the tree over the named sizes, for shapes in the form of distribution.of. `ways` has the alternatives. Each has
+--- `figures` (one number per shape; lower is better) and `price` (which is added for each of its leaves). A node is {size, below,
+--- yes, no}, and a leaf is {way}; both have a cost.
 function decision.tree(names, shapes, ways)
   local x = {names = names, shapes = shapes, ways = ways, values = {}, known = {}}
   for _, name in ipairs(names) do x.values[name] = values_of(name, shapes, MOST_VALUES[#names] or 3) end
@@ -93,7 +94,7 @@ local function add_leaves(node, at, out)
   return add_leaves(node.no, side(node, at, ("%s >= %d"):format(node.size, node.below)), out)
 end
 
---- Returns the leaves in order: {way, facts, below}, where below has the upper bounds that the facts set, by size.
+--- Returns the leaves in order: {way, facts, below}. `below` has, by size, the upper bounds that the facts set.
 function decision.leaves(node) return add_leaves(node, {facts = {}, below = {}}, {}) end
 
 --- Returns the alternative that the tree selects for given sizes.

@@ -1,4 +1,5 @@
---- The distribution of the shapes that a kernel is called with: values of its sizes, of which one or several vary, and weights.
+--- Reads the distribution of the shapes that a kernel is called with. A shape is a value for each size of the kernel, and a weight.
+--- A size varies if its value is not the same in all shapes.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local sizes = require "nestwright.language.sizes"
@@ -19,7 +20,7 @@ function distribution.check_names(what, names, given)
 end
 
 local function check_count(what, n)
-  if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: %d shapes; give 1 to %d", what, n, MOST) end
+  if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: got %d shapes, expected 1 to %d", what, n, MOST) end
 end
 
 -- Returns the weights, which are 1 by default.
@@ -60,7 +61,8 @@ end
 
 -- ---- combinations of values, such as {M = {1, 7}, N = {8, 64}}
 
--- Returns the weights of the values of one size. They are given by name; if only one size varies, a list is enough.
+-- Returns the weights of the values of one size. The weights are given by the name of the size. If only one size varies, they may
+-- be a list.
 local function weights_of(what, given, name, varied)
   local w = given.weights
   if w == nil then return nil end
@@ -68,7 +70,7 @@ local function weights_of(what, given, name, varied)
   if #w == 0 then return w[name] end
   if #varied == 1 then return varied[1] == name and w or nil end
   errors.fail("invalid", "weights = {M = {1, 2}, N = {3, 1}}",
-    "%s: weights: a list needs exactly one size that varies, but there are %d",
+    "%s: weights: a list of weights needs exactly one size that varies, but there are %d",
     what, #varied)
 end
 
@@ -121,8 +123,8 @@ local function varied_in(names, list)
   return out
 end
 
---- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. given: for each
---- name, a value or a list of values, of which all combinations are used; or a list of shapes.
+--- Returns a list of {values, weight} for the sizes of a schedule, and the names of the sizes that vary. `given` is a list of
+--- shapes, or a table with a value or a list of values for each name. From such lists, all combinations of values are made.
 function distribution.of(what, s, given)
   local names = core.program_sizes(s)
   given = errors.expect(what .. ": sizes", given or {}, "table")
@@ -135,7 +137,7 @@ function distribution.of(what, s, given)
   return list, varied_in(names, list)
 end
 
---- Returns the weighted mean of figures, of which there is one per shape.
+--- Returns the weighted mean of `figures`, which has one number per shape.
 function distribution.mean(list, figures)
   local sum, weights = 0, 0
   for n, shape in ipairs(list) do

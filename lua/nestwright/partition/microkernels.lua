@@ -196,9 +196,9 @@ local function with_seconds(run, kernels, list)
   return strategies.sort(out)
 end
 
---- Measures kernels on a loop whose extent is a symbolic size. Returns copies of them with the fields seconds = {first (of a single
---- tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)} and seconds_inside, the same times
---- for tiles inside of the loops that o.around makes.
+--- Measures kernels on a loop whose extent is a symbolic size. Returns copies of the kernels with two more fields. `seconds` has
+--- the times {first (of a single tile), more (of each following tile), guarded (of a guarded tile that lacks an iteration)}.
+--- `seconds_inside` has the same times for tiles inside of the loops that o.around makes.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()

@@ -1,6 +1,6 @@
 --- Computes only whole tiles, even if the last tile goes beyond the end of an output. The tile is computed in a larger temporary,
---- and the existing elements are copied out. Iterations that do not exist read the last row of the inputs again, so that all tiles
---- are the same; the results of these iterations are not used.
+--- and the existing elements are copied out. Iterations beyond the end read the last row of the inputs again, so all tiles are the
+--- same; the results of these iterations are not used.
 local errors = require "nestwright.language.errors"
 
 local padded = {}
@@ -34,7 +34,7 @@ local function in_lanes(s, stage)
   if not n or n > 1 then s:vectorize(last) end
 end
 
--- Copies an input of a stage, with its last row repeated up to whole tiles.
+-- Copies an input of a stage. The copy ends with a whole tile; its missing rows are copies of the last row.
 local function copy_of(s, stage, tensor, extent, rows)
   local copy = s:cache_read(tensor, "global", {stage})
   for _, loop in ipairs(s:loops(copy)) do

@@ -32,8 +32,8 @@ local function conditions(s, loop)
   errors.fail("invalid", "s:show \"lowered\" lists its loops", "conditions: there is no loop %s in the lowered program", name)
 end
 
--- Tiles a loop as TVM does. After scheduling, TVM finds one interval of one variable: lowering cuts the loop over the tiles where
--- the tiles begin to need conditions, and the last tile checks each iteration. By default, a loop of constant extent is not cut.
+-- Tiles a loop as TVM does. TVM's lowering cuts the loop over the tiles once: where the tiles begin to need conditions. The last
+-- tile checks each iteration. By default, a loop of constant extent is not cut.
 local function tvm_like(s, loop, kernel, options)
   local o = errors.options("tvm_like", options, {"partition_const_loop"})
   caches.check_schedule("tvm_like", s)
@@ -61,22 +61,21 @@ return {install = function(nw)
     .. "machine?: any, threads?: integer, across?: string}): nw.ranking",
     "Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = "
     .. "function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and "
-    .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name "
-    .. "distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: "
+    .. "piece.inner are its loops, piece:loop \"k\" is its copy of the loop k, piece:loops() are all loops around it. name: "
+    .. "distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: "
     .. "a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the "
     .. "function `inside` of a kernel then schedules a piece in these loops. "
     .. "Strategies: " .. names_text() .. ". cost: 'kernels' (measured times of the tiles, "
     .. "nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, "
     .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if "
-    .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, "
-    .. "{{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked "
-    .. "last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines "
-    .. "how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, "
-    .. "code_bytes, predicted and "
-    .. "measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, "
-    .. "figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they "
-    .. "replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not "
-    .. "change; the tried programs are versions of it.", partition_auto)
+    .. "several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M "
+    .. "= 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = "
+    .. "true: also measures the time of each strategy. threads: 1 by default. across: how several threads share the pieces, like "
+    .. "`how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, "
+    .. "predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by "
+    .. "shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops "
+    .. "that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule "
+    .. "does not change; the tried programs are versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
@@ -100,8 +99,8 @@ return {install = function(nw)
 
   rows.define(nw.partition, "partition", "pipelined",
     "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
-    "Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: "
-    .. "s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency "
+    "Pipelines a loop according to a machine's latencies. tensor: fetches this tensor before its use (s:prefetch). stage: "
+    .. "computes this stage, which is inside the loop, in advance (s:double_buffer). The distance is ceil(latency "
     .. "/ interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level (or memory) "
     .. "that supplies at least a tenth of the lines; for a stage, plus the cycles to compute the stage. Fields: ahead (the "
     .. "distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds "

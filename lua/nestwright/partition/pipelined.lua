@@ -1,7 +1,7 @@
---- nw.partition.pipelined prefetches or computes the data of a loop enough iterations in advance to hide its latency. This is
---- software pipelining with the interval of the cost model: if data with a latency of L cycles is used in a loop whose iterations
---- start every II cycles, it is requested ceil(L / II) iterations in advance (stages of Lam, PLDI 1988). On an out-of-order CPU
---- this is an estimate, because the latency that the CPU's window hides need not be hidden again.
+--- nw.partition.pipelined prefetches or computes the data of a loop enough iterations in advance to hide the latency of the data.
+--- This is software pipelining with the interval of the cost model (Lam, PLDI 1988). If the iterations of a loop start every II
+--- cycles, data with a latency of L cycles is requested ceil(L / II) iterations in advance. On an out-of-order CPU, this number is
+--- an estimate, because the CPU's window already hides a part of the latency.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost.cost"

@@ -1,6 +1,6 @@
 --- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps of the
---- schedule, which are judged, shown and undone like others. Each piece, a part of the loop, is tiled by a suitable kernel: a
---- number of iterations (its rows) and a function that schedules a tile.
+--- schedule, which are judged, shown and undone like others. A piece is a part of the loop. Each piece is tiled by a suitable
+--- kernel, which has a number of iterations (its rows) and a function that schedules a tile.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -282,7 +282,7 @@ local function by_residue(x, kernels, extent)
   otherwise(x, kernels)
 end
 
--- The strategy `residues` for a known number of iterations.
+-- This is the strategy `residues` for a known number of iterations.
 local by_known_residue = single(true, function(x, loop, kernels, extent)
   local main = kernels[1]
   tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))

@@ -1,8 +1,8 @@
---- Tiles computed by libxsmm's small matrix products, as kernels of s:partition_auto.
+--- Makes kernels for s:partition_auto whose tiles are computed by libxsmm's small matrix products.
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"
 
-local MOST = 256 -- the most iterations of a tile
+local MOST = 256 -- the largest number of iterations of a tile
 
 local function is_one_of(loop, ...)
   for _, other in ipairs {...} do if loop.name == other.name then return true end end

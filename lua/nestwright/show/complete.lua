@@ -2,8 +2,8 @@
 --- this library's objects are found in their rows.
 local complete = {}
 
-local MOST_TEXT = 1 << 13 -- the most bytes before the cursor that are examined, because completion must be fast
-local MOST_NAME = 200 -- the most bytes of a name
+local MOST_TEXT = 1 << 13 -- the largest number of bytes before the cursor that are examined, because completion must be fast
+local MOST_NAME = 200 -- the largest number of bytes of a name
 local MOST_NESTED = 40 -- the deepest nesting of quotes and brackets around the cursor
 
 local blanks = require "nestwright.show.blanks"
@@ -149,7 +149,7 @@ local function primitive_named(name)
   end
 end
 
--- Returns the number of the argument at the end of the text, from 1; a list in braces is one argument.
+-- Returns the number of the argument at the end of the text, counted from 1. A list in braces is one argument.
 local function place_in_call(text)
   local at, open = open_at(text)
   while open == "{" do

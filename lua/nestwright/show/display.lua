@@ -24,7 +24,7 @@ end
 --- Returns the kernel's interface, or nil outside of a notebook.
 function display.front() return front end
 
---- Prints with the `print` of cells, which may have replaced it.
+--- Prints with the global function `print`, which a cell may have replaced.
 function display.print(text)
   local theirs = rawget(_G, "print")
   if type(theirs) == "function" then theirs(text) else print(text) end
@@ -34,8 +34,8 @@ local function plain(value) return require "nestwright.show.prompt".text(false, 
 
 -- ---- outputs that can change
 --
--- The handle of an output is __quiet: if it is the value of a cell, nothing is shown for it, because the output is already on the
--- page.
+-- The metatable of an output's handle has the field __quiet. So if the handle is the value of a cell, nothing is shown for it: the
+-- output is already on the page.
 
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
@@ -237,7 +237,7 @@ local function install(nw)
       return view.new(function(style) return style == "html" and text or core.shown_text(text) end)
     end)
 
-  define("clear_output", "(wait?: boolean)", "Clears the output of the cell; with wait, only when new output follows.",
+  define("clear_output", "(wait?: boolean)", "Clears the output of the cell. wait = true: only when new output follows.",
     function(wait)
       if front then front.publish("clear_output", json.encode {wait = wait == true}) end
     end)

@@ -23,7 +23,7 @@ local TITLES = {
 local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
   partition = "nw.partition."}
 
-local LONGEST = 200 -- the most letters of a name, because pattern matching takes quadratic time in their number
+local LONGEST = 200 -- the largest number of letters of a name, because pattern matching takes quadratic time in it
 
 local help = {titles = TITLES, modules = MODULES}
 
@@ -69,7 +69,7 @@ local function overview()
   return table.concat(out, "\n")
 end
 
--- Returns the rows whose name or doc contains the word; this is used if no name is equal to it.
+-- Returns the rows whose name or doc contains the word. It is called if no name is equal to the word.
 local function search(word)
   local found = {}
   for _, row in ipairs(rows.all()) do
@@ -142,8 +142,8 @@ end
 --- Adds nw.help; called by init.
 local function install(nw)
   rows.define(nw, "nw", "help", "(what?: any): nw.view",
-    "Lists everything, nw.help(), or describes one thing, nw.help \"split\" or nw.help(nw.sum). For an object, nw.help(s), it "
-    .. "lists the object's methods and fields.",
+    "nw.help() lists everything; nw.help \"split\" or nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists "
+    .. "the object's methods and fields.",
     function(what) return view.text(core.shown_text(help.text(what))) end)
 end
 

@@ -1,4 +1,4 @@
---- Explains a nil result of the last line of an input, because the value of a misspelt name is nil in Lua, without an error.
+--- Explains a nil result of the last line of an input: in Lua, a misspelt name is not an error, but has the value nil.
 local blanks = require "nestwright.show.blanks"
 local complete = require "nestwright.show.complete"
 local core = require "nestwright.core"

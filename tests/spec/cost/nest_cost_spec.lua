@@ -117,7 +117,7 @@ describe("the cost of a nest", function()
     local rough = setmetatable({exact = {false, true}, error = {0.021, 0}, counted = false}, {__index = c})
     assert.truthy(text.nest(rough):find "^at least about [%d.]+ us on round")
     assert.truthy(text.nest(rough):find("L1 estimated, up to 2.1 % off, L2 exact", 1, true))
-    assert.truthy(text.nest(rough):find("as written, estimated: ", 1, true))
+    assert.truthy(text.nest(rough):find("operations in the text, estimated: ", 1, true))
     local N = 20000
     local triangle = nw.nest.parse(("param N = %d\nfor i in 0..N:\n  for j in 0..i:\n    for k in 0..j:\n      s += 1\n"):format(N))
     c = triangle:cost {machine = machine()}
