@@ -1,5 +1,5 @@
---- Brackets of loops above a picture of accesses: one row per loop, one box per iteration. A run is the execution of the program by
---- one thread; a picture may show several.
+--- Draws brackets of loops above a picture of accesses: one row per loop, one box per iteration. A run is the execution of the
+--- program by one thread; a picture may show several runs.
 local core = require "nestwright.core"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"

@@ -8,7 +8,7 @@ local plot = require "nestwright.plots.plot"
 local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and its largest size
-local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels of a label: the width of a character, the height of a line, and the least size
+local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels: the width of a character, the height of a line, and the least height of a label
 local LEFT, TICKS = 90, 56 -- pixels left of a grid, and of the labels of its rows
 
 -- Light fills. Hatches distinguish them without colour.

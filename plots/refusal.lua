@@ -8,7 +8,7 @@ local plot = require "nestwright.plots.plot"
 
 local refusal = {}
 
-local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: left of grids, between two grids, above a grid, in a line of text
+local LEFT, BETWEEN, HEAD, LINE = 90, 100, 70, 20 -- pixels: the space left of, between and above grids; the height of a line
 local WIDTH, HEIGHT = 380, 340 -- pixels: the largest size of a grid
 local TITLE, WHY = 52, 110 -- the largest numbers of characters of a grid's title, and of a line of the reason
 

@@ -12,7 +12,7 @@ local pictures = {}
 local MOST = 60 -- the largest number of rows
 local FAR = 20 -- on a linear axis, the bar of a time that is shorter by more than this factor would be only a line
 local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
-local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- all in pixels, except NAME: characters
+local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; NAME is a number of characters
 
 local colour, seconds = figure.colour, written.seconds
 

@@ -1,4 +1,4 @@
---- The lowered program of a schedule with the costs of its loops, and queries about its accesses.
+--- Reads the lowered program of a schedule with the costs of its loops, and answers queries about its accesses.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 

@@ -3,7 +3,7 @@ local errors = require "nestwright.language.errors"
 
 local merge = {}
 
-local DEPTH = 6 -- the largest nesting of tables
+local DEPTH = 6 -- the largest depth of nested tables
 
 -- ---- paths
 
@@ -69,7 +69,8 @@ function merge.cited(sources, path)
   return text
 end
 
--- Returns the most frequent source of a list of fields; if several are equally frequent, the alphabetically first.
+-- Returns the most frequent source of a list of fields; if several are equally frequent, the first of them in
+-- alphabetical order.
 local function commonest(fields)
   local count, best = {}, nil
   for _, f in ipairs(fields) do

@@ -1,4 +1,5 @@
---- The memory accesses of a schedule and the behaviour of caches on them, computed from the lowered program, not measured.
+--- Shows the memory accesses of a schedule and the behaviour of caches on them. Both are computed from the lowered program, not
+--- measured.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

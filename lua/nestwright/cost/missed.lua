@@ -1,4 +1,4 @@
---- Reports of hits and misses: sums by tensor and by loop, a table, and a picture.
+--- Makes reports of hits and misses: sums by tensor and by loop, a table, and a picture.
 local caches = require "nestwright.cost.caches"
 local errors = require "nestwright.language.errors"
 local report = require "nestwright.show.report"

@@ -1,7 +1,7 @@
---- Hints for errors in the text of a nest.
+--- Finds hints for errors in the text of a nest.
 local meant = {}
 
--- Mistakes that are habits from C, Python or mathematics: {pattern of the line, what to write instead}.
+-- Mistakes of people who are used to C, Python or mathematics: {pattern of the line, what to write instead}.
 local DATA = "conditions, bounds and indices may use only loops and parameters, not elements of arrays"
 local MEANT = {
   {"^%s*for%s*%(", "write a loop as: for i in 0..N:"},

@@ -1,4 +1,4 @@
---- Peak rates of a core, from a machine record, in numbers and bytes per cycle.
+--- Computes peak rates of a core from a machine record: values per cycle, and bytes per cycle.
 local core = require "nestwright.core"
 local merge = require "nestwright.cost.machine_merge"
 

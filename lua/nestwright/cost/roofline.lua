@@ -1,5 +1,5 @@
---- The roofline: operations per second over operations per byte, under the limits (roofs) of this machine. Each version of a
---- schedule is a dot.
+--- Collects the data of the roofline, which shows operations per second over operations per byte, under the limits (roofs) of this
+--- machine. Each version of a schedule is a dot.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"

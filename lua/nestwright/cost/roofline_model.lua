@@ -1,4 +1,4 @@
---- Rooflines of the cost model: the roofs of a machine record, and predicted dots.
+--- Makes the rooflines of the cost model: the roofs of a machine record, and predicted dots.
 local cost = require "nestwright.cost.cost"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"
@@ -42,7 +42,8 @@ local function bytes_of(c)
   return out
 end
 
---- Returns the predicted dot of a version, or a refused dot with the reason. work: flops and arithmetic; o: machine, sizes.
+--- Returns the predicted dot of a version. If there is no prediction, the field `refused` of the dot is the reason. `work` has
+--- flops and arithmetic; `o` has machine and sizes.
 function model.dot(label, s, version, work, threads, o)
   local ok, c = pcall(cost.of, "roofline", s,
     {machine = o.machine, sizes = o.sizes, version = version, threads = threads, conflicts = false})

@@ -1,5 +1,5 @@
---- The history of a schedule: the log, the versions, the steps that produced a line of the program text, and steps whose legality
---- is not judged.
+--- Defines the methods about the history of a schedule: the log, the versions, and the steps that produced a line of the program
+--- text. Also defines `unsafe`, which takes steps without judging their legality.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -1,4 +1,4 @@
---- Intrinsics: small computations done by external code, for s:tensorize.
+--- Registers intrinsics, which are small computations done by external code, for s:tensorize.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local rows = require "nestwright.language.rows"

@@ -1,5 +1,5 @@
---- The language: placeholders, axes, computes, reductions, scans and sizes. A function that also exists in TVM's tensor expressions
---- has the same name and meaning as in TVM.
+--- Defines the language: placeholders, axes, computes, reductions, scans and sizes. A function that also exists in TVM's tensor
+--- expressions has the same name and meaning as in TVM.
 local comparisons = require "nestwright.language.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -1,4 +1,4 @@
---- Pictures of iteration spaces: checks the options and collects the data.
+--- Checks the options of pictures of iteration spaces, and collects their data.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local instances = require "nestwright.language.instances"

@@ -13,7 +13,7 @@ local function add(row, value)
   if type(value) == "function" then of_value[value] = row end
 end
 
-local written = setmetatable({}, {__mode = "k"}) -- checked function -> the function as written
+local written = setmetatable({}, {__mode = "k"}) -- checked function -> the function without its check
 
 local function guarded(row, fn, own)
   local checked = guard.guarded(row.name, row.signature, fn, own)

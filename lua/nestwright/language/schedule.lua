@@ -1,4 +1,4 @@
---- Schedules: a method for each primitive of the core, and methods for views, histories and files.
+--- Defines the methods of schedules: one for each primitive of the core, and others for views, histories and files.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -1,4 +1,4 @@
---- Values of the symbolic sizes of a schedule.
+--- Reads the values of the symbolic sizes of a schedule.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 

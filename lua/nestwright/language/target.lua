@@ -1,5 +1,5 @@
---- Targets of schedules. A target is a machine record together with everything that is derived from it: the limits of programs, the
---- features of the CPU, the code generator and the cost model.
+--- Makes the targets of schedules. A target is a machine record together with everything that is derived from it: the limits of
+--- programs, the features of the CPU, the code generator and the cost model.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local machine = require "nestwright.cost.machine"

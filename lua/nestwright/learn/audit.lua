@@ -115,7 +115,7 @@ local function column(points, name)
   return out
 end
 
--- Returns the quality of a learned model, whose scores are negated so that they compare like times.
+-- Returns the quality of a learned model. Its scores are negated, so that lower values mean faster, as for times.
 local function learned(points, model)
   local out = {}
   for n, score in ipairs(require "nestwright.learn.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
@@ -157,7 +157,7 @@ local function text_of(a)
   local out = {("%s: %d schedules, seed %d, from %s to %s"):format(a.kernel, #a.points, a.seed, written.seconds(a.best),
     written.seconds(a.worst))}
   table_text(cells_of(a), out)
-  out[#out + 1] = ("%d drawn, %d rejected: slower than %d times the best, or not built"):format(a.drawn, a.rejected,
+  out[#out + 1] = ("%d drawn, %d rejected: they took more than %d times the best time, or were not built"):format(a.drawn, a.rejected,
     sample.SLOWEST)
   if a.unpriced > 0 then
     out[#out + 1] = ("%s without a prediction, excluded: %s"):format(written.plural(a.unpriced, "schedule"), a.why)

@@ -42,9 +42,11 @@ local function expected(p)
   return p.expected
 end
 
--- What the trees learn, by objective. squares: true if each point has a weight, false if each group has one. xgboost: XGBoost's
--- name for the objective. trust: the factor of -log(expected time) in the start value of a score. label: the value that the trees
--- learn for a point, computed from the best time and the mean error of its audit.
+-- What the trees learn, by objective. The fields of an objective:
+--   squares: true if each point has a weight, false if each group has one
+--   xgboost: XGBoost's name for the objective
+--   trust: the factor of -log(expected time) in the start value of a score
+--   label: the value that the trees learn for a point, computed from the best time and the mean error of its audit
 local OBJECTIVES = {
   times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off

@@ -1,5 +1,5 @@
---- Samples: random legal schedules of a computation with measured times, kept in a file. A sample can serve any number of
---- predictors, and an interrupted run continues from its file.
+--- Makes samples. A sample is a set of random legal schedules of a computation with their measured times, kept in a file. It can
+--- serve any number of predictors, and an interrupted run continues from its file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"

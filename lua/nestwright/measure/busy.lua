@@ -115,7 +115,7 @@ end
 
 local function percent(share) return ("%.1f %%"):format(100 * share) end
 
--- Returns, for the thread for which it is largest, the fraction of the busy time in which other processes used its core.
+-- Other processes may use the core of a thread during a fraction of the thread's busy time. Returns the largest such fraction.
 local function taken(threads)
   local most = 0
   for _, t in ipairs(threads) do

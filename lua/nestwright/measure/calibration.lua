@@ -1,4 +1,4 @@
---- Measurements of this machine. They are kept in a file per kind of CPU, so that each kind is measured once.
+--- Measures this machine. The results are kept in one file per kind of CPU, so that each kind is measured once.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local json = require "nestwright.show.json"
@@ -44,8 +44,8 @@ local function check(t)
   return t
 end
 
---- Reads a calibration of this host from a file. Returns nil and the reason if the file is not a calibration of this host, and only
---- nil if there is no file.
+--- Reads a calibration of this host from a file. Returns nil if there is no file. Returns nil and the reason if the file is
+--- not a calibration of this host.
 function calibration.read(path)
   if not path then return nil end
   local text, unreadable = core.read_own(path)

@@ -1,4 +1,4 @@
---- Arrays: makes them from Lua tables, random numbers, zeros and files, compares them and shows them.
+--- Makes arrays from Lua tables, random numbers, zeros and files. Compares arrays and shows them.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
@@ -17,7 +17,7 @@ end
 
 local function where(path) return #path == 0 and "the table" or "entry {" .. table.concat(path, ", ") .. "}" end
 
--- Appends the leaves of nested tables to `flat`, and checks the shape. `path` counts from 0, as indices do.
+-- Appends the leaves of nested tables to `flat`, and checks the shape. The indices in `path` start at 0.
 local function flatten(value, shape, depth, path, flat)
   if depth > #shape then
     if type(value) ~= "number" and type(value) ~= "boolean" then

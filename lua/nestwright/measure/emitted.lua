@@ -102,7 +102,7 @@ local function add_cycles(t, i, machine)
   if i.store then add(t, "store", (i.lanes or 1) / rate_of(machine, "store", width)) end
 end
 
--- Returns the loops, {times, counts, cycles}. counts and cycles are per iteration; they are sums over the blocks of the loop.
+-- Returns the loops, {times, counts, cycles}. `counts` and `cycles` are per iteration; they are sums over the blocks of the loop.
 local function loops_of(blocks, machine)
   local by, list = {}, {}
   for _, block in ipairs(blocks) do

@@ -1,4 +1,5 @@
---- Experiments: one measurement per combination of parameters, kept in a file so that an interrupted sweep can continue.
+--- Runs experiments: one measurement per combination of parameters. They are kept in a file, so that an interrupted sweep can
+--- continue.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

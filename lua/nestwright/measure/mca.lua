@@ -1,4 +1,4 @@
---- A second estimate for the core: llvm-mca on the instructions of the innermost loop, compiled for this host.
+--- Runs llvm-mca on the instructions of the innermost loop, compiled for this host. This is a second estimate of the core's cycles.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

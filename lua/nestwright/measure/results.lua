@@ -1,4 +1,5 @@
---- The files of sweeps. Existing contents are preserved: rows of other sweeps are kept, and a file with other contents is refused.
+--- Reads and writes the files of sweeps. Existing contents are preserved: rows of other sweeps are kept, and a file with other
+--- contents is refused.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local points = require "nestwright.measure.points"
@@ -42,7 +43,7 @@ local function add_to(self, path, known, row)
   local fields = raw[row]
   local column = fields and not self.open and difference(self, fields, known)
   if column then
-    foreign(self, path, ("its '%s' for %s is not that of %s"):format(column, points.shown(known, self.names), self.path.json))
+    foreign(self, path, ("its '%s' for %s differs from that in %s"):format(column, points.shown(known, self.names), self.path.json))
   end
   raw[known] = raw[known] or fields
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end

@@ -1,4 +1,4 @@
---- The measured limits of this machine: multiply-adds per second, and bytes per second from each cache and from memory.
+--- Measures the limits of this machine: multiply-adds per second, and bytes per second from each cache and from memory.
 local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

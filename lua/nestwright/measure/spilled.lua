@@ -1,4 +1,4 @@
---- Register spills of the compiled code, which LLVM marks with comments.
+--- Counts the register spills of compiled code, which LLVM marks with comments.
 local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"

@@ -1,5 +1,5 @@
---- Functions of two lists of equal length that measure how well one list predicts the other. The lists need not be sorted: entries
---- with the same index belong together.
+--- Measures how well one list of numbers predicts another of equal length. The lists need not be sorted: entries with the same
+--- index belong together.
 local statistics = {}
 
 --- Returns the ranks of numbers, counted from 1; equal numbers get their mean rank.

@@ -1,4 +1,5 @@
---- Computations for audits, by name, with sizes such that one run takes from a tenth of a millisecond to some tens of milliseconds.
+--- Makes computations for audits, by name. With their default sizes, one run takes between a tenth of a millisecond and some tens
+--- of milliseconds.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 

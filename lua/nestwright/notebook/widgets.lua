@@ -1,4 +1,4 @@
---- Controls of ipywidgets without its Python package: models that communicate with the front end over comms. Two message formats
+--- Makes controls of ipywidgets without its Python package. Controls communicate with the front end over comms. Two message formats
 --- are supported: that of ipywidgets 6, which Debian has, and that of 7 and 8 (Jupyter Widgets, "model state", "messages").
 local errors = require "nestwright.language.errors"
 local comms = require "nestwright.notebook.comms"

@@ -1,4 +1,4 @@
---- A dispatch table over sizes: each box of sizes has its best strategy, and all strategies are in one kernel.
+--- Makes a dispatch table over sizes: each box of sizes has its best strategy, and all strategies are in one kernel.
 local core = require "nestwright.core"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"

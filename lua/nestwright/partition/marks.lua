@@ -1,4 +1,4 @@
---- Marks in tables of partitions: steps that were not judged, and code that the cost model does not see.
+--- Marks rows in tables of partitions if steps were not judged, or if there is code that the cost model does not see.
 local core = require "nestwright.core"
 
 local marks = {}

@@ -1,5 +1,5 @@
---- Tables of microkernels, each of which computes a tile of a loop. Their times on this machine are measured once and kept in a
---- file.
+--- Makes tables of microkernels. A microkernel computes a tile of a loop. The times of microkernels on this machine are measured
+--- once and kept in a file.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local inside = require "nestwright.inside"
@@ -125,7 +125,7 @@ local function entry_of(run, k, field, tail, shared, ...)
   return new_entry(run, k, field, ...)
 end
 
--- Returns the only case of a strategy of whole tiles, or nil if the strategy is refused.
+-- Applies a strategy of whole tiles. Returns its version and pieces, or nil if it is refused or makes several versions.
 local function beyond(run, kernels, strategy)
   local s = run.schedule
   s:checkout(run.base)

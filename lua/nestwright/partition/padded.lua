@@ -56,9 +56,9 @@ local function split(s, stage, loop, rows)
   errors.fail("limit", nil, "partition: %s reads more than %d tensors beyond the end", loop.name, MOST_COPIES)
 end
 
---- Tiles a loop with whole tiles only. copied: the inputs are copied to a padded buffer; otherwise they are read in place, and
---- a read beyond the last row reads the last row instead. Returns the loop over tiles, the loop inside of a tile, and the stage
---- that copies the results out.
+--- Tiles a loop with whole tiles only. If `copied` is true, the inputs are copied to a padded buffer. Otherwise, they are read in
+--- place, and a read beyond the last row reads the last row instead. Returns the loop over tiles, the loop inside of a tile, and
+--- the stage that copies the results out.
 function padded.tile(s, loop, rows, copied)
   local out = stage_in(s, loop)
   local name = out.name
@@ -70,7 +70,8 @@ function padded.tile(s, loop, rows, copied)
   return outer, inner, name
 end
 
---- Copies out the existing elements. near: next to the tile that computes them, if possible; otherwise, all at the end.
+--- Copies out the existing elements. If `near` is true, each tile is copied when it is computed, if possible. Otherwise, all
+--- elements are copied at the end.
 function padded.copy_out(s, name, outer, near)
   local ok, problem = true, nil
   if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end

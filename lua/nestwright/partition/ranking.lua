@@ -1,4 +1,4 @@
---- The ranked table of s:partition_auto: its text, and its methods.
+--- Makes the ranked table of s:partition_auto: its text, and its methods.
 local core = require "nestwright.core"
 local dispatching = require "nestwright.partition.dispatching"
 local errors = require "nestwright.language.errors"

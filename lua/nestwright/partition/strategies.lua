@@ -1,6 +1,6 @@
---- Strategies of loop partitioning for loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps of the
---- schedule, which are judged, shown and undone like others. A piece is a part of the loop. Each piece is tiled by a suitable
---- kernel, which has a number of iterations (its rows) and a function that schedules a tile.
+--- Applies strategies of loop partitioning to loops whose extent is not a multiple of any tile. Each strategy makes ordinary steps
+--- of the schedule, which are judged, shown and undone like others. A piece is a part of the loop. Each piece is tiled by a
+--- suitable kernel, which has a number of iterations (its rows) and a function that schedules a tile.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"

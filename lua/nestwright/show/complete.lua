@@ -1,5 +1,5 @@
---- Completion and inspection. No user code runs here: names are looked up by raw access and in __index tables only. The members of
---- this library's objects are found in their rows.
+--- Implements completion and inspection. No user code runs here: names are looked up by raw access and in __index tables only. The
+--- members of this library's objects are found in their rows.
 local complete = {}
 
 local MOST_TEXT = 1 << 13 -- the largest number of bytes before the cursor that are examined, because completion must be fast

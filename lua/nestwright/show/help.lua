@@ -1,4 +1,4 @@
---- Help texts, made from the rows.
+--- Makes help texts from the rows of functions and fields.
 local core = require "nestwright.core"
 local rows = require "nestwright.language.rows"
 local view = require "nestwright.show.view"

@@ -1,5 +1,5 @@
---- HTML for notebooks. Important properties are set by elements and attributes, which are kept in untrusted notebooks, while styles
---- are removed there. There are no scripts.
+--- Makes HTML for notebooks. Important properties are set by elements and attributes, which are kept in untrusted notebooks, while
+--- styles are removed there. There are no scripts.
 local html = {}
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;"}

@@ -1,4 +1,4 @@
---- JSON for saved schedules and sweeps: objects, arrays, strings, numbers, booleans and null (nil).
+--- Reads and writes JSON, for saved schedules and sweeps: objects, arrays, strings, numbers, booleans and null (nil).
 local written = require "nestwright.show.written"
 
 local json = {}

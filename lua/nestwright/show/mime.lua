@@ -1,4 +1,4 @@
---- The display forms of a value: texts by MIME type, which always include text/plain.
+--- Makes the display forms of a value, which are texts by MIME type. There is always a text/plain.
 local errors = require "nestwright.language.errors"
 local html = require "nestwright.show.html"
 

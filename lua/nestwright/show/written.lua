@@ -1,4 +1,4 @@
---- Text forms of values for tables, captions and files.
+--- Makes texts from values, for tables, captions and files.
 local written = {}
 
 local UNITS = {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}}

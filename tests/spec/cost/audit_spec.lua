@@ -115,7 +115,7 @@ describe("an audit", function()
 
   it("prints as a table, and lists its worst predictions", function()
     assert.is_truthy(tostring(a):find "tau")
-    assert.is_truthy(tostring(a):find("rejected: slower than 20 times the best", 1, true))
+    assert.is_truthy(tostring(a):find("rejected: they took more than 20 times the best time", 1, true))
     local worst = a:outliers(3)
     assert.equal(3, #worst)
     local function off(p) return math.abs(math.log(p.predicted / p.measured)) end

@@ -121,7 +121,7 @@ describe("a mistake in a call of s:partition_auto", function()
     local list, varied = distribution.of("test", s, {M = {9, 17}, W = {24}, weights = {1, 3}})
     assert.same({"M"}, varied)
     assert.equal(3, list[2].weight)
-    support.fails("a list needs exactly one size that varies, but there are 2", "invalid", distribution.of, "test", s,
+    support.fails("a list of weights needs exactly one size that varies, but there are 2", "invalid", distribution.of, "test", s,
       {M = {9, 17}, W = {24, 25}, weights = {1, 3}})
   end)
 
