@@ -157,8 +157,8 @@ local function text_of(a)
   local out = {("%s: %d schedules, seed %d, from %s to %s"):format(a.kernel, #a.points, a.seed, written.seconds(a.best),
     written.seconds(a.worst))}
   table_text(cells_of(a), out)
-  out[#out + 1] = ("%d drawn, %d rejected: they took more than %d times the best time, or were not built"):format(a.drawn, a.rejected,
-    sample.SLOWEST)
+  out[#out + 1] = ("%d drawn, %d rejected: they took more than %d times the best time, or were not built"):format(a.drawn,
+    a.rejected, sample.SLOWEST)
   if a.unpriced > 0 then
     out[#out + 1] = ("%s without a prediction, excluded: %s"):format(written.plural(a.unpriced, "schedule"), a.why)
   end
