@@ -1,4 +1,5 @@
---- Kernels by name, with the steps that make them. Golden files show them, and other tests export them.
+--- Schedules by name, with the steps that make them. Golden files hold the program after each step. tests/cross runs the
+--- scheduled programs.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local support = require "support"
@@ -12,7 +13,7 @@ local function total()
   return nw.schedule(S), S
 end
 
--- Each entry makes a schedule and lists its steps, in order, as functions of the schedule.
+-- In each entry, `make` returns a schedule and further values. `steps` lists functions that take these values; each makes one step.
 local programs = {}
 
 programs.gemm_walk = {
@@ -116,8 +117,7 @@ programs.root = {
   },
 }
 
--- Tiles of a product that are loaded one iteration ahead. The next stage is computed at the tiles, and then inlined into the stage
--- that it reads.
+-- A product whose tiles of B are copied one iteration ahead. P is moved into the loop over i, and R is inlined into P.
 programs.ahead = {
   make = function()
     local A, B = nw.placeholder({32, 32}, "f32", "A"), nw.placeholder({32, 32}, "f32", "B")
@@ -154,7 +154,7 @@ programs.scan = {
   },
 }
 
--- The heat equation tiled as by Pluto: skewed, tiled, and with the tiles of a wavefront in parallel.
+-- The heat equation, scheduled as by Pluto: it is skewed and tiled, and the tiles of a wavefront run in parallel.
 programs.wavefront = {
   make = function()
     local A = nw.placeholder({1, 50}, "f32", "A")
@@ -418,7 +418,7 @@ programs.gpu_gemm = {
   },
 }
 
--- Each thread computes four elements, as two virtual threads with two elements each. So the tile of A is stored twice.
+-- Each thread runs two virtual threads. Each virtual thread has a tile of A of its own in shared storage.
 programs.gpu_vthread = {
   make = function()
     local A = nw.placeholder({256}, "f32", "A")

@@ -25,8 +25,8 @@ function support.error_of(f, ...)
   return err
 end
 
---- Checks that f fails with an error of the library whose message or hint matches the pattern, with this code if one is
---- given. Returns the error.
+--- Checks that f fails with an error of the library. The message or the hint must match the pattern. If a code is given, the
+--- error must have it. Returns the error.
 function support.fails(pattern, code, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))
@@ -36,7 +36,7 @@ function support.fails(pattern, code, f, ...)
   return err
 end
 
---- Runs a command. Returns its standard output and error together, and its exit status in the form of a shell.
+--- Runs a command. Returns its standard output and error in one text, and its exit status as a shell reports it.
 function support.run(command, input)
   local file = os.tmpname()
   local feed = "</dev/null"
@@ -67,8 +67,8 @@ function support.have_gnuplot()
   return text:find "^gnuplot" ~= nil
 end
 
---- Draws a plot as PNG, and fails if the picture is blank. Returns its width and height. A blank picture of some hundred pixels
---- in each direction has about three thousand bytes.
+--- Draws a plot as PNG, and fails if the picture is blank. Returns its width and height. A blank picture is recognised by its
+--- size: it has about three thousand bytes.
 function support.picture(plot)
   local path = support.temporary ".png"
   plot:save(path)
@@ -92,7 +92,7 @@ function support.read(path)
   return text
 end
 
---- Returns the checksum that the file of a learned model contains for this text.
+--- Returns the checksum of a text, as the file of a learned model contains it.
 function support.fnv(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -105,12 +105,12 @@ function support.names(list)
   return out
 end
 
--- Checks that parsing the text form gives the same program. This is not checked if NW_SCRAMBLE reverses every printed word
+-- Checks that parsing the text form gives the same program. Checks nothing if NW_SCRAMBLE is set: printed words are then reversed
 -- (tests/bench/house.lua).
 local function reads_back(s) assert(os.getenv "NW_SCRAMBLE" or s:reparses()) end
 
---- Checks that every way of running computes what the definition says, on small shapes, and that parsing the text gives the same
---- program.
+--- Checks that every way of running the schedule computes what the definition says, on small shapes. Also checks that parsing the
+--- text gives the same program.
 function support.agrees(s)
   local report = s:check()
   assert(report:find "agree", report)
@@ -118,7 +118,8 @@ function support.agrees(s)
   reads_back(s)
 end
 
---- Checks the same on inputs of whole numbers, on the given shapes. The results must have the same bits.
+--- Does the same as support.agrees, but on the shapes of the computation and with whole numbers as inputs. All results must have
+--- the same bits.
 function support.computes(s, outputs)
   local nw = require "nestwright"
   local data = {}
@@ -139,8 +140,8 @@ function support.computes(s, outputs)
   reads_back(s)
 end
 
---- Checks that every way of running agrees with the definition, on random inputs that all have this shape and dtype. By default,
---- the results must have the same bits.
+--- Checks that every way of running the schedule agrees with the definition. All inputs are random, with this shape and dtype. By
+--- default, the results must have the same bits.
 function support.agrees_with(s, outputs, shape, dtype, tolerance)
   local nw = require "nestwright"
   local data, near = {}, {rtol = tolerance or 0, atol = tolerance or 0}
@@ -152,7 +153,7 @@ function support.agrees_with(s, outputs, shape, dtype, tolerance)
   end
 end
 
---- Checks that the trace makes the identical program on a new schedule of the same computation, both as Lua code and as JSON.
+--- Checks that the trace, both as Lua code and as JSON, makes the identical program on a new schedule of the same computation.
 function support.replays(s, make)
   local pasted = make()
   assert(load("local s = ... " .. s:trace()))(pasted)
@@ -175,7 +176,7 @@ function support.refuses(s, pattern, code, f, ...)
   return err
 end
 
---- Checks that f fails with an error of the library whose whole text contains these words.
+--- Checks that f fails with an error of the library. The whole text of the error must contain these words.
 function support.fails_saying(words, f, ...)
   local err = support.error_of(f, ...)
   assert(type(err) == "table", "not an error of the library: " .. tostring(err))
@@ -189,10 +190,10 @@ function support.golden(file, text)
   if os.getenv "UPDATE_GOLDEN" then return support.write(path, text) end
   local readable, golden = pcall(support.read, path)
   assert(readable, path .. " is missing; UPDATE_GOLDEN=1 writes it")
-  assert(text == golden, ("%s is no longer what it was; it is now:\n%s"):format(path, text))
+  assert(text == golden, ("%s differs from the new text:\n%s"):format(path, text))
 end
 
---- A matrix product, and its tensors and axis.
+--- Returns a matrix product, its tensors and its axis.
 function support.gemm(m, n, k)
   local nw = require "nestwright"
   n, k = n or m, k or m
@@ -202,7 +203,7 @@ function support.gemm(m, n, k)
   return nw.schedule(C), C, A, B
 end
 
---- Y = 2A, of n elements.
+--- Y = 2A, where A has n elements.
 function support.doubled(n)
   local nw = require "nestwright"
   local A = nw.placeholder({n}, "f32", "A")

@@ -85,7 +85,7 @@ describe("elements", function()
 end)
 
 describe("making data", function()
-  it("has zeros, full and random", function()
+  it("fills arrays with zeros, one value, a list, or random numbers", function()
     assert.same({0, 0}, nw.zeros({2}):totable())
     assert.same({{3, 3}}, nw.full({1, 2}, 3):totable())
     assert.same({7, 7}, nw.zeros({2}):fill(7):totable())
@@ -102,7 +102,7 @@ describe("making data", function()
     for i = 1, 100 do assert.is_true(whole:getflat(i) >= 0 and whole:getflat(i) <= 9) end
   end)
 
-  it("differs from call to call without a seed", function()
+  it("gives other random numbers in each call without a seed", function()
     assert.is_false((nw.allclose(nw.random {100}, nw.random {100})))
   end)
 
@@ -136,7 +136,7 @@ describe("printing data", function()
     assert.equal("f32[2, 2]\n  1  2\n  3  4", tostring(nw.tensor {{1, 2}, {3, 4}}))
   end)
 
-  it("shows corners of a large one, and the first of many", function()
+  it("shows the corners of a large matrix, and the first of many matrices", function()
     local text = tostring(nw.zeros {100, 100})
     local lines = select(2, text:gsub("\n", ""))
     assert.equal(7, lines)
@@ -146,7 +146,7 @@ describe("printing data", function()
 end)
 
 describe("allclose", function()
-  it("has tolerances, and reports the worst and the first difference", function()
+  it("has tolerances, and reports the largest and the first difference", function()
     local a, b = nw.tensor {1, 2, 3}, nw.tensor {1, 2.5, 3}
     local close, worst, first = nw.allclose(a, b)
     assert.is_false(close)
@@ -189,7 +189,7 @@ describe(".npy files", function()
     end
   end)
 
-  it("that do not exist or are not npy are refused", function()
+  it("that do not exist or have another format are refused", function()
     fails("cannot", nil, nw.load, path)
     support.write(path, "something else altogether")
     fails(".", nil, nw.load, path)

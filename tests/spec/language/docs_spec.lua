@@ -116,7 +116,7 @@ describe("the page on cost", function()
     support.fails_saying(message, assert(load(wrong, "=cost.md", "t", setmetatable({nw = nw}, {__index = _G}))))
   end)
 
-  it("reads existing fields", function()
+  it("has an example that reads existing fields", function()
     local block = assert(page:match "\n\n(    local zen.-)\n\n", "no example found")
     local shown
     assert(load(block, "=cost.md", "t", {nw = nw, print = function(...) shown = {...} end}))()
@@ -124,7 +124,7 @@ describe("the page on cost", function()
   end)
 end)
 
--- The roofs are made up, because measuring them takes seconds.
+-- The peak rate and the bandwidths are made up, because measuring them takes seconds.
 describe("the page on measuring", function()
   it("has examples that run", function()
     local page, code, saved, printed = support.read "docs/measuring.md", {}, 0, {}
@@ -149,8 +149,8 @@ describe("the page on measuring", function()
   end)
 end)
 
-describe("the pages on the code", function()
-  it("name existing files", function()
+describe("the pages about the source code", function()
+  it("name only existing files", function()
     local text, n = "", 0
     for _, page in ipairs {"architecture", "finding", "recovery"} do text = text .. support.read(("docs/%s.md"):format(page)) end
     for name, ending in text:gmatch "`([%w_/*]+%.([a-z]+))`" do

@@ -39,26 +39,26 @@ end)
 local fails = support.fails
 
 describe("a common mistake", function()
-  it("with Lua's own == is explained", function()
+  it("is explained if Lua's == is used in place of nw.eq", function()
     local hint = "nw.eq"
     fails(hint, "type", nw.compute, {4}, function(i) return i == 2 end)
     fails(hint, "type", nw.compute, {4}, function(i) return nw.select(i == 2, 1, 0) end)
     fails(hint, "type", nw.fact, nw.size "M", nw.size "M" % 16 == 0)
   end)
 
-  it("in a dtype with another system's name is explained", function()
+  it("is explained if a dtype has the name that other systems use", function()
     for theirs, ours in pairs {float32 = "f32", double = "f64", uint8 = "u8", int64 = "i64", bfloat16 = "bf16"} do
       fails(("did you mean '%s'"):format(ours), "invalid", nw.zeros, {1}, theirs)
     end
   end)
 
-  it("with indices and counts is explained", function()
+  it("is explained if an index is out of range or the number of values is wrong", function()
     local t = nw.zeros {2, 3}
     fails("index 2 is 3; it must be at least 0 and less than 3", "range", t.get, t, 0, 3)
     fails("values: there are 2 values for 6 elements", "invalid", t.fill_list, t, {1, 2})
   end)
 
-  it("in an argument is explained in terms of the argument", function()
+  it("is explained by the name of the wrong argument", function()
     local s, C, A = support.gemm(16)
     fails("layout: expected a function, got a number", "invalid", s.cache_read, s, A, "global", {C}, {layout = 3})
     fails("layout: the function returns nothing", "invalid", s.cache_read, s, A, "global", {C},
@@ -68,7 +68,7 @@ describe("a common mistake", function()
     fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
 
-  it("with versions is explained by the existing versions", function()
+  it("is explained by the valid range if there is no such version or line", function()
     local s = support.gemm(16)
     s:split("i", 4)
     s:split("j", 4)
@@ -139,7 +139,7 @@ describe("a refusal", function()
   end)
 end)
 
-describe("a refusal in words", function()
+describe("the text of a refusal", function()
   local function soft()
     local A = nw.placeholder({16, 32}, "f32", "A")
     local k = nw.reduce_axis(32, "k")
@@ -148,7 +148,7 @@ describe("a refusal in words", function()
     return nw.schedule(out), sums, out
   end
 
-  it("says what is wrong, not which check found it", function()
+  it("says what is wrong in the program, not which check failed", function()
     local s, C = support.gemm(16)
     assert.equal("cannot read C through a local copy: nothing reads C",
       fails("nothing reads C", "refused", s.cache_read, s, C, "local").message)
@@ -157,21 +157,21 @@ describe("a refusal in words", function()
     fails("i is bound to blockIdx.x, which C does not have.*lowered", nil, s.show, s, "c")
   end)
 
-  it("names a stage that exists already", function()
+  it("says that a stage is already computed at the requested loop", function()
     local s, sums, out = soft()
     local loop = s:loops(out)[1]
     s:compute_at(sums, loop)
     fails("it is already computed there", "refused", s.reverse_compute_at, s, out, loop)
   end)
 
-  it("names the blocks that write one stage", function()
+  it("names the blocks that write the stage if there are several", function()
     local s, sums, out = soft()
     s:decompose_reduction(sums, "i")
     local err = fails("2 blocks write it: sums_init, sums", "refused", s.compute_at, s, sums, s:loops(out)[1])
     assert.equal("the stage must be a single block: use this step before the step that splits the block", err.refusal.why)
   end)
 
-  it("says where storage is allocated", function()
+  it("says that the allocation of a stage is at a place that the step does not allow", function()
     local s, sums, out = soft()
     s:bind(s:loops(sums)[1], "blockIdx.x")
     s:bind(s:loops(out)[1], "blockIdx.x")

@@ -1,4 +1,4 @@
--- Facts about sizes, and expressions of sizes. If they are invalid, they are refused where they are written.
+-- Tests facts about sizes, and expressions of sizes. An invalid one must be refused in the line that contains it.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +10,7 @@ end
 
 local function plain(text) return (text:gsub("%p", "%%%0")) end
 
--- Checks that the step is refused with this message and this remedy, and that the schedule is unchanged.
+-- Checks that the step is refused with this message and this hint, and that the schedule is unchanged.
 local function refused(message, hint, step)
   local s, M = doubled()
   local before = tostring(s)
@@ -97,7 +97,7 @@ describe("a fact", function()
     nw.placeholder {8 // M}
   end)
 
-  it("that contradicts another is refused, and the other is named", function()
+  it("that contradicts another fact is refused, and the error names the other fact", function()
     local M = nw.size("M", {multiple = 8})
     nw.fact(M, nw.le(M, 64))
     support.fails("M %% 8 == 1 is never true: M %% 8 == 0 is known", "invalid", nw.fact, M, nw.eq(M % 8, 1))
@@ -131,7 +131,7 @@ describe("two sizes with one name", function()
   local M, other = nw.size "M", nw.size "M"
   local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({other}, "f32", "B")
 
-  it("are named as the error if one is the extent and the other is in the index", function()
+  it("cause an error that says so if one is the extent and the other is in the index", function()
     local e = support.fails("B%[i%] reads index 1 of dimension 0", "range", nw.compute, {M}, function(i)
       return A(i) + B(i)
     end, "C")

@@ -1,4 +1,5 @@
---- Arguments are checked against the rows that document them.
+--- Tests the checks of arguments. A row documents one function: its name, signature and description. Arguments are checked against
+--- the signature of the row.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local guard = require "nestwright.language.guard"
@@ -73,7 +74,7 @@ describe("arguments", function()
       "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)", 1, "x", nil, 2, true)
   end)
 
-  it("that are not used are refused, with a suggestion", function()
+  it("that the function does not have are refused, with a suggestion", function()
     local g = guard.guarded("g", "(shape: integer|integer[], dtype?: string, options?: {most?: integer, least?: integer})", print)
     local function refuses(message, hint, ...)
       local err = support.fails("", "invalid", g, ...)
@@ -108,7 +109,7 @@ describe("arguments", function()
     assert.equal("f32", nw.zeros({1}, nil, nil).dtype)
   end)
 
-  it("may be any number if the row has '...', and may have any keys in a table without documented fields", function()
+  it("have no largest number if the row has '...', and a table without documented fields may have any keys", function()
     local s = support.gemm(4)
     assert.equal(3, s:unsafe(function(_, a, b) return a + b end, 1, 2))
     assert.truthy(nw.maximum(nw.i32(1), 2, 3, 4, 5))
@@ -124,7 +125,7 @@ describe("arguments", function()
     support.fails("unknown key 'n'", "invalid", length, {1, 2, 3, n = 2})
   end)
 
-  it("let a callback yield", function()
+  it("may be callbacks that yield", function()
     local run = guard.guarded("run", "(f: function)", function(g) return g() end)
     local co = coroutine.wrap(function() return run(function() return coroutine.yield "inside" end) end)
     assert.equal("inside", co())
@@ -132,8 +133,8 @@ describe("arguments", function()
   end)
 end)
 
-describe("a method with another object", function()
-  it("is an error that says how it is called", function()
+describe("a method that is called on another object", function()
+  it("raises an error that shows the right call", function()
     local plot = nw.timeline {{lane = "a", from = 0, to = 1}}
     for name, method in pairs {svg = plot.svg, text = plot.text, bundle = nw.order((support.gemm(4))).bundle} do
       local err = support.fails(name .. ": self: expected a plot, got a number", "invalid", method, 1)
@@ -145,14 +146,14 @@ describe("a method with another object", function()
   end)
 end)
 
-describe("where Lua once raised an error of its own, a call", function()
+describe("a call that once raised an error of Lua", function()
   it("names the argument", function()
     local s = support.gemm(8)
     support.fails("tile: argument 2: expected a loop or a string, got a function", "invalid", s.tile, s, "i", print, 3)
     support.fails("sigmoid: x: expected an expression", "type", nw.sigmoid, true)
   end)
 
-  it("gives a picture if no time passes", function()
+  it("draws a timeline in which no time passes", function()
     local plot = nw.timeline {{lane = "a", from = 0, to = 0}}
     assert.truthy(plot:text():find("no time passes", 1, true))
     if support.have_gnuplot() then assert.truthy(plot:svg():find("<svg", 1, true)) end

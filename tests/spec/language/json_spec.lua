@@ -1,4 +1,4 @@
---- JSON: decoding an encoded value returns the same value, and invalid JSON is refused.
+--- Tests JSON: decoding an encoded value returns the same value, and invalid JSON is refused.
 local json = require "nestwright.show.json"
 
 local function reads(text, value) assert.same(value, json.decode(text)) end
@@ -9,7 +9,7 @@ local function fails(text, says)
 end
 
 describe("JSON", function()
-  it("reads characters beyond 0xffff, which are written as two halves", function()
+  it("reads characters beyond U+FFFF, which JSON writes as surrogate pairs", function()
     reads('"\\ud83d\\ude00"', "\u{1F600}")
     reads('"\\u00e9\\u20ac\\u0000"', "\u{e9}\u{20ac}\0")
     fails('"\\ud83d"', "incomplete surrogate pair")
@@ -34,7 +34,7 @@ describe("JSON", function()
     reads('{"a": 1, "A": 2}', {a = 1, A = 2})
   end)
 
-  it("says where a text is damaged", function()
+  it("says at which position a text is invalid", function()
     fails("", "expected a value at character 1")
     fails("[1, 2", "expected , or ] at character 6")
     fails('{"a" 1}', "expected : at character 5")

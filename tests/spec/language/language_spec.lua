@@ -1,4 +1,4 @@
---- The language: which programs are valid, what they mean, and which mistakes are refused where they are written.
+--- Tests the language: which programs are valid and what they mean. A mistake must be refused in the line that contains it.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -37,16 +37,16 @@ describe("expressions", function()
     assert.equal(text, tostring(x))
   end)
 
-  -- Expressions that are made outside a compute share a pool, which is replaced when it has grown. The pool was once freed
-  -- before the extents of the compute were read. Random wrong calls found this by the error "the extent of j is of type bool".
-  it("can be extents when their pool is replaced", function()
+  -- Expressions that are made outside a compute share one memory pool, and a large pool is replaced by a new one. The old pool was
+  -- once freed before a compute had read its extents from it. The error was then "the extent of j is of type bool".
+  it("can be extents although their memory pool is replaced", function()
     for round = 1, 30 do
       do
         local X = nw.placeholder({64}, "f32", "X")
         for n = 1, 6000 do assert(X(n % 64) * (round * 10000 + n + 0.5)) end
       end
       collectgarbage()
-      collectgarbage() -- only the session refers to the pool
+      collectgarbage() -- from here on, only the session refers to the pool
       local T = nw.compute({8, round + 1000}, function(i, j) return nw.f32(i + j) end, "T")
       assert.truthy(nw.schedule(T):text():find(("for j in 0..%d"):format(round + 1000), 1, true))
     end
@@ -80,7 +80,7 @@ describe("expressions", function()
     fails("nw%.eq%(a, b%)", "type", function() return A(0, 0) < A(1, 1) end)
   end)
 
-  it("refuse == and ~= with numbers too, for which Lua calls no metamethod", function()
+  it("refuse == and ~= with numbers too, although Lua then calls no metamethod", function()
     local n = 4
     local function refused(text, f)
       fails("`" .. text:gsub("%p", "%%%0") .. "` is always false", "type", nw.compute, {4, 4}, f, "Q")
@@ -160,7 +160,7 @@ describe("expressions", function()
     near(3, on("f32", 2, function(v) return nw.max(v, 3) end))
   end)
 
-  it("are cast with saturation and with NaN to 0", function()
+  it("are cast with saturation, and NaN becomes 0", function()
     assert.equal(3, on("f32", 3.9, function(v) return nw.cast(v, "i32") end))
     assert.equal(127, on("f32", 1e9, nw.i8))
     assert.equal(0, on("f32", 0 / 0, nw.i32))
@@ -227,14 +227,14 @@ describe("tensors", function()
     fails("did you mean 'dtype'", "invalid", function() return nw.placeholder({4}, {dtpye = "f32"}) end)
   end)
 
-  it("with the same name are printed with different names, as in a program", function()
+  it("with the same name get different names when they are printed", function()
     local a, b, k = nw.placeholder {4, 4}, nw.placeholder {4, 4}, nw.reduce_axis(4, "k")
     local C = nw.compute({4, 4}, function(i, j) return nw.sum(b(k, j) * a(i, k) + a(k, j), k) end, "C")
     assert.equal("C[i, j] = sum(A_1[k, j]*A[i, k] + A[k, j], k)", tostring(C))
     assert.truthy(tostring(nw.schedule(C)):find("A_1[k, j]*A[i, k] + A[k, j]", 1, true))
   end)
 
-  it("are read only with parentheses", function()
+  it("are read with parentheses, not with brackets", function()
     local A = nw.placeholder({4, 4}, "f32", "A")
     fails("A%(i, j%)", "invalid", function() return A[1] end)
     fails("did you mean 'shape'", "invalid", function() return A.shap end)
@@ -242,7 +242,7 @@ describe("tensors", function()
     fails("A", nil, function() return A(1, 2, 3) end)
   end)
 
-  it("refuse reads out of range when they are written", function()
+  it("refuse reads out of range in the line of the read", function()
     local A = nw.placeholder({4}, "f32", "A")
     local err = fails("A", "range", function() local _ = nw.compute({4}, function(i) return A(i + 1) end, "T") end)
     assert.truthy(err.source:find "language_spec.lua")

@@ -3,8 +3,8 @@
 local nw = require "nestwright"
 local core = require "nestwright.core"
 
--- A schedule with two stages, a symbolic size and a temporary; also the handle of a loop that a step has removed, and a handle of
--- another schedule.
+-- Returns a schedule with two stages, a symbolic size and a temporary. Also returns the handle of a loop that a step has removed,
+-- a loop of another schedule, and a tensor that the schedule does not have.
 local function workshop()
   local M = nw.size("M", {min = 1})
   local A = nw.placeholder({M, 16}, "f32", "A")
@@ -17,7 +17,7 @@ local function workshop()
   return {s = s, stale = stale, foreign = other:loops()[1], tensor = nw.compute({4}, function(i) return A(0, i) end, "Q")}
 end
 
--- Returns values that are valid for a parameter, or almost valid.
+-- For each kind of parameter, a value that is valid or almost valid.
 local GOOD = {loop = "i_i", stage = "P", stmt = "P", int = 2, expr = 3, cond = "M > 3", str = "local", tensor = "P"}
 
 local function good(param)
@@ -35,7 +35,7 @@ local function bad_values(w)
   }
 end
 
--- Returns positional arguments and options. Of the optional positional arguments, only the first ones, up to `upto`, are given.
+-- Returns good positional arguments and good options. Optional arguments are included only up to position `upto`, by default none.
 local function arguments(row, upto)
   local args, options, place = {}, {}, 0
   for _, param in ipairs(row.params) do
@@ -63,14 +63,14 @@ end
 local function complaint(s, before, ok, err)
   if ok then
     if s:text() ~= before then s:undo() end
-    return s:text() ~= before and "undo does not lead back"
+    return s:text() ~= before and "undo does not restore the program"
   end
-  if type(err) ~= "table" then return "no error of ours: " .. shown(err) end
-  if err.code == "internal" then return "a fault: " .. tostring(err) end
+  if type(err) ~= "table" then return "not an error of the library: " .. shown(err) end
+  if err.code == "internal" then return "an internal fault: " .. tostring(err) end
   if s:text() ~= before then return "the schedule has changed" end
   local text = tostring(err)
-  if not text:find("misuse_spec.lua:%d+") then return "no line is named: " .. text end
-  if not text:find("%w") or #text > 4000 then return "the text is no text: " .. #text end
+  if not text:find("misuse_spec.lua:%d+") then return "the error names no line of this file: " .. text end
+  if not text:find("%w") or #text > 4000 then return "the text is empty or too long, with this number of bytes: " .. #text end
 end
 
 describe("bad arguments", function()
@@ -106,7 +106,7 @@ describe("bad arguments", function()
     end)
   end
 
-  it("the error shows how to write the call", function()
+  it("cause an error that shows how to write the call", function()
     local function says(expected, hint, f)
       local ok, err = pcall(f)
       assert.is_false(ok)
@@ -123,7 +123,7 @@ describe("bad arguments", function()
     says("tile: 2 factors for 1 loops", "s:tile", function() s:tile("i_i", 8, 8) end)
   end)
 
-  it("options may be nil", function()
+  it("do not include options that are nil", function()
     for _, step in ipairs {function(s) s:split("j", 8, nil) end, function(s) s:unroll("j", nil) end,
       function(s) s:tile("i_i", "j", 2, 8, nil) end} do
       local s = workshop().s
@@ -133,7 +133,7 @@ describe("bad arguments", function()
     end
   end)
 
-  it("if the last of several versions assumes more than the others, the error names the assumption", function()
+  it("include a last version that assumes more than the others, and the error names the assumption", function()
     local M = nw.size "M"
     local A = nw.placeholder({M}, "f32", "A")
     local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
@@ -148,7 +148,7 @@ describe("bad arguments", function()
     assert.truthy(s:build {versions = {"three", "eights", 0}})
   end)
 
-  it("conditions and pipelines need existing loops", function()
+  it("include a loop that does not exist, but not a handle in place of a name", function()
     local s = workshop().s
     local loop = s:loops()[1]
     local ok, err = pcall(nw.partition.conditions, s, "zz")
@@ -159,7 +159,7 @@ describe("bad arguments", function()
     assert.equal(tostring(nw.partition.pipeline(s, loop.name, o)), tostring(nw.partition.pipeline(s, loop, o)))
   end)
 
-  it("a value that is not a schedule is named", function()
+  it("include a value that is not a schedule", function()
     for _, row in ipairs(core.primitives()) do
       local s = workshop().s
       for _, value in ipairs {1, "s", {}, print, io.stdout} do

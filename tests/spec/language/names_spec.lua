@@ -1,12 +1,12 @@
---- Names that a user gives. A name is accepted if parsing the text form of the program gives the same program. Otherwise it is
---- refused where it is given.
+--- Tests names that a user gives. A name is accepted if parsing the text form of the program gives the same program. Otherwise it
+--- is refused in the line that gives it.
 local core = require "nestwright.core"
 local nw = require "nestwright"
 local support = require "support"
 
 local fails = support.fails
 
--- Every quoted word in the parser of the text form, in its tables, and in the tables of operations and types.
+-- Returns every quoted word in the parser and the printer of the text form, and in the tables of operations and types.
 local function words()
   local found, list = {}, {}
   for _, path in ipairs {"text/lex.c", "text/parse.c", "text/parse_block.c", "text/parse_expr.c", "text/parse_table.c",
@@ -74,7 +74,7 @@ describe("a word of the text form", function()
     assert.equal(0, s:version())
   end)
 
-  it("of 200 letters is valid, and so are the names of its copies", function()
+  it("may have 200 letters, and the names that steps derive from it are then valid too", function()
     local s = schedule_with(("x"):rep(200))
     local outer, inner = s:split(s:loops()[2], 5, {tail = "cut"})
     assert.truthy(outer and inner)

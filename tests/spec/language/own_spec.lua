@@ -1,8 +1,9 @@
---- The library uses neither the globals of scripts and cells, nor tables that they can change.
+--- Tests that the library does not use the globals of scripts and cells, nor tables that they can change.
 local support = require "support"
 
--- Programs that damage each global and each field of a table in turn, and all of them together. Then they use the library, whose
--- results must be the same. The last program damages everything before it loads the modules that are loaded on demand.
+-- Two programs begin with this text. Each damages globals and the fields of global tables, and then uses the library, whose
+-- results must be as before. ONE_BY_ONE damages one value at a time. ALL_AT_ONCE damages all of them before the library loads the
+-- modules that it loads on demand.
 local PROGRAM = [=[
 package.preload["nestwright.front"] = function() return {publish = function() end, ask = function() return "" end} end
 local nw = require "nestwright"
@@ -41,7 +42,7 @@ end
 ]=]
 
 local ONE_BY_ONE = PROGRAM .. [=[
-use() -- after this, shown nests include misses
+use() -- from here on, a shown nest includes misses
 local before, bad = use(), {}
 each(function(t, key)
   local value = rawget(t, key)
@@ -98,8 +99,8 @@ describe("the library", function()
   end)
 end)
 
-describe("a debug hook of a script", function()
-  it("ends with its line of the prompt", function()
+describe("a debug hook that a line of the prompt sets", function()
+  it("is removed at the end of the line", function()
     local out = support.run(support.program .. " -i", "debug.sethook(function() error 'hook' end, 'l')\n1 + 1\n")
     assert.truthy(("\n" .. out):find "\n2\n")
   end)

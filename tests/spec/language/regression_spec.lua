@@ -1,11 +1,11 @@
---- Fixed bugs. The name of each test says what holds since the bug was fixed.
+--- Tests of fixed bugs. The name of each test says what holds since the fix. Comments in the past tense describe the bug.
 local nw = require "nestwright"
 local support = require "support"
 
 describe("fixed:", function()
   it("stores before a parallel loop are visible inside it, and its stores are visible after it", function()
-    -- LLVM was told that a buffer is accessed by one pointer only, but the body of the parallel loop read another pointer from
-    -- the frame.
+    -- LLVM was told that only one pointer accesses a buffer. But the body of the parallel loop used a second pointer, which it
+    -- loaded from memory.
     local B = nw.placeholder({1}, "u8", "B")
     local k = nw.reduce_axis(1, "k")
     local X = nw.compute({}, function() return nw.sum(B(k), k) end, "X")
@@ -45,7 +45,7 @@ describe("fixed:", function()
   end)
 
   it("a kernel outlives the schedule it was built from, with its symbolic sizes", function()
-    -- The names of sizes were stored in the memory of the naive program.
+    -- The names of sizes were stored in the memory of the program before its first step.
     local function kernel()
       local M = nw.size "M"
       local A = nw.placeholder({M}, "f32", "A")
@@ -72,7 +72,7 @@ describe("fixed:", function()
   end)
 
   it("a reduction over an empty axis gives its start value", function()
-    -- In a loop that never runs, anything can be proved, even that the init is not needed.
+    -- Inside a loop without iterations, every condition can be proved. So it was proved that the init was not needed.
     local steps = {
       function() end,
       function(s) s:split("k", 4) end,
@@ -244,7 +244,7 @@ describe("fixed:", function()
     assert.is_false(s:explain().seen)
   end)
 
-  it("a nest is split twice after one stage", function()
+  it("a nest can be split twice after the same stage", function()
     local A = nw.placeholder({12}, "f32", "A")
     local X = nw.compute({12}, function(i) return A(i) + A(i) end, "X")
     local s = nw.schedule(nw.compute({12}, function(i) return nw.min(A(i), X(i)) end, "Y"))
@@ -255,7 +255,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("three nests are fused, the first of which contains the last use of a buffer", function()
+  it("three nests can be fused if the first contains the last use of a buffer", function()
     local B = nw.placeholder({2, 3}, "f32", "B")
     local k = nw.reduce_axis(3, "k")
     local X = nw.compute({2}, function(i) return nw.min(B(i, k), k) end, "X")
@@ -267,7 +267,7 @@ describe("fixed:", function()
     assert(s:check())
   end)
 
-  it("a number next to a number that needs i64 becomes i64 too", function()
+  it("a select of two numbers has dtype i64 if one of them needs i64", function()
     local A = nw.placeholder({4}, "i32", "A")
     local function dtype(a, b) return nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 1), a, b) end, "X").dtype end
     assert.equal("i64", dtype(1 << 40, 0))
@@ -277,8 +277,8 @@ describe("fixed:", function()
   end)
 
   it("a race in a long sum is reported at once, not in quadratic time", function()
-    -- Each contribution was compared with all earlier contributions.
-    local many = 2000000 -- a number of comparisons that grows with the square would take hours
+    -- Each contribution to the sum was compared with all earlier ones.
+    local many = 2000000 -- so many that a quadratic number of comparisons would take hours
     local k = nw.reduce_axis(many, "k")
     local A = nw.placeholder({many}, "i32", "A")
     local s = nw.schedule(nw.compute({}, function() return nw.sum(A(k), k) end, "S"))
@@ -287,7 +287,7 @@ describe("fixed:", function()
   end)
 
   it("the settings of a loop are kept when its stage moves", function()
-    -- The new loop had the name and the id of the old one, and was confused with it.
+    -- The new loop had the same name and id as the old one, and was confused with it.
     local A = nw.placeholder({64, 64}, "f32", "A")
     local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return T(i, j) * 2 end, "O"))

@@ -1,5 +1,5 @@
---- Every row has a description and is named in some spec. The reference and the editor's file are generated from the current
---- rows.
+--- Tests the rows, each of which documents one public function, method or field. Every row must have a description and occur in a
+--- spec. The reference and the editor's file must be generated from the current rows.
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"
 local help = require "nestwright.show.help"
@@ -44,8 +44,8 @@ describe("the rows", function()
     end
   end)
 
-  -- Functions of the public header that Lua does not need. Its objects hold one reference each, so nothing is retained;
-  -- operations have functions of their own; a pool belongs to the session.
+  -- Functions of the public header that the Lua library does not need. A Lua object holds one reference, so it retains nothing.
+  -- Each operation has a Lua function of its own, so no names of operations are parsed. The session owns the pools.
   local NOT_BOUND = {
     nw_array_retain = true, nw_axis_retain = true, nw_kernel_retain = true, nw_program_retain = true,
     nw_sched_retain = true, nw_tensor_retain = true, nw_op_parse = true, nw_pool_ctx = true,
@@ -73,7 +73,7 @@ describe("the rows", function()
     assert.equal("", table.concat(missing, " "))
   end)
 
-  it("give the calls of functions in modules, and the fields of errors", function()
+  it("show how to call functions of modules, and list the fields of errors", function()
     assert.truthy(tostring(nw.help "gemm"):find("nw.xsmm.gemm(spec", 1, true))
     assert.truthy(tostring(nw.help()):find "Functions of nw.xsmm\n  available gemm")
     local reference = support.read "docs/reference.md"
@@ -97,7 +97,7 @@ describe("the rows", function()
     for _, row in ipairs(rows.all()) do assert.truthy(#help.describe(row) > 10) end
   end)
 
-  it("are the same as in the reference and in the editor's file", function()
+  it("agree with the reference and with the editor's file", function()
     local reference, meta = support.temporary ".md", support.temporary ".lua"
     local out, status = support.run(("%s tests/tools/reference.lua %s %s"):format(support.program, reference, meta))
     assert.equal(0, status, out)

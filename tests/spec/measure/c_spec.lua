@@ -1,5 +1,5 @@
---- The C view and exported libraries, compiled by the system's compiler, give the same results as the other ways to run a
---- program.
+--- Compiles the C view and exported C with the system's compiler. Tests that they, and exported libraries, give the same results
+--- as the other ways to run a program.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -8,9 +8,10 @@ local types = require "types"
 local build, extents, gen = require "build", require "sizes", require "gen"
 local rng, steps = require "nestwright.measure.rng", require "steps"
 
-local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- an empty tensor is never read
+local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- the parameter of an empty tensor is not used
 
--- The C program around the kernels. It reads tensors from .npy files, and writes each output to the file of the output.
+-- The beginning of the C program that calls the kernels. The program reads every tensor from an .npy file, and writes each output
+-- back to the file of this output.
 local HARNESS = [[
 #include <stdint.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ local function sizes_in(prototype)
   return list
 end
 
--- Adds a schedule with its inputs and the values of its sizes. `call` returns the text to compile and the name of the function.
+-- Adds a schedule to the batch, with its inputs and the values of its sizes. `text` is its C code.
 local function add(s, data, sizes, text)
   local n = #batch + 1
   local prototype = text:match "\n(int [%w_]+%([^)]*%))"
@@ -336,7 +337,8 @@ describe("a library that has run in parallel", function()
   end)
   teardown(function() os.execute(("rm -rf %s*"):format(path)) end)
 
-  -- chunk: the option of the loop, which decides how the threads share its iterations.
+  -- `chunk` decides how threads share the iterations: in equal parts (nil), in chunks in turn ("static"), or in chunks on demand
+  -- ("dynamic").
   local function parallel(chunk)
     local X = nw.placeholder({1000}, "f32", "X")
     local Y = nw.compute({1000}, function(i) return 2 * X(i) + 1 end, "Y")
@@ -353,7 +355,7 @@ describe("a library that has run in parallel", function()
   end
 
   for _, chunk in ipairs {false, "static", "dynamic"} do
-    it("runs on one thread in a forked child, " .. (chunk or "no chunks"), function()
+    it("runs on one thread in a forked child, " .. (chunk and chunk .. " chunks" or "no chunks"), function()
       local s = parallel(chunk)
       s:build {threads = 4}:export(path .. ".so")
       runs(path .. ".so")
@@ -371,7 +373,7 @@ describe("a library that has run in parallel", function()
     assert.equal("precious", support.read(path .. ".h"))
     os.remove(path .. ".h")
     s:build():export(path .. ".so")
-    s:build():export(path .. ".so") -- a header that an export wrote may be replaced
+    s:build():export(path .. ".so") -- this replaces the header that the export before it wrote
     assert.equal("// Made by Nestwright: an exported kernel.", support.read(path .. ".h"):match "^[^\n]*")
   end)
 

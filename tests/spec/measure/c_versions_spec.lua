@@ -1,4 +1,4 @@
---- Exported kernels with several versions: as one C file, and as a library with its header.
+--- Tests exported kernels with several versions, as one C file and as a library with its header.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -7,7 +7,7 @@ local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Werror"
 
 local directory = support.temporary()
 
--- Calls `run` for every M and N up to MOST, and prints which result is wrong.
+-- Calls the kernel for every M and N below MOST. Prints the first wrong result.
 local MAIN = [[
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ int main(void) {
           for (int k = 0; k < K; k++) sum += A[i * K + k] * B[k * n + j];
           if (C[i * n + j] != sum) return printf("%%d x %%d: C[%%d, %%d] is wrong\n", (int)m, (int)n, i, j), 1;
         }
-      if (C[m * n] != 99) return printf("%%d x %%d: it writes behind its end\n", (int)m, (int)n), 1;
+      if (C[m * n] != 99) return printf("%%d x %%d: the kernel writes past the end of C\n", (int)m, (int)n), 1;
     }
   return C_kernel(-1, 3, A, B, C) == 2 ? 0 : 2;
 }
@@ -39,7 +39,8 @@ local function product()
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Makes a version for each list of facts, each with loops of its own; f(s, n) makes further steps of version n.
+-- Builds a kernel with one version for each list of facts. Each version has other loops. If f is given, f(s, n) makes further steps
+-- on version n.
 local function built(lists, f)
   local s, versions = product(), {}
   for n, facts in ipairs(lists) do

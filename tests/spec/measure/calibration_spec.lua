@@ -1,4 +1,4 @@
---- The calibration: figures that are plausible on any machine, and the file that keeps them.
+--- Tests the calibration: its figures must be plausible on any machine. Also tests the file that keeps them.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local calibration = require "nestwright.measure.calibration"
@@ -21,7 +21,8 @@ local function made_up(figures)
     cpu = h.cpu, model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}
 end
 
--- Returns a unit that executes more instructions in a cycle than the core can dispatch, if there is one.
+-- Returns the name of a unit that, by the figures, executes more instructions per cycle than the core can dispatch. Returns nil if
+-- there is none.
 local function beyond_dispatch(got)
   for path, value in pairs(got) do
     if path:find "^ops.*per_cycle" and value >= 1.25 * got.dispatch then return path end
@@ -66,7 +67,7 @@ describe("the measured figures", function()
     end
   end)
 
-  it("are plausible on any machine: caches nearer to the core are faster, and one thread is not faster than all", function()
+  it("are plausible on any machine: inner caches are faster, and all threads together are at least as fast as one", function()
     local got = figures()
     if not got then return end
     local m = report.machine
@@ -94,7 +95,7 @@ describe("the measured figures", function()
     end
   end)
 
-  it("are in the record of this host, whose sources say so", function()
+  it("are in the record of this host, which names measurement as their source", function()
     if not figures() then return end
     local m = nw.machine()
     assert.equal(report.figures.clock, m.clock)
@@ -175,7 +176,7 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
-  it("keeps roofs, which are measured again only if they cannot be read", function()
+  it("keeps bandwidths and peak rates, which are then not measured again", function()
     local dir = folder()
     assert(os.execute(("mkdir %s/nestwright"):format(dir)))
     local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
@@ -210,7 +211,7 @@ describe("nw.calibrate", function()
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
 
-  it("ignores a figure for a field of a number", function()
+  it("ignores figures whose path is not that of a number", function()
     local host = require "nestwright.hw.host"
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
     local t = host(made_up(odd))

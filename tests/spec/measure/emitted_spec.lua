@@ -1,4 +1,5 @@
---- Compiled code: instructions read from assembly, by the units that they occupy, and by the number of their executions.
+--- Tests the analysis of assembly: which kind and width each instruction has, how often it is executed, and how many cycles it
+--- takes.
 local nw = require "nestwright"
 local support = require "support"
 local core = require "nestwright.core"
@@ -24,7 +25,7 @@ local MACHINE = {dispatch = 4, ["ops.fma.per_cycle[4]"] = 2, ["ops.load.per_cycl
   ["ops.store.per_cycle[2]"] = 1, ["ops.int.per_cycle[1]"] = 4, ["ops.int.per_cycle[2]"] = 4, ["ops.shuffle.per_cycle[4]"] = 1}
 
 describe("compiled code", function()
-  it("has instructions with a width that load, store, compute and branch", function()
+  it("is read as instructions, each with a kind, a width, and a flag if it loads or stores", function()
     local function is(line, kind, width, how)
       local i = emitted.instruction("\t" .. line)
       assert.equal(kind, i.kind, line)
@@ -64,13 +65,13 @@ describe("compiled code", function()
     assert.equal((2 + 2 * 10 + 4 * 70 + 10) / 4, e.cycles.dispatch)
   end)
 
-  it("takes, in each loop, as long as its busiest resource", function()
+  it("takes as long in each loop as the busiest resource of the loop", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
   end)
 
-  -- In the simulation, each branch must go the same way as in a run of the code.
-  it("is simulated through all of its loops, also those of threads", function()
+  -- If the simulation takes each branch as a real run does, it executes the expected number of instructions.
+  it("is simulated completely, including parallel loops", function()
     local function ratio(change)
       local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 32, 48, 40))
       if change then change(s) end

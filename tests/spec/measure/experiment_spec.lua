@@ -89,7 +89,7 @@ describe("nw.sweep", function()
     assert.is_true(q[1].time > 0)
   end)
 
-  it("shows units of times only in its printed table", function()
+  it("writes units of times only in its printed table", function()
     local given = nw.timings {{median = 2e-3, samples = {1.9e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
     local text = tostring(nw.sweep {params = {n = {1}}, run = function() return given end})
     assert.truthy(text:find "2 ms")
@@ -182,7 +182,7 @@ describe("a result of a sweep", function()
     fails("the parameter 'median'", "invalid", nw.sweep, {params = {median = {2}}, run = function() return given end})
   end)
 
-  it("keeps finished points in the file if it is refused", function()
+  it("that is refused does not remove finished points from the file", function()
     local path = support.temporary ".csv"
     fails("the column 'f' that run returns is a function", "invalid", nw.sweep, {params = {n = {1, 2}}, csv = path,
       run = function(p) return p.n == 1 and {f = 5} or {f = print} end})
@@ -271,7 +271,7 @@ describe("json", function()
     end
   end)
 
-  it("is shown quickly, however long a cell is", function()
+  it("of a sweep with a long text is printed quickly", function()
     local r = nw.sweep {params = {n = {1, 2}}, run = function(p) return {text = p.n == 1 and ("x"):rep(300000) or "y"} end}
     assert.equal("2  y", tostring(r):match ".*\n(.*)$")
   end)

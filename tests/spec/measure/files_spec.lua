@@ -1,4 +1,4 @@
---- Files: a file is either written completely or stays unchanged. Also which files are read, and which points sweeps keep.
+--- Tests that a file is either written completely or not changed. Also tests which files are read, and which points a sweep keeps.
 --- tests/safe tests more, in separate sessions.
 local nw = require "nestwright"
 local core = require "nestwright.core"
@@ -40,7 +40,7 @@ describe("a file", function()
     assert.equal("precious", support.read(path))
   end)
 
-  it("is written through a link, which stays", function()
+  it("is written through a link, and the link remains", function()
     os.execute(("ln -s %s.real %s"):format(path, path))
     core.write_file("save", path, "text")
     assert.equal("text", support.read(path .. ".real"))
@@ -93,14 +93,14 @@ describe("the file of a sweep", function()
     assert.equal("n,result\n1,2\n2,4\n3,6\n4,8\n", support.read(path))
   end)
 
-  it("drops them if keep = false", function()
+  it("drops these points if keep = false", function()
     sweep {1, 2, 3}
     sweep({2}, {keep = false})
     assert.equal("n,result\n2,4\n", support.read(path))
     fails("expected a boolean", "invalid", sweep, {2}, {keep = 3})
   end)
 
-  it("keeps rows that it did not write unchanged", function()
+  it("does not change rows that the sweep did not write", function()
     support.write(path, '\239\187\191n,note,result\r\n"7","007, and ""more""",0x10\r\n8,,1e3\r\n')
     sweep {9}
     assert.equal('n,note,result\n7,"007, and ""more""",0x10\n8,,1e3\n9,,18\n', support.read(path))
@@ -262,7 +262,7 @@ describe("a machine record in a file", function()
     end
   end)
 
-  it("may have numbers of both kinds, texts, booleans and tables", function()
+  it("may contain integers, floats, texts, booleans and tables", function()
     local value = core.run_record("return {1, 2.5, 'a\\0b', true, {x = math.huge}, [2.5] = math.maxinteger}", "=x")
     assert.same({1, 2.5, "a\0b", true, {x = math.huge}, [2.5] = math.maxinteger}, value)
     assert.same({"integer", "float"}, {math.type(value[1]), math.type(value[2])})

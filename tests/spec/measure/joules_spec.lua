@@ -1,4 +1,4 @@
---- Energy counters, in a folder with the structure of the kernel's.
+--- Tests energy counters, with a folder that has the same structure as the counters of the Linux kernel.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying
@@ -20,7 +20,7 @@ local function folder()
 end
 
 describe("nw.joules", function()
-  it("adds up the packages, and memory separately; counters may wrap", function()
+  it("adds up the energy of the packages, and of memory separately, even if a counter wraps", function()
     local root = folder()
     local r = nw.joules(function()
       support.write(root .. "/intel-rapl:0/energy_uj", "6500000\n") -- 1.5 J
@@ -37,7 +37,7 @@ describe("nw.joules", function()
     os.execute("rm -r " .. root)
   end)
 
-  it("gives the energy of one run out of several", function()
+  it("gives the energy of one run although it measures several", function()
     local root, at, runs = folder(), 5000000, 0
     local r = nw.joules(function()
       runs, at = runs + 1, at + 1000
@@ -48,7 +48,7 @@ describe("nw.joules", function()
     os.execute("rm -r " .. root)
   end)
 
-  it("says that there are no counters, or none that can be read", function()
+  it("says that there are no counters, or that they cannot be read", function()
     local root = os.tmpname()
     os.remove(root)
     fails("no such folder", nw.joules, print, {root = root})

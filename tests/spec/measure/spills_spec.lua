@@ -1,4 +1,4 @@
---- Register spills, counted in compiled code.
+--- Tests the count of register spills in compiled code.
 local nw = require "nestwright"
 local spilled = require "nestwright.measure.spilled"
 

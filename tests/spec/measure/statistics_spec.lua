@@ -1,4 +1,4 @@
---- Statistics of predictions: ranks, Kendall's tau-b, Spearman's rho, pairs, errors, regrets.
+--- Tests the statistics of predictions: ranks, Kendall's tau-b, Spearman's rho, pairs, errors, regrets.
 local rng = require "nestwright.measure.rng"
 local st = require "nestwright.measure.statistics"
 
@@ -92,7 +92,7 @@ describe("Spearman's rho", function()
 end)
 
 describe("pairs, errors and regrets", function()
-  it("count only pairs whose times differ; a pair that is predicted as equal counts as half right", function()
+  it("count only pairs whose times differ, and count a pair that is predicted as equal as half right", function()
     near(2.5 / 3, st.pairwise({1, 1, 2}, {1, 2, 3}))
     near(1, st.pairwise({1, 2, 5}, {4, 4, 9}))
     assert.is_nil(st.pairwise({1, 2}, {3, 3}))

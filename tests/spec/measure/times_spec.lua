@@ -1,16 +1,17 @@
---- Pictures of measured times: what is drawn, compared with the samples; which times are distinguishable; and invalid input.
+--- Tests pictures of measured times. What is drawn is compared with the samples. Also tests which times are distinguishable, and
+--- invalid input.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- Returns twenty exact samples around a median; their middle half is from 0.96 to 1.04 of the median.
+-- Returns 21 evenly spaced samples around a median. By default, their middle half is from 0.96 to 1.04 of the median.
 local function around(median, wide)
   local t = {samples = {}, threads = 1, machine = "a machine"}
   for n = 1, 21 do t.samples[n] = median * (1 + (wide or 0.08) * (n - 11) / 10) end
   return t
 end
 
--- Returns the numbers of the data block of the script whose name begins with this text.
+-- Returns the rows of those data blocks of the plot's script whose name is `name` and a number.
 local function block(p, name)
   local rows = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
@@ -153,7 +154,7 @@ describe("comparison:plot", function()
     assert.is_true(near(p.rows[3][6], c[1].median / c[3].median))
   end)
 
-  it("hatches, names and joins times that are not distinguishable, and does not sort", function()
+  it("hatches bars that are not distinguishable, names them in the caption, and keeps the given order", function()
     local p = picture "bars"
     local hatched = p.script:match "%$(bars%d+) using [%d:]+ with boxxyerror fillstyle pattern"
     local y = p.script:match("%$" .. hatched .. " << EOD\n%S+ (%S+)")

@@ -1,4 +1,4 @@
---- A worker that is killed from outside is reported, and the session continues.
+--- Tests that a worker that is killed from outside is reported, and that the session continues.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
@@ -20,7 +20,7 @@ local function lines(command)
   return out
 end
 
--- Returns the ids of the child processes of this process, by name, and the number of those that ended and were not waited for.
+-- Returns the ids of the child processes by name, and the number of zombies among them.
 local function children()
   local found, zombies = {}, 0
   for _, pid in ipairs(lines "ls /proc") do
@@ -35,7 +35,7 @@ end
 
 local function worker() return children()["nestwright-work"] end
 
--- Returns the open files of this process. One pipe may belong to the command that lists them.
+-- Returns the number of open files of this process. Pipes are not counted, because one belongs to the command that lists the files.
 local function files()
   local n = 0
   for _, line in ipairs(lines(("ls -l /proc/%s/fd"):format(OWN))) do
@@ -44,8 +44,8 @@ local function files()
   return n
 end
 
--- Each call has another text, so that it makes another library with a trial of its own. `first` is the statement with which the
--- function begins.
+-- Registers an intrinsic, which the worker compiles and tries. With another name, it is compiled and tried again. `first` is a C
+-- statement at the beginning of its function.
 local function register(name, first)
   local source = kernels.gemm_source {name = name, m = 4, n = 8, k = 2}
   if first then source = "#include <fcntl.h>\n#include <unistd.h>\n" .. source:gsub("{", "{ " .. first .. ";", 1) end
