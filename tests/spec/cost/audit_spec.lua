@@ -1,4 +1,4 @@
---- nw.cost.audit: drawing legal schedules, measuring them, comparing predictions with the times, keeping samples.
+--- Tests nw.cost.audit. It draws legal schedules, measures them, compares predictions with the times, and keeps samples in files.
 local nw = require "nestwright"
 local json = require "nestwright.show.json"
 local sample = require "nestwright.learn.sample"
@@ -131,7 +131,7 @@ describe("an audit", function()
     if support.have_gnuplot() then support.picture(plot) end
   end)
 
-  it("is not measured again if the file holds it", function()
+  it("is not measured again if the file contains it", function()
     local before = support.read(file)
     local b = nw.cost.audit {kernel = small "blur", schedules = 8, seed = 2, file = file}
     assert.equal(before, support.read(file))
@@ -170,7 +170,7 @@ describe("an audit", function()
     m = sample.measure(nw, {outputs = {small "blur"}, schedules = 6, seed = 2, threads = 1, file = cut, name = "Y"})
     assert.is_true(#m.entries >= 6)
     assert.equal(first, m.entries[1].trace)
-    assert.equal(1e-6, m.entries[1].seconds) -- this value is from the file
+    assert.equal(1e-6, m.entries[1].seconds) -- the time in the file
     local seen = {}
     for _, entry in ipairs(m.entries) do
       assert.is_nil(seen[entry.trace])

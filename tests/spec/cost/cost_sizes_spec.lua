@@ -1,4 +1,4 @@
--- Arrays that are larger than the memory of any machine. Every function that computes costs must refuse them at once.
+-- Tests arrays that are larger than the memory of any machine. Every function that computes costs must refuse them at once.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -31,7 +31,7 @@ describe("an array that is too large to count", function()
     end)
   end
 
-  it("is refused before anything is counted, with and without split loops", function()
+  it("is refused before anything is counted, also if a loop is split", function()
     local s = doubled()
     s:split("i", 8)
     support.fails("A is too large", "range", s.cost, s, {sizes = {M = 1 << 60}})
@@ -44,7 +44,7 @@ describe("an array that is too large to count", function()
       kernels = {{rows = 8, schedule = function() end}}, sizes = {M = {1 << 62}}})
   end)
 
-  it("is refused, and so is a long loop without an array", function()
+  it("is refused as a loop with too many iterations is", function()
     local A, k = nw.placeholder({4}, "f32", "A"), nw.reduce_axis(M, "k")
     local s = nw.schedule(nw.compute({4}, function(i) return nw.sum(A(i), k) end, "C"))
     support.fails("M = 4611686018427387904 is too large: give at most 2^40", "range", s.cost, s, {sizes = {M = 1 << 62}})

@@ -1,8 +1,8 @@
--- The predicted cost of a schedule.
+--- Tests the predicted cost of a schedule.
 local nw = require "nestwright"
 local support = require "support"
 
--- A machine with round numbers: two instructions of each kind per cycle, but only one store.
+-- A machine with round numbers. Each cycle, it executes two multiply-adds, additions or loads, but only one store.
 local function round_machine(more)
   local m = {name = "round", cores = 4, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4, window = 100,
     forward = 5, ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4},
@@ -26,14 +26,14 @@ local function loop_named(c, name)
 end
 
 describe("cost", function()
-  it("refuses more accesses than a number can hold, without listing any of them", function()
+  it("refuses programs whose number of accesses does not fit in 64 bits, without listing accesses", function()
     local A = nw.placeholder({64}, "f32", "A")
     local i, j = nw.reduce_axis(1 << 30, "i"), nw.reduce_axis(1 << 30, "j")
     local s = nw.schedule(nw.compute({64}, function(x) return nw.sum(A(x), {i, j}) end, "C"))
     support.fails("makes about 2^63 accesses or more: too many to count", "range", s.cost, s)
   end)
 
-  it("counts iterations exactly, and knows that a sum in one register is a chain", function()
+  it("counts iterations exactly, and knows that each addition to one register waits for the previous one", function()
     local c = nw.schedule(matmul(16, 16, 512)):cost {machine = round_machine()}
     local k = loop_named(c, "k")
     assert.equal(16 * 16 * 512, k.times)
@@ -54,7 +54,7 @@ describe("cost", function()
     assert.is_true(c.cycles < plain.cycles / 4)
   end)
 
-  it("takes the misses from the cache model, which are exact if it says so", function()
+  it("takes the misses from the cache model, and says that they are exact", function()
     local s = nw.schedule(matmul(64, 64, 64))
     local m = round_machine()
     local c = s:cost {machine = m}
@@ -100,8 +100,8 @@ describe("cost", function()
     assert.is_true(c.flops >= 2 * 32 * 32 * 32)
   end)
 
-  -- Computed by hand: a product that stays in the caches reads each array once. A copy that is much larger than the caches also
-  -- reads the lines that it writes, and writes them back. Both use 3 W of static power.
+  -- The energies are computed by hand. A product that stays in the caches reads each array once from memory. A copy that is much
+  -- larger than the caches reads the lines of both arrays, and writes back those of the result. The static power is 3 W.
   it("gives the energy that was computed by hand from first accesses and multiply-adds", function()
     local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
       memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
@@ -111,12 +111,12 @@ describe("cost", function()
     local A = nw.placeholder({n}, "f32", "A")
     c = nw.schedule(nw.compute({n}, function(i) return A(i) end, "C")):cost {machine = m}
     local moved = 100e-12 * 2 * 4 * n + 200e-12 * 4 * n
-    -- at most 1 MiB of lines, the size of the cache, is written back later
+    -- at the end, up to 1 MiB of lines is still in the cache and not written back
     assert.near(moved + 3 * c.seconds, c.joules, 0.06 * moved)
   end)
 
-  -- The reference values are from the Timeloop and Accelergy exercises, for a convolution on 12 x 14 units: the accesses of
-  -- each memory, and the resulting fJ for each multiply-add.
+  -- The reference values are from the Timeloop and Accelergy exercises, for a convolution on 12 x 14 units. COUNTS has the accesses
+  -- of each memory, and FJ their energy in fJ for each multiply-add.
   local MACS = 10838016
   local COUNTS = {mac = MACS, psum = 18063360, weights = 11031552, ifmap = 12192768, glb = 1913456, memory = 572528}
   local FJ = {mac = 208, psum = 387, weights = 1007, ifmap = 112, glb = 375, memory = 3381}
@@ -153,9 +153,9 @@ describe("cost", function()
   end)
 
   -- Energies of one access, from Accelergy's table at 65 nm. LPDDR4: 8 pJ for each bit. Buffer, 64 bits: read 18.2 pJ, write
-  -- 14.1. Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. Words have 8 bits, those of
-  -- sums 16.
-  it("prices them by the table of a machine that has these memories", function()
+  -- 14.1. Memory of 192 words, 16 bits: 1.98 and 1.88. Memory of 16 words, 16 bits: 0.25 and 0.22. A word has 8 bits;
+  -- a word of a sum has 16.
+  it("prices these counts by the energies of a machine that has these memories", function()
     local function priced(read_or_write)
       local p = nw.cost.price {counts = COUNTS, utilisation = 0.75, machine = nw.machine {extends = "eyeriss", name = "reference",
         memory = {bytes = 1 << 30, bandwidth = 1.6, read_pj = 64}, energy = {fma = {0.208, 0, 0, 0}},
@@ -170,7 +170,7 @@ describe("cost", function()
     local read, most = priced {0.25, 1.98, 18.2}
     local written, least = priced {0.22, 1.88, 14.1}
     for _, name in ipairs {"mac", "memory"} do assert.near(FJ[name] * MACS * 1e-15, read[name], 0.001 * read[name]) end
-    for _, name in ipairs {"psum", "weights", "glb"} do -- some accesses of each memory
+    for _, name in ipairs {"psum", "weights", "glb"} do -- some accesses are reads and others writes
       local want = FJ[name] * MACS * 1e-15
       assert.is_true(want <= 1.001 * read[name] and want >= 0.999 * written[name], name)
     end
@@ -178,8 +178,8 @@ describe("cost", function()
     assert.near(59.28e-6, most, 0.02 * most)
   end)
 
-  -- At N = 1024, the 32 rows of A that a tile reads begin 4096 bytes apart, so they are all in one set, which holds 12 of their
-  -- lines.
+  -- At N = 1024, the 32 rows of A that a tile reads are 4096 bytes apart. So the lines of one column are all in one set, which
+  -- holds only 12 of them.
   it("predicts that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
     local cycles, of_a, crowded = {}, {}, {}
     for _, n in ipairs {992, 1024, 1056} do
@@ -200,8 +200,8 @@ describe("cost", function()
     assert.is_true(cycles[1024] > 1.6 * cycles[992] and cycles[1024] < 2.6 * cycles[992])
     assert.is_true(cycles[1024] > 1.6 * cycles[1056])
     assert.same({0, 0}, {of_a[992], of_a[1056]})
-    assert.equal(32 * 1024 - 2048, of_a[1024]) -- all accesses to lines except the first to each line
-    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- the picture visits all sets in turn
+    assert.equal(32 * 1024 - 2048, of_a[1024]) -- every access misses; the 2048 cold misses are not conflicts
+    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- in percent; each set is affected at some time
   end)
 
   it("distributes the iterations of parallel loops as at run time", function()
@@ -210,7 +210,7 @@ describe("cost", function()
     local m = round_machine {teams = {{threads = 2, spawn = 1, barrier = 1}, {threads = 4, spawn = 1, barrier = 1}}}
     local one, two, four = s:cost {machine = m}, s:cost {machine = m, threads = 2}, s:cost {machine = m, threads = 4}
     assert.near(0.5, two.shares[1] / one.shares[1], 0.02)
-    assert.near(2, four.shares[2] / four.shares[1], 0.1) -- six iterations over four threads: 1, 2, 1, 2
+    assert.near(2, four.shares[2] / four.shares[1], 0.1) -- of six iterations, the four threads get 1, 2, 1 and 2
     assert.near(0.75, four.balance, 0.02)
     assert.equal(2e-6, four.team_seconds)
     support.fails("^cost: threads: 5 is more than the 4 cores of round", "range", function() s:cost {machine = m, threads = 5} end)
@@ -302,8 +302,8 @@ describe("cost", function()
     support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 
-  -- The mean of three neighbours along rows, in strips of eight columns. If eight does not divide the columns, the last strip
-  -- begins earlier.
+  -- Sums of three neighbours in a row, in strips of eight columns. If the width is not a multiple of eight, the last strip overlaps
+  -- the one before.
   local function strips(width)
     local A = nw.placeholder({200, 1008}, "f32", "A")
     local s = nw.schedule(nw.compute({200, width}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "B"))
@@ -320,10 +320,10 @@ describe("cost", function()
     return s:cost {machine = nw.machine {extends = m, name = "small", caches = levels}}.cycles
   end
 
-  it("predicts that loads across two lines take longer if the lines are not prefetched", function()
+  it("predicts that loads that cross two lines take longer if the lines are not prefetched", function()
     for _, width in ipairs {1000, 1002} do
       local s = strips(width)
-      -- With loads of 32 bytes at steps of 16, four of sixteen loads begin so late in a line that they cross into the next
+      -- many of the 32-byte loads begin less than 32 bytes before the end of a line, so they cross into the next line
       assert.is_true(across(s, 60) > across(s, 30) + 20 * 200 * 125)
     end
     local rows = strips(1000)
@@ -365,7 +365,7 @@ describe("cost", function()
     assert.equal(twice("A", "B"):cost {machine = m}.cycles, twice("X", "C"):cost {machine = m}.cycles)
   end)
 
-  it("sends every access to every level with feed = full", function()
+  it("counts every access at every level if feed is full", function()
     local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 96, 96, 96))
     local small = {name = "small", extends = "x86_server", caches = {
       {bytes = 4096, ways = 4, line = 64, latency = 5, bytes_per_cycle = 16, back_per_cycle = 8},

@@ -48,7 +48,7 @@ local function of_rows(m)
   return s
 end
 
--- A convolution with eight taps. The taps are divided into parts of this number of taps, and each part is unrolled.
+-- A convolution with eight taps. The loop over the taps is split by `part`, and the outer loop of the split is unrolled.
 local function convolved(part)
   local s = nw.schedule(workloads.make("test", "conv1d", 200, 8))
   s:split("i_1", {factor = 32, tail = "cut"})
@@ -58,7 +58,7 @@ local function convolved(part)
   return s
 end
 
--- One division and one other operation for each element.
+-- Each element needs one division and one addition.
 local function divided()
   local A = nw.placeholder({64, 64}, "f32", "A")
   return nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) / (A(i, j) + 1) end, "Z"))
@@ -94,7 +94,8 @@ local function stencil(streamed)
   return s
 end
 
--- Rows of X are computed next to the rows of Y that read them; one of the two stages is vectorized.
+-- Rows of X are computed next to the rows of Y that read them. If `loop` is given, it is vectorized: x is a loop of X, and x_1 is
+-- a loop of Y.
 local function beside(loop)
   local s = blur()
   s:compute_at("X", "y_1")
@@ -110,7 +111,7 @@ local function padded(vector)
   return s
 end
 
--- Two schedules: one needs as many registers as there are, the other twice as many.
+-- A product that computes `rows` rows of 48 numbers at a time in registers. If there are many rows, registers are spilled.
 local function crowded(rows)
   local s = gemm(64, 48, 40)
   s:split("i", rows)
@@ -120,7 +121,7 @@ local function crowded(rows)
   return s
 end
 
--- Reads a matrix with long rows by columns or by rows.
+-- A product with long rows, whose loops are in this order. The order decides whether B is read by rows or by columns.
 local function walked(order)
   local s = gemm(64, 2048, 8)
   s:reorder(table.unpack(order))
@@ -166,7 +167,7 @@ local function inlined()
   return s
 end
 
--- Stores the data element by element, and then reads it in vectors.
+-- Stores X element by element, and then reads it in vectors.
 local function read_wide()
   local s = blur()
   s:compute_at("X", "y_1")
@@ -249,7 +250,7 @@ describe("features", function()
   local followed = {}
   for _, change in ipairs(CHANGES) do
     for _, name in ipairs(change[1]) do followed[name] = true end
-    it("follow what they name: " .. table.concat(change[1], ", "), function()
+    it("change with what they describe: " .. table.concat(change[1], ", "), function()
       if change.x86 and not IS_X86 then pending "needs an x86 processor" return end
       if change.needs and nw.machine().vector_bytes < change.needs then pending "needs vectors of 64 bytes" return end
       local before, after = of(change[2](), change.options), of(change[3](), change.options)
@@ -261,7 +262,7 @@ describe("features", function()
     end)
   end
 
-  it("are each tested above", function()
+  it("all occur in a test above", function()
     local missing = {}
     for _, name in ipairs(features.names()) do if not followed[name] then missing[#missing + 1] = name end end
     assert.equal("", table.concat(missing, ", "))
@@ -283,7 +284,7 @@ describe("features", function()
   end)
 end)
 
--- An audit like those of nw.cost.audit, with given times.
+-- Returns an audit as nw.cost.audit does, but with the times that `time` returns.
 local function audit(name, sizes, seed, n, time)
   local from, points = sampler.new({workloads.make("test", name, table.unpack(sizes))}, seed), {}
   for k = 1, n do
@@ -299,7 +300,7 @@ end
 local LANES
 for n, name in ipairs(features.names()) do if name == "lanes a store" then LANES = n end end
 
--- The base time of a score. Each doubling of the lanes of vectors doubles this time.
+-- Returns a made-up time of a schedule: the time from which its score starts, doubled for each doubling of the number of lanes.
 local function vectors_lose(p) return features.expected(p.features, p.predicted) * 2.0 ^ p.features[LANES] end
 
 describe("a learned model", function()

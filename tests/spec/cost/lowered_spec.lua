@@ -1,4 +1,5 @@
---- Programs as data: lowered programs with their statements and strides, scheduled programs, signatures, and loops after steps.
+--- Tests programs as data: lowered programs with their statements and strides, scheduled programs, inputs and outputs, and handles
+--- of loops after steps.
 local core = require "nestwright.core"
 local lowered = require "nestwright.cost.lowered"
 local nw = require "nestwright"

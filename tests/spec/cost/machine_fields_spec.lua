@@ -1,4 +1,4 @@
---- Every field of a processor's record either changes a prediction, or is listed as a field that changes none.
+--- Tests that every field of a processor's record either changes a prediction, or is listed as a field that changes none.
 local nw = require "nestwright"
 
 local SLOW = {div = true, sqrt = true, exp = true, log = true, tanh = true, erf = true, pow = true}
@@ -28,7 +28,7 @@ local function record()
   return m
 end
 
--- Fields that change no prediction. They are for people to read, or limit what a schedule may use.
+-- Fields that change no prediction. Some are only information for people; others limit what a schedule may use.
 local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "of measuring", cores = "a limit of threads",
   isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
   ["memory.bytes"] = "its size", ["memory.latency"] = "behind prefetchers", ["caches[1].latency"] = "in ops.load",
@@ -180,7 +180,7 @@ describe("the rates of an operation", function()
       for _, dtype in ipairs {"f32", "f64"} do
         local bits = dtype == "f32" and 32 or 64
         local wide = dtype == "f64" and fast().ops[class .. "64"] and class .. "64" or class
-        -- the compiler makes no wider code here
+        -- the compiler makes no code that is wider than this machine's vectors
         for w, bytes in ipairs {bits // 8, 16, 32, nw.machine().vector_bytes >= 64 and 64 or nil} do
           local s = of_each(dtype, bytes * 8 // bits, function(a) return apply(op, a) end)
           local m = fast()

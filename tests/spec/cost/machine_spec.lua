@@ -1,11 +1,11 @@
---- Machine records: the included records, records of users, and errors in records.
+--- Tests machine records: the included records, records of users, and errors in records.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying
 
 local CACHE = {bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}
 
--- The least that a cpu record must give, with the fields of `more` added.
+-- Returns a record of a CPU with only the required fields, and the fields of `more`.
 local function least(more)
   local t = {
     name = "mine", clock = 3, cores = 4, vector_bytes = 32, vector_registers = 16, dispatch = 4,
@@ -48,7 +48,7 @@ describe("the included records", function()
     end)
   end
 
-  it("have outer caches that are larger and slower and need more energy", function()
+  it("have outer caches that are larger and slower than inner ones, and need more energy", function()
     for _, name in ipairs(nw.machines()) do
       local m = nw.machine(name)
       for n = 2, m.kind == "cpu" and #m.caches or 0 do
@@ -68,7 +68,7 @@ describe("the included records", function()
     fails("no field 'ops.dvi.latency'", function() m:source "ops.dvi.latency" end)
   end)
 
-  it("of GPUs and accelerators hold their own fields and no caches", function()
+  it("of GPUs and accelerators have their own fields and no caches", function()
     local t4, vta = nw.machine "t4", nw.machine "vta"
     assert.same({40, 64, 49152 // 3 * 4}, {t4.gpu.sms, t4.gpu.lanes, t4.gpu.shared_block})
     assert.equal("weight", vta.accelerator.buffers[2].name)
@@ -221,7 +221,7 @@ describe("an error in a record", function()
 end)
 
 describe("a prediction", function()
-  it("uses effective_bytes of a level, as a smaller number of ways", function()
+  it("treats effective_bytes of a level as a smaller number of ways", function()
     local A, B = nw.placeholder({64, 64}, "f32", "A"), nw.placeholder({64, 64}, "f32", "B")
     local k = nw.reduce_axis(64, "k")
     local s = nw.schedule(nw.compute({64, 64}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))

@@ -1,4 +1,4 @@
---- Compares accesses and misses with counts worked out by hand.
+--- Compares accesses and misses with counts that were worked out by hand.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -16,7 +16,7 @@ local function row(list, level, tensor)
 end
 
 describe("nw.accesses", function()
-  it("lists them in order", function()
+  it("lists the accesses in order", function()
     local X = nw.placeholder({3}, "f32", "X")
     local a = nw.accesses(nw.schedule(nw.compute({3}, function(i) return X(2 - i) * 2 end, "Y")))
     assert.equal(6, #a)
@@ -41,14 +41,14 @@ describe("nw.accesses", function()
     assert.equal(16, a:at(1).lanes)
   end)
 
-  it("are those of a run of the program", function()
+  it("lists the accesses that a run of the program makes", function()
     local s = twice_read(10, 3)
     local walked, ran = nw.accesses(s), nw.accesses(s, {arguments = {nw.random({10}, "f32", {seed = 1})}})
     assert.is_nil(walked:differs(ran))
     assert.equal(1, walked:differs(nw.accesses(twice_read(4, 3))) and 1)
   end)
 
-  it("follow data when they are given", function()
+  it("uses the contents of arrays in indices if arrays are given", function()
     local X, I = nw.placeholder({8}, "f32", "X"), nw.placeholder({8}, "i64", "I")
     local s = nw.schedule(nw.compute({8}, function(i) return X(nw.minimum(nw.maximum(I(i), 0), 7)) end, "Y"))
     local err = fails("depends on the contents of I", "limit", nw.accesses, s)
@@ -61,13 +61,13 @@ describe("nw.accesses", function()
     assert.equal(5, first)
   end)
 
-  it("end a run if there are more accesses than the limit", function()
+  it("stops a run that makes more accesses than the limit", function()
     local s = support.gemm(200, 200, 200) -- the interpreter would take a minute
     local data = {nw.zeros({200, 200}, "f32"), nw.zeros({200, 200}, "f32")}
     fails("more than 1000 accesses", "limit", nw.accesses, s, {arguments = data, most = 1000})
   end)
 
-  it("refuse sizes that are out of range", function()
+  it("refuses sizes that are out of range", function()
     local s = support.gemm(8, 8, 8)
     fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- the line size was once cut to 0
     -- the ways were once cut to 8
@@ -98,20 +98,20 @@ describe("nw.misses", function()
     assert.equal(64, row(m.by_tensor, 1, "X").cold)
     assert.equal(64, row(m.by_tensor, 1, "Y").cold)
     assert.equal(1024 - 64, row(m.by_tensor, 1, "X").hits)
-    assert.equal(64 - 8, row(m.by_tensor, 1, "Y").written_back) -- every other line of 16 is Y's; they are still there
+    assert.equal(64 - 8, row(m.by_tensor, 1, "Y").written_back) -- 8 of the 16 lines in the cache are lines of Y at the end
     assert.equal(2048, m.total[1].asked)
     assert.equal(128, m.total[1].cold)
   end)
 
   it("distinguishes reuse that comes in time from reuse that comes too late", function()
-    local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- 4 lines ahead
-    assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four lines, which are read again at the end
+    local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- X[i] is read again 4 lines later
+    assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the last iterations read the first four lines again
     local far = nw.misses(twice_read(1024, 16 * 32), {levels = ONE})
     assert.equal(64, row(far.by_tensor, 1, "X").capacity)
   end)
 
-  it("distinguishes conflicts", function()
-    -- Rows of 4 KiB. All elements of a column are in one set of a cache of 16 lines, direct-mapped or with two ways.
+  it("distinguishes conflict misses", function()
+    -- The rows have 4 KiB, so all elements of a column are in one set of a cache of 4 KiB with two ways.
     local X = nw.placeholder({4, 1024}, "f32", "X")
     local k = nw.reduce_axis(4, "k")
     local s = nw.schedule(nw.compute({1024}, function(j) return nw.sum(X(k, j), k) end, "Y"))
@@ -125,7 +125,7 @@ describe("nw.misses", function()
     assert.equal(x.conflict, untold.capacity)
   end)
 
-  it("sends a level the misses of the level before, or everything", function()
+  it("sends to each level the misses of the level before it, or all accesses", function()
     local s = twice_read(1024, 0)
     local two = {{bytes = 1024, ways = 0}, {bytes = 1 << 20, ways = 16}}
     assert.equal(128, nw.misses(s, {levels = two}).total[2].asked)
@@ -170,7 +170,7 @@ describe("nw.misses", function()
     assert.same(nw.misses(s, {levels = by_hand}).by_access, nw.misses(s, {machine = m}).by_access)
     local found, costs = nw.misses(s, {machine = m}).total, s:cost({machine = m}).levels
     for n, total in ipairs(found) do assert.equal(total.asked - total.hits, costs[n].misses) end
-    local shared = nw.misses(s, {machine = m, threads = 2}) -- both threads share the second level
+    local shared = nw.misses(s, {machine = m, threads = 2}) -- both threads use the same second level
     assert.same({1024, 2048}, {shared.levels[1].bytes, shared.levels[2].bytes})
     assert.equal(nw.reuse(s, {machine = m}).caption, nw.reuse(s, {levels = by_hand}).caption)
     assert.equal(nw.cache_sets(s, {machine = m, level = 2}).caption, nw.cache_sets(s, {levels = by_hand, level = 2}).caption)

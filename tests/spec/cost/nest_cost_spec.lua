@@ -1,9 +1,9 @@
---- The lower bound for the cost of a nest read from text.
+--- Tests the lower bound for the cost of a nest that was read from text.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
--- Round numbers: a line takes 2 cycles from the second level and 4 cycles back, and 8 cycles from memory.
+-- A machine with round numbers. A line takes 2 cycles from the second cache to the first, 4 cycles back, and 8 cycles from memory.
 local function machine(more)
   local m = {name = "round", cores = 1, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4,
     ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4}, div = {per_cycle = 0.25, latency = 12},
@@ -92,7 +92,7 @@ describe("the cost of a nest", function()
     assert.equal(0, unknown.operations[1].bits)
   end)
 
-  it("says what is not modelled, and what is estimated", function()
+  it("says what is not modelled", function()
     local text = tostring(gemm:cost {machine = machine()})
     assert.truthy(text:find("a bound, not a prediction", 1, true))
     assert.truthy(text:find("conflict misses are counted as capacity misses: L1 exact, L2 exact", 1, true))

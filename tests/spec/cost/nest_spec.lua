@@ -1,4 +1,4 @@
---- Loop nests as text: how they are read and printed, their accesses, and their cache misses.
+--- Tests loop nests as text: how they are read and printed, their accesses, and their cache misses.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -18,7 +18,7 @@ end
 local function of(text, params) return touched(nw.nest.parse(text, params)) end
 
 describe("the text of a nest", function()
-  it("limits accesses to 32768 bytes, even if the product of number and size wraps", function()
+  it("limits a vector access to 32768 bytes, even if its size in bytes does not fit in 64 bits", function()
     for _, lanes in ipairs {"9223372036854775807", "4611686018427387904", "2305843009213693953", "6917529027641081857", "4097",
       "1"} do
       fails("a vector access needs 2 or more elements, and at most 32768 bytes", "parse", nw.nest.parse,
@@ -26,13 +26,13 @@ describe("the text of a nest", function()
     end
   end)
 
-  it("has any number of signs before a value", function()
+  it("may have any number of signs before a value", function()
     local signs = ("- "):rep(300000)
     assert.equal("A0 C0w", of("array C: f64[1]\narray A: f64[1]\nC[0] = " .. signs .. "A[0]\n"))
     fails("expected a value", "parse", nw.nest.parse, "array C: f64[1]\nC[0] = " .. ("not "):rep(300000))
   end)
 
-  it("reads the target of an update first, then the value in the order it is written, and writes last", function()
+  it("gives the order of accesses: an update reads its target, then its value from left to right, and then writes", function()
     assert.equal("C1 A2 B3 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] += alpha*A[2]*B[3]\n")
     assert.equal("B3 A2 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] = sqrt(B[3]) - (2.5 + A[2])/x\n")
     assert.equal("A0 A0 A0w A1 A1w", of "array A: f64[4]\nA[0] -= A[0]\nA[1] /= 2\n")
@@ -137,7 +137,7 @@ else:
     wrong("param N = 3 // 0\n", "divisor", "limit")
     wrong("array A: f64[4]\nfor i in 0..5:\n  A[i]\n", "3:3: cannot prove that A stays inside its bounds", "range")
     wrong("array A: f64[4, 4]\nfor i in 0..3:\n  A[i, i + 2]\n", "3:3: cannot prove that A stays", "range")
-    -- for whole numbers, only i = 2 is possible
+    -- 2 is the only whole number that satisfies the conditions
     local only_two = "for i in 0..3:\n  for j in 0..3:\n    if 2*i + 3*j == 7:\n      A[i - 2]\n"
     assert.equal(1, #nw.nest.parse("array A: f64[1]\n" .. only_two):accesses())
     wrong("array A: f64[1]\nfor o in 0..1000000:\n  " .. only_two:gsub("\n(.)", "\n  %1"), "6:9: cannot prove", "range")
@@ -211,7 +211,7 @@ describe("a nest", function()
     fails("thread: 2 is not in", "range", n.misses, n, {levels = LEVELS, threads = 2, thread = 2})
   end)
 
-  it("has misses as a function of sizes", function()
+  it("gives misses as a function of sizes", function()
     local n = nw.nest.parse "param N = 4\narray A: f64[N]\nfor r in 0..2:\n  for i in 0..N:\n    A[i]\n"
     local s = n:sweep({N = {64, 512, 1024}}, {levels = {{bytes = 4096}}})
     assert.same({8, 64, 256}, {s[1].L1, s[2].L1, s[3].L1})
@@ -263,7 +263,7 @@ describe("the page on cost", function()
   for block in page:gmatch "\n\n(    param .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
 
   it("contains only nests that can be read", function()
-    assert.equal(4, #examples) -- three nests, and the table of the grammar
+    assert.equal(4, #examples) -- three nests, and the description of the grammar
     assert.equal(1000 * 1100 * (2 + 4 * 1200), nw.nest.parse(examples[1]):misses({levels = {{bytes = 32768}}}).accesses)
     local jacobi = nw.nest.parse(examples[3], {T = 3, N = 20})
     assert.equal(3 * 2 * 18 * 18 * 6, #jacobi:accesses())
@@ -278,7 +278,7 @@ describe("the page on cost", function()
     assert.truthy(page:find("\n\n    " .. printed:gsub("\n", "\n    ") .. "\n\n", 1, true), printed)
   end)
 
-  it("sweeps", function()
+  it("describes sweeps of nests, which work", function()
     local L1 = {{bytes = 32768, ways = 8}, {bytes = 1 << 20, ways = 16}}
     local rows = nw.nest.read("tutorials/nests/gemm.nest", "SMALL"):sweep({NI = {40, 50, 60}, NK = {80, 160}}, {levels = L1})
     assert.equal(6, #rows)
@@ -355,7 +355,8 @@ describe("the model", function()
     end
   end)
 
-  -- With a budget below the number of accesses, which may or may not be enough to visit all of them.
+  -- Returns the share of estimates whose real error is at most the stated one, and the number of estimates. The budget is the
+  -- number of accesses divided by `part`.
   local function told(part, seeds)
     local covered, drawn = 0, 0
     for seed = 1, seeds do

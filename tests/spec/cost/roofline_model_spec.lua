@@ -1,4 +1,4 @@
---- The cost model in the roofline: roofs from a record, and predicted dots.
+--- Tests the cost model in the roofline: roofs from a machine record, and predicted dots.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails

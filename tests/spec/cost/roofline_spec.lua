@@ -1,11 +1,12 @@
---- Rooflines: dots and roofs compared with numbers worked out by hand, which roof limits a dot, and invalid input.
+--- Tests rooflines. Dots and roofs are compared with numbers worked out by hand. Also tests which roof limits a dot, and invalid
+--- input.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
 
 local function roof(name, best) return {name = name, best = best, median = best, spread = 0.02, loop = "read", over = 1} end
 
--- The ridge points are at 0.25, 1 and 10 flop/byte.
+-- Returns made-up roofs. Their ridge points are at 0.25, 1 and 10 flop/byte.
 local function roofs(threads)
   return {threads = threads or 1, machine = "a machine", peak = {best = 100e9, median = 99e9, spread = 0.01},
     levels = {roof("L1", 400e9), roof("L2", 100e9), roof("memory", 10e9)}}
@@ -13,7 +14,7 @@ end
 
 local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
 
--- Returns the numbers in the data blocks of the script whose names begin with this text.
+-- Returns the rows of those data blocks of the plot's script whose name is `name` and a number.
 local function block(p, name)
   local out = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
@@ -131,7 +132,7 @@ describe("nw.roofline", function()
     fails("sizes: expected a table", "invalid", nw.roofline, s, {roofs = roofs(), sizes = 8})
   end)
 
-  -- A sum of 64 numbers in each row. Integers have no peak here, and f64 has its own.
+  -- These roofs have no peak for integers. At first they have only the peak of f32; then that of f64 is added.
   it("compares integers with bandwidths only, and f64 with the peak of f64", function()
     local function one(dtype)
       local A = nw.placeholder({64, 64}, dtype, "A")
@@ -161,7 +162,6 @@ describe("nw.roofline", function()
     assert.truthy(both.script:find("peak 40 Gflop/s (f64)", 1, true))
   end)
 
-  -- Returns the positions of the labels along the right edge, as fractions of the picture.
   it("separates the labels of roofs of one and of two threads", function()
     local one, two = roofs(), roofs(2)
     one.peak.best, two.peak.best, two.levels[1].best, two.levels[2].best = 174e9, 131e9, 300e9, 300e9
@@ -176,7 +176,7 @@ describe("nw.roofline", function()
     for threads, at in p.script:gmatch "set label 'peak %d+ Gflop/s %((%d) threads?%)' at screen [%d.]+, screen ([%d.]+)" do
       y[threads] = tonumber(at) * p.size[2]
     end
-    assert.is_true(y["1"] - y["2"] > 14, "the peaks' words overlap")
+    assert.is_true(y["1"] - y["2"] > 14, "the labels of the peaks overlap")
     for text in p.script:gmatch "set label '([^'\n]+)' at [%d.e+-]+, [%d.e+-]+ right rotate" do seen[#seen + 1] = text end
     local all = table.concat(seen, ", ")
     for _, words in ipairs {"L1 300 GB/s (2", "L2 300 GB/s (2", "memory 10 GB/s (2", "L2 290 GB/s (1"} do

@@ -1,5 +1,5 @@
---- Compares the strategies of partitioning with the definition, for every size from 0 to one more than three tiles, and tests
---- how a strategy is chosen.
+--- Compares the results of every strategy of partitioning with the definition, for every size from 0 to one more than three tiles.
+--- Also tests how a strategy is chosen.
 local nw = require "nestwright"
 local plans = require "nestwright.partition.plans"
 local strategies = require "nestwright.partition.strategies"
@@ -44,7 +44,7 @@ local function agrees(f, m)
   assert.is_true(nw.allclose(f(a, b), reference(a, b), {rtol = 1e-5, atol = 1e-6}), ("M = %d"):format(m))
 end
 
-describe("strategies", function()
+describe("strategies of partitioning:", function()
   local legal = {"guard", "cut", "halves", "residues", "sizes", "shift", "pad", "predicate"}
 
   for _, name in ipairs(legal) do
@@ -112,7 +112,7 @@ describe("strategies", function()
     end
   end)
 
-  it("conditions are counted in the loop that contains them", function()
+  it("nw.partition.conditions counts the conditions inside a loop", function()
     local s = product(nw.size("M", {min = 0}))
     nw.partition.tvm_like(s, "i", kernel(4))
     assert.is_true(nw.partition.conditions(s) > 0)
@@ -123,13 +123,13 @@ describe("strategies", function()
     assert.truthy(tostring(problem):find("there is no loop x", 1, true))
   end)
 
-  it("masks are conditions", function()
+  it("nw.partition.conditions counts masks too", function()
     local size = nw.size("size", {min = 0})
     local A = nw.placeholder({size}, "f32", "A")
     local s = nw.schedule(nw.compute({size}, function(i) return A(i) + 1 end, "C"))
     s:split("i", 4, {tail = "predicate"})
     assert.equal(0, nw.partition.conditions(s, "i_o"))
-    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- one of the load and one of the store
+    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- the mask of the load and that of the store
   end)
 
   it("our version of TVM's pass gives right results for every number of iterations", function()
@@ -175,7 +175,7 @@ describe("kernels of several versions", function()
     for _, m in ipairs {0, 3, 4, 5, 6, 7, 8, 5000} do agrees(f, m) end
   end)
 
-  it("are chosen quickly at a call", function()
+  it("choose their version quickly at a call", function()
     local s = product(nw.size("M", {min = 0}))
     local core, list = require "nestwright.core", versions(s, {"M % 4 == 0"}, {})
     local f, a, b = s:build {threads = 1, versions = list}, inputs(5)
@@ -202,7 +202,7 @@ describe("kernels of several versions", function()
     assert.truthy(tostring(problem):find("its facts must come first in every version", 1, true))
   end)
 
-  it("check sizes as a single version does: if an assumption is violated, nothing is written", function()
+  it("check assumptions as a single version does, and write nothing if one is violated", function()
     local s = product(nw.size("M", {min = 0}))
     s:assume "M >= 2"
     local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {})}
@@ -219,7 +219,7 @@ describe("plans", function()
   local function timed(rows, first, more) return {rows = rows, seconds = {first = first, more = more, guarded = 4 * more}} end
   local list = {timed(5, 50, 46), timed(4, 44, 40), timed(3, 60, 58), timed(1, 30, 28)}
 
-  -- Returns all ways to cover this many iterations.
+  -- Returns the least time to cover this many rows with the tiles from number n on, by trying all combinations.
   local function brute(rows, n)
     if rows == 0 then return 0 end
     if n > #list then return math.huge end
@@ -240,7 +240,7 @@ describe("plans", function()
     end
   end)
 
-  it("repeat with the period of the main tile", function()
+  it("are periodic: a period has as many rows as the main tile", function()
     local plan = plans.periodic(plans.times(list))
     for residue = 0, plan.main.rows - 1 do
       assert.equal(residue, plan.rounds[residue] % plan.main.rows)
@@ -248,7 +248,7 @@ describe("plans", function()
     end
   end)
 
-  it("need tiles whose sizes can add up to the number of rows", function()
+  it("are refused if no tiles add up to the number of rows", function()
     support.fails("^partition: no tiles add up to 6", "invalid", function() plans.exact(plans.times {timed(4, 4, 4)}, 6) end)
   end)
 end)

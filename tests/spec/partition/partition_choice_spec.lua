@@ -1,4 +1,4 @@
---- The choice among strategies: by a cost, for an objective, with a limit on code size, and over several sizes.
+--- Tests the choice among strategies: by a cost, for an objective, with a limit on code size, and over several sizes.
 local nw = require "nestwright"
 local decision = require "nestwright.partition.decision"
 local distribution = require "nestwright.partition.distribution"
@@ -20,12 +20,12 @@ local function kernel(rows)
   end}
 end
 
--- A computation with any number of columns.
+-- Returns a tile of this many rows. The computation may have any number of columns.
 local function tall(rows)
   return {rows = rows, schedule = function(s, p) s:unroll(p.inner) end}
 end
 
--- On this machine, integer operations need much energy. Address computation then costs little time but much energy.
+-- A machine on which integer operations, and therefore address computations, need little time but much energy.
 local HUNGRY = {name = "hungry", extends = "zen5", energy = {static_watts = 0, instruction = 0, int = {1e6, 1e6, 1e6, 1e6}}} -- pJ
 
 local function auto(o)
@@ -57,7 +57,7 @@ describe("an objective", function()
   it("of size ranks by code", function() assert.equal("cut", first("size", "cut", "sizes")) end)
 end)
 
-describe("a limit of code", function()
+describe("a limit on code size", function()
   it("ranks faster strategies with more code last", function()
     local free = auto {strategies = {"cut", "sizes"}}
     assert.equal("sizes", free[1].strategy)
@@ -69,7 +69,7 @@ describe("a limit of code", function()
   end)
 end)
 
--- A model as nw.cost.train makes it, from audits with given times in which vectors cost twice as much for each doubling.
+-- Trains a model on audits with made-up times. Each doubling of the number of lanes doubles the time.
 local function trained(objective)
   local lanes
   for n, name in ipairs(features.names()) do if name == "lanes a store" then lanes = n end end
@@ -186,7 +186,7 @@ describe("a decision tree", function()
     end
   end)
 
-  it("has no comparison that saves too little", function()
+  it("has a comparison only if it saves more than it costs", function()
     local shapes = {{values = {M = 1}, weight = 1}, {values = {M = 9}, weight = 1}}
     local function tree(price)
       return decision.tree({"M"}, shapes, {{price = price, figures = {1, 5}}, {price = price, figures = {4, 2}}})
@@ -196,8 +196,8 @@ describe("a decision tree", function()
   end)
 end)
 
--- Scores that depend on the shape: versions with a loop over a tail, as cut makes it, are best if few rows are long; otherwise
--- other versions are.
+-- A made-up model whose scores depend on the shape. If there are few rows and they are long, versions with a tail loop have the
+-- better score. For all other shapes, versions without a tail loop have it.
 local by_shape = {predict = function(_, s, o)
   local wants = o.sizes.M < 8 and o.sizes.N >= 16
   local has_rest = false
@@ -266,7 +266,7 @@ describe("dispatch over two sizes", function()
     end
   end)
 
-  it("over one size has ranges of this size", function()
+  it("has ranges of one size if the other size does not vary", function()
     local list, s = ranked {sizes = {M = {1, 7, 8, 20}, N = 16}}
     local d = list:dispatch()
     assert.equal(2, #d.ranges)

@@ -1,5 +1,5 @@
---- Convolutions whose edges partition separates, as in the bench. They must give right results for every size, without conditions
---- in the main piece.
+--- Tests the convolutions of the bench whose edges are separated from the main piece by s:partition. The results must be right for
+--- every size, and the main piece must have no conditions.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local edges = require "_partition_edges"
@@ -8,7 +8,7 @@ local function agree(f, plain, ...)
   return nw.allclose(f(...), plain(...), {rtol = 1e-5, atol = 1e-5})
 end
 
-describe("edges that partition separates", function()
+describe("edges that s:partition separates:", function()
   it("a full convolution gives right results for every length from 0 to three tiles and one more", function()
     local taps = 32
     local f, plain = edges.conv1d_any(taps)
@@ -42,7 +42,7 @@ describe("edges that partition separates", function()
     assert.equal(0, nw.partition.conditions(edges.depthwise(2, 20, 40), "y_o.main/x_o.main"))
   end)
 
-  it("the same tiles of a padded copy give the same result", function()
+  it("tiles of a padded copy of the input give the same result", function()
     local n = 1000
     local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({32}, "f32", {seed = 2})
     local ours, theirs = edges.conv1d(n, 32):build {threads = 1}, edges.conv1d_padded(n, 32):build {threads = 1}
@@ -50,9 +50,8 @@ describe("edges that partition separates", function()
   end)
 end)
 
--- Tests every strategy for every number of rows, with our own tiles and, if available, those of libxsmm. Also tests the programs
--- of the bench.
-describe("a product of rows that no tile divides", function()
+-- Tests every strategy with the tiles of the bench and, if available, with those of libxsmm.
+describe("a product whose number of rows is not a multiple of the tile:", function()
   local partition = require "_partition"
   local strategies = require "nestwright.partition.strategies"
   local K, LANES, TILE = 6, 16, 4
@@ -82,10 +81,10 @@ describe("a product of rows that no tile divides", function()
   end
 
   for _, row in ipairs(strategies.rows) do
-    it(row[1] .. " is right for every number of rows up to three tiles and one more", function()
+    it(row[1] .. " gives right results for every number of rows up to three tiles and one more", function()
       local plain = product(nw.size("M", {min = 0})):build {threads = 1}
       check(row[1], false, plain)
-      local asks = row[1] == "guard" or row[1] == "predicate" -- libxsmm runs no guarded tiles
+      local asks = row[1] == "guard" or row[1] == "predicate" -- libxsmm's tiles cannot have guards
       if nw.xsmm.available() and not asks then check(row[1], true, plain) end
     end)
   end

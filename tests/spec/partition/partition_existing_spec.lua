@@ -1,5 +1,5 @@
---- Our version of TVM's pass, as in the bench: which conditions it leaves in the loops, and that its results are right for every
---- number of rows.
+--- Tests our version of TVM's pass LoopPartition, with the programs of the bench: which conditions it leaves in the loops, and
+--- whether its results are right for every number of rows.
 package.path = "tests/bench/?.lua;" .. package.path
 local nw = require "nestwright"
 local partition = require "_partition"
@@ -14,7 +14,7 @@ end
 
 local function lowered(s) return tostring(s:show "lowered") end
 
--- Returns a line of a lowered program as a Lua pattern.
+-- Returns a Lua pattern that matches exactly this text.
 local function line(text) return (text:gsub("%p", "%%%0")) end
 
 local b = nw.random({N // 16, K, 16}, "f32", {seed = 2})

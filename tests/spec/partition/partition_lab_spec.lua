@@ -1,5 +1,5 @@
---- The lab of loop partitioning. Every way of every part must give right results for every size, and have no condition in its main
---- piece.
+--- Tests the lab of loop partitioning (tutorials/partition.lua). A part of the lab is a computation, and a way is a schedule of it.
+--- Every way must give right results for every size. Only the ways that serve as baselines may have conditions in the main piece.
 package.path = "tutorials/?.lua;" .. package.path
 local lab = require "partition"
 local nw = require "nestwright"
@@ -8,7 +8,7 @@ local support = require "support"
 local N = nw.size("N", {min = 0})
 local kernels = lab.kernels(true)
 
--- Returns the sizes from the least that the way allows to one more than three tiles.
+-- Returns the first and the last size to test: the least size that the way allows, and three tiles and one more than that.
 local function sizes_of(kernel) return kernel.least, kernel.least + 3 * kernel.part.tile + 1 end
 
 local references = {}
@@ -20,7 +20,7 @@ end
 
 describe("the partition lab", function()
   for _, kernel in ipairs(kernels) do
-    it(kernel.name .. " is what the definition says, for every size", function()
+    it(kernel.name .. " computes what the definition says, for every size", function()
       local s = kernel.schedule
       local f = s:build {threads = 1, versions = kernel.versions}
       local from, to = sizes_of(kernel)
@@ -33,9 +33,9 @@ describe("the partition lab", function()
     end)
 
     if kernel.asks then
-      it(kernel.name .. " is there to be compared with: it asks", function() assert.is_true(lab.guards(kernel) > 0) end)
+      it(kernel.name .. " is a baseline: its main piece has conditions", function() assert.is_true(lab.guards(kernel) > 0) end)
     else
-      it(kernel.name .. " asks nothing in its main piece", function() assert.equal(0, lab.guards(kernel)) end)
+      it(kernel.name .. " has no conditions in its main piece", function() assert.equal(0, lab.guards(kernel)) end)
     end
   end
 
@@ -57,7 +57,7 @@ describe("the partition lab", function()
     end
   end)
 
-  it("draws the pieces of every way, and each instance in exactly one piece", function()
+  it("draws the pieces of every way", function()
     for _, part in ipairs(lab.parts) do
       for _, way in ipairs(part.ways) do
         local plot = lab.picture(part, way)

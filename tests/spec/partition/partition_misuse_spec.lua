@@ -1,4 +1,4 @@
---- Errors during partitioning: the schedule is restored, and the error says what is wrong and where.
+--- Tests errors during partitioning: the schedule must be restored, and the error must say what is wrong and where.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local distribution = require "nestwright.partition.distribution"
@@ -115,7 +115,7 @@ describe("a mistake in a call of s:partition_auto", function()
     says("there is no size Q", {sizes = {M = {1, 7}, weights = {Q = {1, 2}}}})
   end)
 
-  it("is not found in a list of one value beside a size that varies", function()
+  it("is not reported for a size with one value beside a size that varies", function()
     local A = nw.placeholder({nw.size("M", {min = 0}), nw.size("W", {min = 0})}, "f32", "A")
     local s = nw.schedule(nw.compute(A:shape(), function(i, j) return A(i, j) end, "Z"))
     local list, varied = distribution.of("test", s, {M = {9, 17}, W = {24}, weights = {1, 3}})
@@ -125,7 +125,7 @@ describe("a mistake in a call of s:partition_auto", function()
       {M = {9, 17}, W = {24, 25}, weights = {1, 3}})
   end)
 
-  it("is not found in the name of a single strategy", function()
+  it("is not reported if strategies is a single name", function()
     local list = auto(any_rows(), {strategies = "cut"})
     assert.equal(1, #list)
     assert.equal("cut", list[1].strategy)
@@ -203,7 +203,7 @@ describe("the table of s:partition_auto", function()
     os.execute(("rm -r %s %s"):format(state, script))
   end)
 
-  it("marks intrinsics, which are priced as loops", function()
+  it("marks intrinsics, whose predicted cost is that of loops", function()
     local A, B = nw.placeholder({4, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
     local k = nw.reduce_axis(K, "k")
     local tile = nw.intrinsic {name = "tile", args = {A, B, nw.compute({4, N}, function(i, j)

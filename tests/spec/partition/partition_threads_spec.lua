@@ -1,5 +1,5 @@
---- Pieces in threads: fused into one loop, each in a loop of its own, or inside common loops. The results are compared with the
---- definition for every size.
+--- Tests pieces that run in threads: fused into one loop, each in a loop of its own, or inside common loops. The results are
+--- compared with the definition for every size.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 local support = require "support"
@@ -67,7 +67,7 @@ describe("pieces in threads", function()
     end
   end)
 
-  it("test once in each iteration which piece it belongs to", function()
+  it("test in each iteration of the fused loop, once for each piece, which piece it belongs to", function()
     local apart, fused = halved "apart", halved "fused"
     assert.equal(0, nw.partition.conditions(apart))
     assert.equal(3, nw.partition.conditions(fused)) -- one for each piece
@@ -150,7 +150,7 @@ end)
 describe("pieces in common loops", function()
   local ROWS, DEPTH = 12, 320
 
-  -- B has 80 kB in four adjacent panels. A first level of 48 kB holds two of them.
+  -- B has 80 kB in four adjacent panels. The first cache, of 48 kB, holds two of them.
   local function panels()
     local A, B = nw.placeholder({ROWS, DEPTH}, "f32", "A"), nw.placeholder({4, DEPTH, 16}, "f32", "B")
     local k = nw.reduce_axis(DEPTH, "k")
@@ -178,7 +178,7 @@ describe("pieces in common loops", function()
     end
   end
 
-  it("find more of their inputs in the first cache than separate nests, by the model", function()
+  it("have fewer misses in the first cache than separate nests, by the cost model", function()
     local apart, shared = misses(false), misses(true)
     assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B a second time
     assert.equal(4 * DEPTH, shared)

@@ -1,12 +1,12 @@
---- Tiles with external microkernels: libxsmm's products in the table and in every strategy, and tiles that do not match their
---- description.
+--- Tests tiles with external microkernels: libxsmm's products in the table and in every strategy, and microkernels that do not
+--- match their description.
 local nw = require "nestwright"
 local strategies = require "nestwright.partition.strategies"
 local support = require "support"
 
 local there = nw.xsmm.available()
 
--- Returns a test that needs libxsmm, or only its name with the reason why it is skipped.
+-- Declares a test that needs libxsmm. In a build without libxsmm, the test is listed as pending.
 local function with_xsmm(what, f)
   if there then it(what, f) else pending(what .. ": this build is without libxsmm") end
 end
@@ -47,7 +47,7 @@ end
 describe("libxsmm's products as tiles", function()
   for _, name in ipairs {"cut", "halves", "residues", "sizes", "shift", "pad"} do
     for _, shared in ipairs {false, true} do
-      with_xsmm(("%s is right for every number of rounds%s"):format(name, shared and ", sharing loops" or ""), function()
+      with_xsmm(("give right results with %s for all sizes%s"):format(name, shared and ", in common loops" or ""), function()
         local s = any_rows()
         local cases = strategies.apply("test", s, s:loop "i", name, kernels(), shared and around or nil)
         local calls = 0
@@ -62,14 +62,14 @@ describe("libxsmm's products as tiles", function()
     end
   end
 
-  with_xsmm("each piece gets the product of its own number of rounds", function()
+  with_xsmm("have as many rows as the piece that they compute", function()
     local s = product(7)
     strategies.apply("test", s, s:loop "i", "halves", kernels())
     local text = tostring(s:show "lowered")
     for _, shape in ipairs {"4x8x5", "2x8x5", "1x8x5"} do assert.truthy(text:find("xsmm_f32_" .. shape, 1, true), text) end
   end)
 
-  with_xsmm("stand beside own tiles of as many rounds, in the table and in what is chosen", function()
+  with_xsmm("can be mixed with other tiles of as many rows, in the table and in the chosen versions", function()
     local s = any_rows()
     local list = s:partition_auto {loop = "i", kernels = kernels(own(4), own(1)), cost = "model", machine = "zen5",
       sizes = {M = {1, 7, 100}}}
@@ -83,18 +83,18 @@ describe("libxsmm's products as tiles", function()
     end
   end)
 
-  with_xsmm("that do whole tiles only are no kernels for strategies that ask", function()
+  with_xsmm("cannot be used with guards or masks, because they compute only whole tiles", function()
     local s = any_rows()
     support.fails("all kernels handle whole tiles only", "refused", function()
       strategies.apply("test", s, s:loop "i", "guard", kernels())
     end)
-    support.fails("its nest does not match xsmm", "refused", function() -- the repeated last row breaks the equal distance of rows
+    support.fails("its nest does not match xsmm", "refused", function() -- the strides between rows differ
       strategies.apply("test", s, s:loop "i", "predicate", kernels())
     end)
     assert.equal(0, s:version())
   end)
 
-  with_xsmm("need loops of constant extent, and a number of rounds", function()
+  with_xsmm("need loops of constant extent, and a valid number of rows", function()
     local M, wide = nw.size("M", {min = 0}), nw.size("W", {min = 0})
     local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, wide}, "f32", "B")
     local k = nw.reduce_axis(K, "k")
@@ -107,7 +107,7 @@ describe("libxsmm's products as tiles", function()
     support.fails("columns", "invalid", function() nw.xsmm.kernel {rows = 4, columns = 3} end)
   end)
 
-  with_xsmm("are measured like own ones, and kept with them", function()
+  with_xsmm("are measured like other tiles, and their times are kept together", function()
     local state, script = support.temporary ".d", support.temporary ".lua"
     support.write(script, [[
       local nw = require "nestwright"
@@ -120,7 +120,7 @@ describe("libxsmm's products as tiles", function()
       local kernels = {{rows = 2, schedule = unrolled}, {rows = 1, schedule = unrolled}}
       local one = nw.microkernels {schedule = s, loop = "i", kernels = kernels, sizes = {N = 1}}
       local many = nw.microkernels {schedule = s, loop = "i", kernels = kernels, sizes = {N = 64}}
-      assert(many[1].seconds.more ~= one[1].seconds.more, "times at one size stand for another")
+      assert(many[1].seconds.more ~= one[1].seconds.more, "the times for one size are used for another")
 
       local C, D = nw.placeholder({M, 8}, "f32", "C"), nw.placeholder({8, 16}, "f32", "D")
       local t = nw.schedule(nw.compute({M, 16}, function(i, j) return nw.sum(C(i, k) * D(k, j), k) end, "E"))
@@ -142,7 +142,7 @@ describe("libxsmm's products as tiles", function()
   end)
 end)
 
--- Returns C code for a tile of this many rows, which is described as one of `says` rows.
+-- Returns an intrinsic whose code computes `does` rows, but whose description has `says` rows.
 local function lying(does, says)
   local A, B = nw.placeholder({says, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
   local k = nw.reduce_axis(K, "k")

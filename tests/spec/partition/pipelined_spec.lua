@@ -1,4 +1,5 @@
---- Software pipelining by a machine's latencies: the number of iterations ahead, the steps that are made, and the results.
+--- Tests software pipelining: how many iterations ahead data is fetched for the latencies of a machine, which steps are made, and
+--- whether the results are right.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +11,7 @@ local function product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- A tile of two rows and 32 columns, whose iterations are those of k.
+-- A product in tiles of 2 rows and 32 columns. The loop over k computes one tile.
 local function tile(N, K)
   local s = product(2, N, K)
   s:split("j", 32)
@@ -22,7 +23,7 @@ local function tile(N, K)
   return s
 end
 
--- The machine zen5, but with another latency of the second cache.
+-- Returns the machine zen5 with this latency of the second cache. The third cache is farther away by as many cycles.
 local function far(latency)
   local caches = {}
   for n, c in ipairs {{48 << 10, 12, 4, 128}, {1 << 20, 16, latency, 62}, {32 << 20, 16, 48 + latency, 29}} do
@@ -47,7 +48,7 @@ local function agrees(s, M, N, K)
 end
 
 describe("nw.partition.pipelined", function()
-  -- B has 96 kB: twice the size of the first level, but it fits into the second.
+  -- B has 96 kB: too much for the first cache, which has 48 kB, but not for the second.
   it("fetches ceil(latency / interval) iterations ahead", function()
     local s = tile(96, 256)
     local p = nw.partition.pipelined(s, "k", {tensor = "B", machine = "zen5"})
@@ -99,7 +100,7 @@ describe("nw.partition.pipelined", function()
     agrees(s, 16, 32, 128)
   end)
 
-  it("works on a loop of a piece, for every size", function()
+  it("can pipeline the main piece of a cut loop, with right results for every size", function()
     local M = nw.size("M", {min = 0})
     local A = nw.placeholder({M, 64}, "f32", "A")
     local s = nw.schedule(nw.compute({M, 64}, function(i, j) return A(i, j) * 2 end, "Y"))
@@ -127,9 +128,9 @@ describe("nw.partition.pipelined", function()
   end)
 end)
 
-describe("double_buffer by more than one iteration", function()
+describe("double_buffer", function()
   for ahead = 1, 5 do
-    it(("by %d gives right results, also if the loop has fewer iterations"):format(ahead), function()
+    it(("%d iterations ahead gives right results, also if the loop has fewer iterations"):format(ahead), function()
       for _, K in ipairs {8, 12, 32} do
         local s, copy = copied(3, 5, K, 4)
         s:double_buffer(copy, ahead)
@@ -139,7 +140,7 @@ describe("double_buffer by more than one iteration", function()
     end)
   end
 
-  it("has storage for all overlapping iterations, and says so", function()
+  it("3 iterations ahead has storage for all overlapping iterations, and says so", function()
     local s, copy = copied(3, 5, 32, 4)
     s:double_buffer(copy, 3)
     assert.truthy(tostring(s):find("layout [_0 % 16, _1] in [16, 5]", 1, true), tostring(s))
@@ -150,7 +151,7 @@ describe("double_buffer by more than one iteration", function()
     assert.is_true(p.prologue > 0 and p.epilogue > 0)
   end)
 
-  it("gives right results for every size", function()
+  it("3 iterations ahead gives right results for every size", function()
     local K = nw.size("K", {min = 0})
     local s, copy = copied(3, 5, K, 4)
     local plain = product(3, 5, K):build {threads = 1}
@@ -162,12 +163,12 @@ describe("double_buffer by more than one iteration", function()
     end
   end)
 
-  it("by zero or too many iterations is refused", function()
+  it("is refused for no iteration ahead and for too many", function()
     local s, copy = copied(3, 5, 32, 4)
     for _, ahead in ipairs {0, -1, 17, 1 << 40} do fails("ahead = ", "range", s.double_buffer, s, copy, ahead) end
   end)
 
-  it("replays from its trace", function()
+  it("2 iterations ahead replays from its trace", function()
     local s, copy = copied(3, 5, 32, 4)
     s:double_buffer(copy, 2)
     local again = product(3, 5, 32)

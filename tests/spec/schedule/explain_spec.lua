@@ -1,4 +1,4 @@
---- s:explain() after a refusal. The interpreter must show the conflict, and the numbers must be right.
+--- Tests s:explain() after a refusal. The interpreter must show the conflict, and the numbers must be right.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -42,7 +42,7 @@ describe("s:explain()", function()
     assert.equal("iterations", lesson.how)
     local should, is = lesson:match "after these two C%[0, 0%] should be (%d+), is (%d+)"
     assert.is_true(tonumber(should) > tonumber(is))
-    -- The accesses are read, read, write, write.
+    -- Both iterations read before one of them writes.
     local order = {}
     for word in lesson:gmatch "\n +(%l+) C%[0, 0%] =" do order[#order + 1] = word end
     assert.same({"reads", "reads", "writes", "writes"}, order)

@@ -1,9 +1,9 @@
---- Golden files: programs after each step (*.ir).
---- UPDATE_GOLDEN=1 rewrites them; read the diff before you commit it.
+--- Compares programs after each step with golden files (*.ir). UPDATE_GOLDEN=1 rewrites the files; read the diff before you commit
+--- it.
 local programs = require "golden_programs"
 local support = require "support"
 
--- Returns the short form after every step, then the full form of the last program.
+-- Returns the short form of the program after every step, and then the full form of the last program.
 local function history(case)
   local made = table.pack(case.make())
   local s = made[1]

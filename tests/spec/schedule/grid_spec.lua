@@ -1,5 +1,5 @@
---- Loops bound to a grid of blocks and threads: which steps are accepted, where barriers are placed, and which programs have
---- races.
+--- Tests loops that are bound to a grid of blocks and threads: which steps are accepted, where barriers are placed, and which
+--- programs have races.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -130,7 +130,7 @@ describe("barriers", function()
     holds(s, {Y})
   end)
 
-  it("are placed between stages of one block that read their neighbours", function()
+  it("are placed between two stages of one block if threads read elements that other threads compute", function()
     local s, Y, X = stages(18)
     s:split("i_1", 8)
     s:bind("i_1_o", "blockIdx.x")

@@ -1,4 +1,4 @@
---- The log, the tree of versions, the schedule tree, s:why(), and steps that were not judged.
+--- Tests the log, the tree of versions, the schedule tree, s:why(), and steps that were not judged.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -32,7 +32,7 @@ describe("s:log()", function()
     assert.equal(0, log[1].version)
     assert.is_nil(log[1].step)
     assert.equal('s:split("i_1", 8)', log[2].step)
-    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- one loop became two, and the block Y binds both
+    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- two loops replace one, and the block Y uses both
     assert.equal(34 + 32, log[1].operations)
     assert.is_true(log[3].operations > log[1].operations) -- X is computed again at the edges of tiles
     assert.equal(40 + 32, log[3].operations) -- 4 tiles of 8 outputs need 10 of X each

@@ -1,5 +1,5 @@
---- Steps that must be refused with a certain message, and must leave the schedule unchanged. Other systems accept many of them
---- without an error; the remark in parentheses names these systems.
+--- Tests steps that must be refused with a certain message, and must leave the schedule unchanged. A remark in parentheses says
+--- what another system does in this case.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -74,7 +74,7 @@ local cases = {
     "^split: factor = 0 is out of range", "range"},
   {"split by 2^62", gemm, function(s) s:split("i", 1 << 62) end,
     "^split: factor = 4611686018427387904 is out of range", "range"},
-  {"split twice the same loop", gemm, function(s)
+  {"split the same loop twice", gemm, function(s)
     s:split("i", 8)
     s:split("i", 8)
   end, "^split: i was split into i_o, i_i by step 1", "stale"},
@@ -106,7 +106,7 @@ local cases = {
   end, "^cannot compute Y at i: it is an output", "refused"},
   {"compute_at into itself", two_stages, function(s, _, X) s:compute_at(X, s:loops(X)[1]) end,
     "^cannot compute X at i: that is a loop of X itself", "refused"},
-  {"compute_at a loop that does not hold every reader", function()
+  {"compute_at a loop that does not contain every reader", function()
     local A = nw.placeholder({16}, "f32", "A")
     local X = nw.compute({16}, function(i) return A(i) * 2 end, "X")
     local Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")
@@ -158,7 +158,7 @@ local cases = {
     "^split: unknown option 'facotr'", "invalid"},
   {"a tail that does not exist", gemm, function(s) s:split("i", {factor = 4, tail = "drop"}) end,
     "^split: tail cannot be 'drop'", "invalid"},
-  {"cache_read of a tensor nobody reads", gemm, function(s, C) s:cache_read(C, "global", {C}) end,
+  {"cache_read of a tensor that nothing reads", gemm, function(s, C) s:cache_read(C, "global", {C}) end,
     "^cannot read C through a global copy: C does not read C", "refused"},
   {"a layout that loses elements", gemm, function(s, C, _, B)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end})
@@ -171,7 +171,7 @@ local cases = {
     local A = nw.placeholder({16}, "f32", "A")
     nw.compute({32}, function(i) return A(i) end, "X")
   end, "^compute: in X, A%[i%] reads index 16 of dimension 0 %(extent 16%) at i = 16", "range"},
-  {"a tensor that reads itself outside scan", gemm, function()
+  {"a tensor that reads the state of a scan outside the scan", gemm, function()
     local A = nw.placeholder({16}, "f32", "A")
     local X = nw.scan_state({16}, "f32", "X")
     nw.schedule(nw.compute({16}, function(i) return X(i - 1) + A(i) end, "Y"))

@@ -1,4 +1,4 @@
---- Intrinsics: which may be registered, and what happens if a call goes wrong.
+--- Tests which intrinsics may be registered, and what happens if a call of one goes wrong.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"

@@ -1,4 +1,5 @@
---- The rows of the judge's bench: what must be accepted and compute the same, and what must be refused and why.
+--- Tests the judge, which decides whether a step is legal, with the programs of its bench (tests/bench/judge). Legal steps must be
+--- accepted and must not change the results. Illegal steps must be refused for the right reason.
 package.path = "tests/bench/?.lua;" .. package.path
 local judge = require "_judge"
 local rows = judge.rows "tests/bench/judge"

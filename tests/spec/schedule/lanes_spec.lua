@@ -1,4 +1,4 @@
---- Vectors whose number of lanes is not a power of two: they are computed in pieces, with the same results.
+--- Tests vectors whose number of lanes is not a power of two. They are computed in pieces, and must give the same results.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -17,7 +17,8 @@ local function sums(width, dtype)
   return s
 end
 
--- Shifted by one, backwards, and zero outside: loads under masks, and stores under masks if the split leaves a tail.
+-- Reads shifted and reversed elements, and zeros outside the array. The loads have masks, and so do the stores if the split leaves
+-- a tail.
 local function shifted(width, n, tail)
   local A = nw.placeholder({n}, "f32", "A")
   local s = nw.schedule(nw.compute({n}, function(i)

@@ -1,4 +1,4 @@
---- Loops: splits by a list, tiles of many dimensions, skew, shift, loops of one iteration, and the removal of marks.
+--- Tests steps on loops: splits by a list, tiles of many dimensions, skew, shift, loops of one iteration, and the removal of marks.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -458,7 +458,7 @@ describe("create_fused_loop", function()
     assert.truthy(g:check())
   end)
 
-  it("refuses dependent nests, with the witness", function()
+  it("refuses nests that depend on each other, and names two instances", function()
     local s = sums(8, 8, 8)
     local err = unchanged(s, function() s:create_fused_loop("i_1", "i_2") end)
     assert.equal("raw", err.refusal.kind)

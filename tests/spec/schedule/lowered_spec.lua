@@ -1,4 +1,4 @@
---- s:show "lowered" is for reading, so it also shows programs that cannot be compiled.
+--- Tests that s:show "lowered" also shows programs that are too long to be compiled.
 local nw = require "nestwright"
 local support = require "support"
 

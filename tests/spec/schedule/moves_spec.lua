@@ -1,4 +1,4 @@
---- Which steps are legal at a loop, and where a stage can be computed.
+--- Tests which steps s:moves finds legal at a loop, and where a stage can be computed by s:locations.
 local nw = require "nestwright"
 local support = require "support"
 local core = require "nestwright.core"
@@ -157,7 +157,7 @@ describe("s:moves()", function()
   end)
 end)
 
--- Returns the loops of the places, in the order of their names.
+-- Returns the sorted names of the loops at which a stage can be computed.
 local function loops_of(places)
   local list = {}
   for _, place in ipairs(places) do list[#list + 1] = place.loop end

@@ -1,5 +1,5 @@
---- Loops in pieces: cut, join, partition. If a step is accepted, the program computes what the definition says, in every way of
---- running.
+--- Tests loops in pieces: cut, join, partition. After an accepted step, the program must compute what the definition says, in every
+--- way of running it.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names

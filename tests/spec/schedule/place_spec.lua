@@ -1,4 +1,4 @@
---- Where stages are computed: positions, and consumers moved to their producers.
+--- Tests where stages are computed: at a position among the statements of a loop, or, for a consumer, at its producer.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
@@ -54,7 +54,7 @@ describe("compute_at takes a position", function()
     assert.equal("P[0] is read at (i_2=0, i_1=0), before it is written at (i_2=0, i=0)", err.refusal.why)
   end)
 
-  it("that is not after the stages that read it", function()
+  it("and refuses one after a stage that reads the result", function()
     local s, P, Q, R = diamond()
     local i = s:loops(R)[1]
     s:compute_at(Q, i)
@@ -67,7 +67,7 @@ describe("compute_at takes a position", function()
     end
   end)
 
-  it("that must exist", function()
+  it("and refuses one that does not exist", function()
     local s, P, _, R = diamond()
     local i = s:loops(R)[1]
     for _, index in ipairs {0, 3, -3, 1 << 40, math.mininteger} do

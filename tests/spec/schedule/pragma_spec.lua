@@ -1,4 +1,4 @@
---- Settings attached to loops and stages, and settings of parallel loops.
+--- Tests settings of loops and stages, such as the settings of parallel loops.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages

@@ -1,4 +1,4 @@
---- Reductions in two stages and with atomic updates.
+--- Tests reductions in two stages, and reductions with atomic updates.
 local support = require "support"
 local nw = require "nestwright"
 
@@ -34,7 +34,7 @@ end
 describe("rfactor", function()
   for _, kind in ipairs {"sum", "prod", "min", "max", "argmin", "argmax"} do
     for _, dtype in ipairs(kind == "sum" and {"f32", "f16", "u8"} or {"f32", "i32"}) do
-      it(("makes partial results of a %s of %s, along either part of a loop"):format(kind, dtype), function()
+      it(("makes partial results of a %s of %s, along the outer or the inner loop of a split"):format(kind, dtype), function()
         for part = 1, 2 do
           local s, S, outputs = fold(kind, dtype)
           local loops = {s:split("k", 4)}
@@ -47,7 +47,7 @@ describe("rfactor", function()
     end
   end
 
-  it("needs no other loop of the reduction", function()
+  it("is possible for the only loop of a reduction", function()
     local s, S, outputs = fold("sum", "f32")
     s:rfactor(S, "k")
     s:parallel "k"

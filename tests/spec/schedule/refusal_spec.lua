@@ -1,5 +1,5 @@
---- The picture of a refused step. Its orders are compared with loop nests written by hand, and its two instances with those of the
---- refusal.
+--- Tests the picture of a refused step. The two orders of execution in it are compared with loop nests written by hand. Its two
+--- instances are compared with those of the refusal.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -28,7 +28,8 @@ local function refused(s, name, ...)
   return err.refusal
 end
 
--- For each program ("now", "refused"): the instances in order, and the records of source and sink.
+-- Returns, for the current program ("now") and the refused one ("refused"), the instances in order and the records of the source
+-- and the sink.
 local function programs(p)
   local out = {now = {}, refused = {}}
   for _, row in ipairs(p.rows) do
@@ -78,7 +79,7 @@ describe("refusal:plot()", function()
     assert.same({"1 0\n", "0 1\n", "1 0\n", "0 1\n"}, marks) -- column and row; t begins at 1
   end)
 
-  it("chooses the axis in which the two differ, and leaves out the cells between them", function()
+  it("chooses the axis in which the two instances differ, and leaves out cells between them", function()
     local s = support.gemm(512)
     s:split("k", 32)
     local p = refused(s, "parallel", "k_o"):plot()
@@ -98,7 +99,7 @@ describe("refusal:plot()", function()
     assert.truthy(p.script:find "…")
   end)
 
-  it("says if both are lanes of one vector", function()
+  it("says if the two instances are lanes of one vector", function()
     local p = refused(support.gemm(4), "vectorize", "k"):plot()
     local of = programs(p)
     assert.equal(of.refused.source.time, of.refused.sink.time)
@@ -266,7 +267,7 @@ describe("refusal:plot()", function()
     local text = support.read(path)
     os.remove(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(text:find("touch", 1, true)) -- it is only a title
+    assert.truthy(text:find("touch", 1, true)) -- the text of the name is only a title
     fails("title: byte 2, \\x0a, is a control character", "invalid", nw.order, support.gemm(4), {title = "a\nsystem('touch x')"})
   end)
 end)

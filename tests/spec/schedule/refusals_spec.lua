@@ -1,5 +1,5 @@
---- Golden files: refusals as a user sees them (*.diag).
---- UPDATE_GOLDEN=1 rewrites them; read the diff before you commit it.
+--- Compares refusals, as a user sees them, with golden files (*.diag). UPDATE_GOLDEN=1 rewrites the files; read the diff before you
+--- commit it.
 local support = require "support"
 local nw = require "nestwright"
 

@@ -1,4 +1,4 @@
---- Schedules as a user sees them: methods made from the table of primitives, handles, histories, views, files.
+--- Tests schedules as a user sees them: the methods, which are made from the table of primitives, handles, histories, views, files.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"

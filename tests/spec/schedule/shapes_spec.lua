@@ -1,12 +1,12 @@
---- The tuned GEMM of the benches, on shapes for which it was not tuned. The same steps must be legal and give right results for all
---- shapes. They must leave no condition if the tiles divide the shape.
+--- Tests the tuned GEMM of the benches on shapes for which it was not tuned. The same steps must be legal and give right results
+--- for all shapes. If the tiles divide the shape, the program must have no conditions.
 local nw = require "nestwright"
 local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "tests/spec/schedule"
 package.path = here .. "/../../bench/?.lua;" .. package.path
 local schedules = require "_schedules"
 
 local SHAPES = {
-  -- each of 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031 in every position
+  -- as M, N and K, each of the numbers 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031 occurs
   {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {1, 1031, 1}, {1031, 1, 1}, {1, 1, 1031}, {2, 3, 7}, {3, 7, 2}, {7, 2, 3},
   {8, 8, 8}, {8, 13, 31}, {13, 31, 8}, {31, 8, 13}, {32, 32, 32}, {31, 31, 31}, {33, 33, 33}, {32, 33, 97}, {33, 97, 32},
   {97, 32, 33}, {127, 128, 131}, {128, 131, 127}, {131, 127, 128}, {97, 97, 97}, {127, 127, 127}, {128, 128, 128},

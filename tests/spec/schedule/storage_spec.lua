@@ -1,4 +1,4 @@
---- Where results are stored, and in which layout: streaming stores, strides, layouts, prefetches.
+--- Tests how results are stored: streaming stores, strides, layouts. Also tests prefetches.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages
@@ -128,7 +128,8 @@ end)
 
 -- ---- layouts of a temporary
 
-local function strides_of(s, tensor) -- returns the index of the store in the lowered program
+-- Returns the index of the store to the tensor, as the lowered program shows it.
+local function strides_of(s, tensor)
   local text = tostring(s:show "lowered")
   return text:match("\n%s*" .. tensor .. "%[([^\n]-)%] =")
 end

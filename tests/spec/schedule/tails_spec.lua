@@ -1,4 +1,4 @@
---- What a split does with the remaining iterations, and how they become lanes of a vector loop.
+--- Tests the tail of a split: the iterations that do not fill a whole block. Also tests how a tail becomes lanes of a vector.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names
@@ -32,7 +32,7 @@ describe("a split with tail = cut and a factor larger than the extent", function
     end
   end)
 
-  it("replays a trace that names both parts", function()
+  it("replays a trace that names the main loop and the tail", function()
     local s = gemm(40)
     s:tile("i", "j", 16, 16, {tail = "cut"})
     s:vectorize "j_i"

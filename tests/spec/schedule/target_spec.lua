@@ -1,4 +1,4 @@
---- Targets: limits that steps must satisfy, code for other processors, and refusals.
+--- Tests targets: limits that steps must satisfy, code for other processors, and refusals.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails

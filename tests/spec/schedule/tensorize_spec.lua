@@ -1,4 +1,4 @@
---- Nests that intrinsics replace: which nests match, and whether the results are right.
+--- Tests calls of intrinsics in place of loop nests: which nests match, and whether the results are right.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"

@@ -1,4 +1,4 @@
---- Traces on another shape: every step is judged again, and the first step that fails is named.
+--- Tests traces on another shape: every step is judged again, and the error names the first step that fails.
 local nw = require "nestwright"
 local support = require "support"
 

@@ -1,4 +1,4 @@
---- s:try and random legal steps. The verdicts of s:try must be those of the steps themselves.
+--- Tests s:try and random legal steps. The answer of s:try must agree with the step itself.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -36,7 +36,7 @@ local function simple_steps(s)
   return list
 end
 
--- The reason of a refusal as s:try gives it, which names no element, no iterations and no sizes.
+-- Returns the reason of a refusal in the form that s:try gives: without names of elements, iterations and sizes.
 local function brief(err)
   if not err.refusal then return err.message:gsub("^apply: ", ""):match "^[^\n]*" end
   local why = err.refusal.why:match "^[^\n]*"
@@ -67,7 +67,7 @@ end
 
 describe("try", function()
   for name, make in pairs {product = product, blur = blur, symbolic = symbolic} do
-    it("gives the same verdict as the step itself, on a " .. name, function()
+    it("gives the same answer as the step itself, on the program " .. name, function()
       local s, legal, refused = make(), 0, 0
       for seed = 1, 8 do
         local more, less = compare(s, simple_steps(s))

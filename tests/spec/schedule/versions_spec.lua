@@ -1,4 +1,4 @@
---- Versions of a nest for conditions on the sizes, and assumptions about sizes.
+--- Tests versions of a nest for conditions on the sizes, and assumptions about sizes.
 local nw = require "nestwright"
 local support = require "support"
 local agrees, fails, gemm = support.agrees, support.fails, support.gemm

@@ -1,4 +1,5 @@
--- The alternatives that a refusal suggests. Each was tried: after it, the refused step works, or it reaches the same goal.
+--- Tests the alternatives that a refusal suggests. After an alternative, the refused step must work, unless the alternative itself
+--- reaches the same goal.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -33,7 +34,7 @@ end
 
 local GEMM = "nw.xsmm.gemm {m = 32, n = 32, k = 64}"
 
--- {description, a schedule, steps, the refused step, its alternatives, and the remaining steps of the first alternative}
+-- {description, function that makes a schedule, steps, the refused step, its alternatives, the steps after the first alternative}
 local cases = {
   {"a stage that a cut divided in two", function() return mm(100, 100, 64) end,
     {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:rfactor("C", "k")', {"s:undo(2)"},
@@ -57,18 +58,18 @@ local cases = {
     's:tensorize("i_i", ' .. GEMM .. ")", {}},
   {"nests that depend on each other", function() return blur(16, 16) end, {'s:split("x", 4)'},
     's:create_fused_loop("y", "y_1")', {}},
-  {"a scan, which can have no write buffer", scan, {'s:split("x", 4)'}, 's:cache_write("S", "local")', {}},
+  {"a write buffer for a scan", scan, {'s:split("x", 4)'}, 's:cache_write("S", "local")', {}},
   {"loops with different numbers of iterations", function() return blur(16, 16) end, {'s:split("x", 4)'}, 's:merge("y", "y_1")',
     {'s:cut("y", 2)'}, {'s:merge("y.rest", "y_1")'}},
-  {"inner loops before the outer ones", function() local s = blur(16, 16) s:cut("y", 2) return s end, {},
+  {"a merge of inner loops whose outer loops are not merged", function() local s = blur(16, 16) s:cut("y", 2) return s end, {},
     's:merge("y.rest/x", "x_1")', {'s:merge("y.rest", "y_1")'}, {'s:merge("y.rest/x", "x_1")'}},
   {"readers outside the loop of a copy", function() return mm(60, 16, 16) end, {'s:split("i", 8, {tail = "cut"})'},
     's:cache_read("A", "local", nil, {at = "i_o"})',
     {'s:cache_read("A", "local", {"C"}, {at = "i_o"})', 's:cache_read("A", "global")'}},
   {"a fact that never holds", function() return plus(nw.size "N") end, {'s:split("i", 4)'}, 's:assume "1 == 0"', {}},
-  {"a fact against another", function() return plus(nw.size "N") end, {'s:assume "N % 4 == 0"'},
+  {"a fact that contradicts another fact", function() return plus(nw.size "N") end, {'s:assume "N % 4 == 0"'},
     's:assume "N % 4 == 1"', {"s:undo()"}, {'s:assume "N % 4 == 1"'}},
-  {"a tail that says what is said anyway", function() return mm(16, 16, 16) end, {'s:parallel "i"'},
+  {"a split of a marked loop with the default tail", function() return mm(16, 16, 16) end, {'s:parallel "i"'},
     's:split("i", 7, {tail = "guard"})', {'s:unmark "i"'}, {'s:split("i", 7)'}},
   {"a padded output", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
     's:split("j", 7, {tail = "pad"})', {'s:split("j", 7)'}},
@@ -76,20 +77,20 @@ local cases = {
     's:tile("i", "j", 7, 7, {tail = "pad"})', {'s:tile("i", "j", 7, 7)'}},
   {"a loop of more than one iteration", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
     's:remove_unit_loop "j"', {}},
-  {"stores that stream already", function() return blur(64, 64) end,
+  {"stores that are already streaming stores", function() return blur(64, 64) end,
     {'s:vectorize "x_1"', 's:stream_stores "Y"', 's:split("y", 4)'}, 's:stream_stores "Y"', {}},
-  {"loops of one round have nothing to share out", function() return blur(1, 64) end, {},
+  {"a parallel loop inside another, next to a loop of one iteration", function() return blur(1, 64) end, {},
     's:parallel(s:loops "X"[1]) s:parallel "x"', {'s:unmark "y"'}, {'s:parallel "x"'}},
-  {"a window of a stage that is computed whole", function() return blur(16, 16) end, {}, 's:store_at "X"',
+  {"a window of a stage that is computed before all its readers", function() return blur(16, 16) end, {}, 's:store_at "X"',
     {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:store_at "X"'}},
   {"a window that threads would share", function() return blur(16, 16) end,
     {'s:compute_at("X", "y_1")', 's:parallel "y_1"', 's:split("x", 4)'}, 's:double_buffer "X"',
     {'s:unmark "y_1"', 's:compute_at("X", "x_1")'}, {'s:double_buffer "X"'}},
   {"storage that is too large for the stack", function() return blur(256, 256) end, {}, 's:set_scope("X", "local")',
     {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:set_scope("X", "local")'}},
-  {"only the loops of the refused step", function() return mm(16, 16, 16) end, {'s:split("i", 4)', 's:split("j", 4)'},
+  {"a fuse of loops that are not adjacent", function() return mm(16, 16, 16) end, {'s:split("i", 4)', 's:split("j", 4)'},
     's:fuse("k", "j_i")', {'s:fuse("j_o", "j_i")', 's:fuse("j_i", "k")'}},
-  {"a loop that is too long for lanes", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
+  {"a loop with too many iterations for a vector", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
     {'s:vectorize "i"', 's:split("j", 16)'}},
 }
 

@@ -1,4 +1,4 @@
---- How long the results of stages are stored: sliding windows, rolling buffers and double buffers.
+--- Tests for how long results of stages are stored: sliding windows, rolling buffers and double buffers.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
@@ -11,7 +11,7 @@ local function blur(h, w, dtype)
   return nw.schedule(Y), X, Y, A
 end
 
--- Returns how many elements of the stage's buffer are computed, from the loops around each of its blocks.
+-- Returns how many elements of the stage are computed: the product of the extents around each of its blocks, added up.
 local function computed(s, stage)
   local runs = 0
   for _, one in ipairs(s:stages()) do

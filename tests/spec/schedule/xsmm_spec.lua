@@ -1,10 +1,10 @@
---- libxsmm's small products through tensorize.
+--- Tests libxsmm's small products, which tensorize puts into a program.
 local nw = require "nestwright"
 local support = require "support"
 
 local there = nw.xsmm.available()
 
--- Returns a test that needs libxsmm, or only its name with the reason why it is skipped.
+-- Declares a test that needs libxsmm. In a build without libxsmm, the test is listed as pending.
 local function with_xsmm(what, f)
   if there then it(what, f) else pending(what .. ": this build is without libxsmm") end
 end
@@ -14,7 +14,7 @@ local function close(want, got)
     {rtol = 1e-4, atol = 1e-4})
 end
 
--- A packed product of n, in tiles of m x n x k.
+-- An n x n product, in which B is packed and a libxsmm product computes each tile of tile.m x tile.n x tile.k.
 local function packed(n, tile, dtype)
   local A, B = nw.placeholder({n, n}, dtype, "A"), nw.placeholder({n, n}, dtype, "B")
   local r = nw.reduce_axis(n, "k")
@@ -31,19 +31,19 @@ local function packed(n, tile, dtype)
 end
 
 describe("libxsmm", function()
-  with_xsmm("does a packed product of 256, in the interpreter and as machine code", function()
+  with_xsmm("computes a packed product of 256, in the interpreter and as machine code", function()
     local s, C = packed(256, {m = 32, n = 32, k = 64}, "f32")
     local a, b = nw.random({256, 256}, "f32", {seed = 1}), nw.random({256, 256}, "f32", {seed = 2})
     local got, naive = s:build()(a, b), nw.schedule(C):build()(a, b)
     assert.is_true(close(naive, got))
     assert.is_true(close(naive, nw.interpret(s, {a, b}, {lowered = true})))
   end)
-  with_xsmm("leaves a cut tail to loops", function()
+  with_xsmm("computes whole tiles, and loops compute a cut tail", function()
     local s = packed(40, {m = 16, n = 8, k = 10}, "f32")
     assert.is_truthy(tostring(s):find "i.tail")
     assert.is_truthy(s:check():find "agree")
   end)
-  with_xsmm("does doubles, and products that start from 0", function()
+  with_xsmm("computes f64, and products that start from 0", function()
     local s = packed(32, {m = 8, n = 16, k = 8}, "f64")
     assert.is_truthy(s:check():find "agree")
     local whole = support.gemm(16, 16, 12)
@@ -51,7 +51,7 @@ describe("libxsmm", function()
     whole:tensorize("i_i", nw.xsmm.gemm {m = 8, n = 16, k = 12, accumulate = false})
     assert.is_truthy(whole:check():find "agree")
   end)
-  with_xsmm("does symbolic sizes, with leading dimensions known at the call", function()
+  with_xsmm("computes products of symbolic sizes, whose leading dimensions are known at the call", function()
     local s, C = support.gemm(nw.size("M", {multiple = 4}), nw.size("N", {multiple = 8}), nw.size("K", {multiple = 4}))
     s:tile("i", "j", 4, 8)
     s:split("k", 4)
@@ -68,7 +68,7 @@ describe("libxsmm", function()
     assert.is_false(ok)
     assert.is_truthy(tostring(err):find("stride 1 along dimension 2", 1, true), tostring(err))
   end)
-  with_xsmm("takes sensible sizes and types only", function()
+  with_xsmm("accepts only valid sizes and types", function()
     for pattern, spec in pairs {
       ["m: expected a whole number from 1 to 4096, got 0"] = {m = 0, n = 8, k = 8},
       ["spec.m: expected a whole number, got 8.5"] = {m = 8.5, n = 8, k = 8},

@@ -1,4 +1,4 @@
---- nw.beside: values in columns.
+--- Tests nw.beside, which shows values in columns.
 local nw = require "nestwright"
 local support = require "support"
 

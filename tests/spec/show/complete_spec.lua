@@ -1,4 +1,4 @@
---- Completion and inspection, without a terminal.
+--- Tests completion and inspection, without a terminal.
 local nw = require "nestwright"
 local complete = require "nestwright.show.complete"
 local prompt = require "nestwright.show.prompt"

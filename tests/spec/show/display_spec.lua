@@ -1,4 +1,4 @@
---- nw.display and related functions, at the prompt and with a front end that only records its messages.
+--- Tests nw.display and related functions, at the prompt and with a front end that only records the messages that it gets.
 local nw = require "nestwright"
 local display = require "nestwright.show.display"
 local json = require "nestwright.show.json"
@@ -66,7 +66,7 @@ describe("nw.display", function()
     assert.truthy(seen[3][2].data["text/plain"]:find "for i in 0%.%.4")
   end)
 
-  it("shows pictures, and no bytes that are not text", function()
+  it("shows pictures, and replaces bytes that are not valid text", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local seen = with_front(function()
       nw.display(nw.spacetime((support.gemm(2, 2, 2)), {levels = {{bytes = 256, ways = 2}}}))
@@ -77,7 +77,7 @@ describe("nw.display", function()
     assert.equal("a\u{FFFD}b", seen[2][2].data["text/html"])
   end)
 
-  it("returns a handle that shows nothing itself, and whose text is that of the value", function()
+  it("returns a handle that is not shown as a value, and whose text is that of the value", function()
     local prompt = require "nestwright.show.prompt"
     with_front(function()
       local d, p = nw.display {1, 2}, nw.progress(3, "tiles")
@@ -92,7 +92,7 @@ describe("nw.display", function()
     end)
   end)
 
-  it("collects the output of all sources in order, and later output goes to its usual place", function()
+  it("collects the output of all sources in order, and afterwards restores the usual output", function()
     local items = display.caught(function()
       print("one")
       os.execute "echo two; echo three >&2"
@@ -120,7 +120,7 @@ describe("nw.display", function()
 end)
 
 describe("nw.progress", function()
-  it("shows at most ten changes a second, and the last", function()
+  it("shows at most ten changes a second, and always the last one", function()
     local seen = with_front(function()
       local p = nw.progress(1000, "tiles")
       for n = 1, 1000 do p:step(1, n == 1000 and "best 3 ms" or nil) end
@@ -213,7 +213,8 @@ end
 -- Joins long lines that were broken after a space or a star.
 local function unbroken(text) return (text:gsub("([ *])\n +", "%1"):gsub("\n$", "")) end
 
-local function title_of(text, line) -- of the element around a piece of text
+-- Returns the title of the HTML element that begins with this line.
+local function title_of(text, line)
   local escaped = line:gsub("[%W]", "%%%0")
   local title = text:match('<span title="([^"]*)"[^>]*>' .. escaped)
   return title and title:gsub("&#10;", "\n"):gsub("&quot;", '"') or nil

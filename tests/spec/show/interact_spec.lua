@@ -1,4 +1,4 @@
---- nw.interact at the prompt, and with a front end that records the messages and answers like ipywidgets 6 and 8.
+--- Tests nw.interact at the prompt, and with a front end that records its messages and answers as ipywidgets 6 or 8 does.
 local nw = require "nestwright"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -9,8 +9,8 @@ local fails = support.fails
 
 widgets.listen()
 
--- Runs f with a front end of one form, whose first message says which form it is. Returns its answer: the messages since then,
--- by kind.
+-- Calls f(front) while a front end is connected. `form` is the version of ipywidgets that it imitates, 6 or 8. `front` has the
+-- messages that it received, and functions for actions of the user.
 local function with_front(form, f)
   local seen = {}
   display.connect {publish = function(kind, content, metadata)
@@ -33,7 +33,7 @@ local function with_front(form, f)
     for _, m in ipairs(seen) do if m.kind == kind then out[#out + 1] = m.content end end
     return out
   end
-  -- Returns the changed state after an action of the user, in the form that this front end sends.
+  -- Sends a change of the state, as this version of ipywidgets sends it after an action of the user.
   function front.change(model, changed)
     local data = form == 6 and {method = "backbone", sync_data = changed, buffer_keys = {}}
       or {method = "update", state = changed, buffer_paths = {}}
@@ -125,7 +125,7 @@ for _, form in ipairs {6, 8} do
         assert.equal(1, calls)
         assert.truthy(text(last(front.of "update_display_data")):find "measured 8")
         front.change(front.models "SelectionSliderModel" [1], form == 6 and {value = "16"} or {index = 1})
-        assert.truthy(text(last(front.of "update_display_data")):find "press measure") -- the old figure belongs to other values
+        assert.truthy(text(last(front.of "update_display_data")):find "press measure") -- the old figure is for other values
         assert.equal(1, calls)
       end)
       with_front(form, function(front)

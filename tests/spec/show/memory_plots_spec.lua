@@ -1,4 +1,4 @@
---- Pictures of cache behaviour. Their data is compared with counts that are computed here, one access after the other.
+--- Tests pictures of cache behaviour. Their data is compared with counts that are computed here, one access after the other.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -13,7 +13,7 @@ local function draws(p)
   assert.same(p.size, {width, height})
 end
 
--- Returns the lines of the accesses of a schedule, one after the other: {tensor, line}.
+-- Returns the cache lines that a schedule accesses, in order: {tensor, number of the line, number of the access}.
 local function lines_of(s, options)
   local list, a = {}, nw.accesses(s, options)
   for n = 1, #a do
@@ -60,7 +60,7 @@ describe("nw.reuse", function()
       local hits = {}
       for _, row in ipairs(p.rows) do
         if row[2] and row[2] < bytes then
-          assert.is_true(row[3] <= bytes) -- no bin across a cache's size
+          assert.is_true(row[3] <= bytes) -- no bin contains distances on both sides of the cache's size
           hits[row[1]] = (hits[row[1]] or 0) + row[4]
         end
       end
@@ -226,7 +226,7 @@ describe("threads", function()
     return out
   end
 
-  it("share a parallel loop as at run time", function()
+  it("are simulated with the iterations of a parallel loop that they get at run time", function()
     for _, rows in ipairs {7, 2, 1} do
       local s = parallel(rows, 3)
       local all, joined = walked(s), {}

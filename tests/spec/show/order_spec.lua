@@ -1,4 +1,4 @@
---- Pictures of iteration spaces. Their data is compared with loop nests written by hand and with the interpreter's trace.
+--- Tests pictures of iteration spaces. Their data is compared with loop nests written by hand and with the interpreter's accesses.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -22,7 +22,7 @@ local function places(p, ...)
   return out
 end
 
--- Returns the lines of all data blocks of one kind in the script.
+-- Returns the lines of all data blocks of one kind in the plot's script.
 local function block_lines(p, kind)
   local out = {}
   for block in p.script:gmatch("%$" .. kind .. "%d+ << EOD\n(.-)EOD\n") do
@@ -31,7 +31,7 @@ local function block_lines(p, kind)
   return out
 end
 
--- Returns the elements of a tensor in the order in which the interpreter writes them: {linear index, lanes}.
+-- Returns the linear indices of the elements of a tensor, in the order in which the interpreter writes them.
 local function written(s, tensor, arguments)
   local out, list = {}, nw.accesses(s, {arguments = arguments})
   for n = 1, #list do
@@ -204,7 +204,7 @@ local function pieces_of(p)
   return out
 end
 
--- Returns the sets of instances (i, j) of m x n for which name(i, j) returns the same name, by name.
+-- Groups the instances (i, j) of an m x n space by the name that name(i, j) returns. Returns a set of "i j" for each name.
 local function named(m, n, name)
   local out = {}
   for i = 0, m - 1 do
@@ -224,7 +224,7 @@ local function triangle(n)
   return s
 end
 
--- A convolution of h x w by 3 x 3, padded with zeros.
+-- A convolution of an h x w image with a 3 x 3 filter, padded with zeros.
 local function padded(h, w)
   local I, F = nw.placeholder({h, w}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
   local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
@@ -352,12 +352,12 @@ describe("nw.pieces", function()
   end)
 
   it("outlines the staircase of a triangle", function()
-    local unit = 0 -- units of the border between the halves, from corner to corner
+    local unit = 0 -- the total length of the borders
     for _, line in ipairs(block_lines(nw.pieces(triangle(5)), "borders")) do
       local wide, high = line:match " (%S+) (%S+)$"
       unit = unit + wide + high
     end
-    assert.equal(4 * 5 + 4 + 4, unit) -- around, then down and across between the halves
+    assert.equal(4 * 5 + 4 + 4, unit) -- 4 * 5 around the square, and 4 + 4 for the staircase between the halves
   end)
 
   it("shows one piece if nothing was cut", function()
@@ -367,7 +367,7 @@ describe("nw.pieces", function()
 end)
 
 describe("cells visited more than once", function()
-  -- The rows of a stage that is computed again for each row of its reader.
+  -- Plots the stage X, of which `reach` rows are computed again for each row of its reader.
   local function again(rows, width, reach)
     local I = nw.placeholder({rows, width}, "f32", "I")
     local X = nw.compute({rows, width}, function(i, j) return I(i, j) * 2 end, "X")
@@ -514,7 +514,7 @@ describe("a visit", function()
     assert.truthy(tostring(nw.order(s)):find("4 vectors are drawn as bars: the lanes of one vector run at once.", 1, true))
   end)
 
-  it("comes after the visit of the lane before if the vector loop is outside", function()
+  it("in the next lane has a later time if the vector loop is not the innermost loop", function()
     local s = doubled(4, 3)
     s:vectorize "i"
     local want = {}
@@ -522,7 +522,7 @@ describe("a visit", function()
     assert.same(want, places(nw.order(s), "i", "j"))
   end)
 
-  it("has its own count of times in each iteration of a parallel loop", function()
+  it("has a time that is counted from 1 in each iteration of a parallel loop", function()
     local s = doubled(6, 4)
     s:split("i", 2)
     s:parallel "i_o"
@@ -534,7 +534,7 @@ describe("a visit", function()
     assert.truthy(tostring(p):find "3 iterations of parallel loops")
   end)
 
-  it("has a shape and a colour for each thread, and is black if nothing is shared", function()
+  it("has a shape and a colour for each thread, and is black outside parallel loops", function()
     local s = doubled(22, 2)
     s:cut("i", 20)
     s:parallel "i.head"

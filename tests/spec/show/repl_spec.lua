@@ -1,4 +1,4 @@
---- The program: scripts and their exit codes, and the prompt on a terminal as a user sees it.
+--- Tests the program: scripts and their exit codes, and the prompt on a terminal as a user sees it.
 local pty = require "nw_pty"
 local support = require "support"
 

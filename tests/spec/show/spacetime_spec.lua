@@ -1,4 +1,4 @@
---- The space-time diagram: its data, which is compared with the accesses, its files, and harmful names.
+--- Tests the space-time diagram: its data, which is compared with the accesses, its files, and names that try to run commands.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
@@ -54,7 +54,7 @@ describe("nw.spacetime", function()
       assert.equal(row.misses, kinds, row.tensor) -- the picture and the model must agree
     end
     assert.truthy(line:find(", exact.", 1, true))
-    assert.truthy(p.script:find("The cost model on small", 1, true)) -- the picture contains it as well
+    assert.truthy(p.script:find("The cost model on small", 1, true)) -- the picture has the same sentence
     s:split("i", 4)
     local both = nw.spacetime(s, {machine = m, before = 0}).caption
     assert.truthy(both:find("version 0: The cost model on small", 1, true))
@@ -185,7 +185,7 @@ describe("nw.spacetime", function()
     local title = ("it's `touch %s` \" @x {/Bold y} $z'; system('touch %s') #"):format(harm, harm)
     nw.spacetime(support.gemm(2, 2, 2), {levels = SMALL, title = title}):save(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(support.read(path):find("touch", 1, true)) -- it is only a title
+    assert.truthy(support.read(path):find("touch", 1, true)) -- the text of the name is only a title
   end)
 
   it("says what it cannot show", function()

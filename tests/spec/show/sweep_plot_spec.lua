@@ -1,4 +1,4 @@
---- Pictures of sweeps: curves, bars and heat maps are compared with the points of the sweep. Also invalid input.
+--- Tests pictures of sweeps: curves, bars and heat maps are compared with the points of the sweep. Also tests invalid input.
 local nw = require "nestwright"
 local errors = require "nestwright.language.errors"
 local support = require "support"
@@ -7,15 +7,15 @@ local fails = support.fails
 
 local function refuse() errors.fail("limit", nil, "does not divide") end
 
--- The middle half is from 0.96 to 1.04 of the median.
+-- Returns a time with 21 samples. Their middle half is from 0.96 to 1.04 of the median.
 local function around(median)
   local samples = {}
   for n = 1, 21 do samples[n] = median * (1 + 0.08 * (n - 11) / 10) end
   return times.given("t", {samples = samples, threads = 1, machine = "a machine"})
 end
 
--- Times by tile and threads. Tiles of 8 and 16 are best and not distinguishable. The tile of 4 is refused for two threads, and the
--- time of the tile of 2 is NaN for one thread.
+-- A sweep of made-up times. The tiles 8 and 16 are best and not distinguishable. The tile 4 is refused with two threads. The tile 2
+-- takes NaN with one thread.
 local TIME = {[1] = 9, [2] = 5, [4] = 3, [8] = 1, [16] = 1.02}
 local function two(more)
   return nw.sweep {params = {tile = {1, 2, 4, 8, 16}, threads = {1, 2}}, run = function(p)

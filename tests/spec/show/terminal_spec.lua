@@ -1,4 +1,4 @@
---- Where pictures appear: on terminals of every kind and in notebooks. Also the messages if a picture cannot be shown.
+--- Tests how pictures are shown, on terminals of every kind and in notebooks. Also tests the messages if one cannot be shown.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local pty = require "nw_pty"
@@ -24,7 +24,7 @@ describe("a picture as text", function()
   end)
 end)
 
-describe("a picture's words", function()
+describe("the texts in a picture", function()
   it("contain no control sequences", function()
     for _, lane in ipairs {"a\27[31m\7\r", "b\27]0;x\7"} do
       support.fails("is a control character", "invalid", nw.timeline, {{lane = lane, from = 0, to = 1}})
@@ -91,7 +91,7 @@ describe("a picture for a notebook", function()
   end)
 end)
 
-describe("a bitmap out of sixels", function()
+describe("a bitmap that is read from sixels", function()
   it("has the drawn dots, with the last colour on top", function()
     local head = '\27Pq"1;1;12;12#0;2;100;100;100#1;2;0;0;100#2;2;100;0;0'
     local dots = sixel.dots(head .. "#1!12~$#0!6~$#2?@-#2!2?!3B\27\\", 6)
@@ -116,7 +116,8 @@ describe("a bitmap out of sixels", function()
   end)
 end)
 
--- Makes a folder with a false gnuplot, and puts it first in the PATH of a session.
+-- Runs a session in a new folder, with a fake gnuplot that is this shell script, or without any. Returns the output, the folder
+-- and the exit status.
 local function session_with(gnuplot, code, before)
   local dir = support.temporary()
   os.execute(("mkdir '%s'"):format(dir))
@@ -143,7 +144,7 @@ local b = p:bundle()
 print(b["image/svg+xml"], b["text/plain"])
 ]]
 
-describe("if gnuplot cannot draw, a picture", function()
+describe("a picture, with a fake gnuplot or without one,", function()
   local dir
   after_each(function()
     if dir then os.execute(("rm -rf '%s'"):format(dir)) end
@@ -192,7 +193,7 @@ describe("if gnuplot cannot draw, a picture", function()
     assert.equal("drawn\n\n", out)
   end)
 
-  it("accepts only a path of gnuplot", function()
+  it("takes only a path when it is saved", function()
     support.fails("save takes %(path%): argument 2, a table, is one too many", "invalid", function()
       nw.timeline({{lane = "a", from = 0, to = 1}}):save("y.csv", {width = 1})
     end)
@@ -284,7 +285,7 @@ describe("the progress of long work", function()
     assert.is_nil(heard[#heard][1])
   end)
 
-  -- The work consists of many short calls. What counts is the time since the first of them began.
+  -- The work consists of many short calls. Progress is reported if the time since the first call is long enough.
   it("is reported for work in many calls", function()
     local heard, since = {}, core.now() - 10
     core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 5)
@@ -325,7 +326,7 @@ describe("the progress of long work", function()
   end)
 end)
 
-describe("on a terminal", function()
+describe("a picture on a terminal", function()
   local child
   local inputrc = support.temporary ".inputrc"
   setup(function() support.write(inputrc, "set enable-bracketed-paste off\n") end)
@@ -365,7 +366,7 @@ describe("on a terminal", function()
     for n = 1, #data - 1 do assert.equal(4096, #data[n]) end
     assert.equal("iVBORw0KGgo", data[1]:sub(1, 11))
     assert.truthy(text:find "A: 4 accesses")
-    child:send "1 + 1\n" -- no byte of the answer is left in the input, and the terminal is queried once
+    child:send "1 + 1\n" -- the answer of the terminal was read completely; a second picture sends no query
     text = shown "nw> "
     assert.truthy(text:find "^1 %+ 1\r?\n2\r?\n", text)
     child:send "p\n"
@@ -406,7 +407,7 @@ describe("on a terminal", function()
     for line in text:gmatch "[^\r\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
   end)
 
-  -- The filling of a cell must be distinguishable from what is drawn on it, and from text.
+  -- The filling of a cell must look different from marks that are drawn on it, and from text.
   it("shows fillings as background colours if there are colours", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     child = pty.spawn("/usr/bin/env", "NO_COLOR=", "TERM=xterm", "COLORTERM=truecolor", "NESTWRIGHT_GRAPHICS=braille",
@@ -463,7 +464,7 @@ describe("on a terminal", function()
     assert.truthy(shown("nw> "):find "^p\r\nA: 4 accesses")
   end)
 
-  it("lists the possible forms", function()
+  it("has one of several forms, which an invalid request lists", function()
     start("NESTWRIGHT_GRAPHICS=gif", support.program)
     child:send "p\n"
     assert.truthy(shown("nw> "):find "NESTWRIGHT_GRAPHICS must be one of kitty, sixel, braille, dumb, none, not 'gif'")

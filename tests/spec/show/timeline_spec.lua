@@ -1,11 +1,12 @@
---- Timelines: their data, idle time compared with an independent count, arrows, and hostile input. Also measured timelines of
---- threads, for which only facts are tested that hold in any run.
+--- Tests timelines: their data, idle time compared with an independent count, arrows, and hostile input. Also tests measured
+--- timelines of threads, but only properties that hold in every run.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local support = require "support"
 local fails = support.fails
 
-local function bars(p) -- Returns all bars of the script: {from, to}.
+-- Returns all bars in the plot's script: {from, to}.
+local function bars(p)
   local out = {}
   for block in p.script:gmatch "%$bars%d+ << EOD\n(.-)EOD\n" do
     for from, to in block:gmatch "[-%d.e+]+ [-%d.e+]+ ([-%d.e+]+) ([-%d.e+]+) [-%d.e+]+ [-%d.e+]+\n" do
@@ -16,7 +17,7 @@ local function bars(p) -- Returns all bars of the script: {from, to}.
   return out
 end
 
--- Marks the bars on a line of a thousand points, one after the other.
+-- Returns the share of idle time in a lane: of a thousand points in time, those at which the lane has no bar.
 local function idle_of(records, lane, from, to)
   local free = 0
   for k = 0, 999 do
@@ -198,7 +199,8 @@ describe("nw.timeline", function()
   end)
 end)
 
--- Two parallel loops of `rows` iterations that come from one loop of the definition. The first is shared as `share` says.
+-- Two stages, each with a parallel loop of `rows` iterations. share(s, loop), if given, makes further steps on the loop of the
+-- first.
 local function schedule(rows, share)
   local A = nw.placeholder({rows, 64}, "f32", "A")
   local X = nw.compute({rows, 64}, function(i, j) return A(i, j) * 2 end, "X")
@@ -210,13 +212,14 @@ local function schedule(rows, share)
 end
 
 describe("the work of threads", function()
-  -- Returns the iterations of the loop by part, as a list of {first, last} in order. Checks what must hold in any run.
+  -- Returns the parts in which threads ran the loop: a list of {first iteration, last iteration, thread}. Also checks properties
+  -- that hold in every run.
   local function parts(log, loop, rounds)
     local mine, seen, last = {}, {}, {}
     for _, s in ipairs(log.spans) do
       assert.is_true(0 <= s.from and s.from <= s.to and s.to <= log.seconds)
       assert.is_true(s.thread >= 0 and s.thread < log.threads)
-      assert.is_true(s.from >= (last[s.thread] or 0), "a thread does one thing at a time")
+      assert.is_true(s.from >= (last[s.thread] or 0), "two parts of one thread overlap in time")
       last[s.thread] = s.to
       local region = log.regions[s.region]
       assert.equal(region.loop, s.loop)
@@ -226,7 +229,7 @@ describe("the work of threads", function()
         for n = s.first, s.last do seen[n] = (seen[n] or 0) + 1 end
       end
     end
-    for n = 0, rounds - 1 do assert.equal(1, seen[n], "round " .. n) end
+    for n = 0, rounds - 1 do assert.equal(1, seen[n], "iteration " .. n) end
     table.sort(mine, function(a, b) return a[1] < b[1] end)
     return mine
   end
