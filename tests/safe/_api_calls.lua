@@ -1,4 +1,4 @@
---- Draws random calls of the functions and methods that have a row, and makes these calls.
+--- Draws random calls of public functions and methods, and makes them. A row is the documentation of one function (see api.lua).
 local nw = require "nestwright"
 local objects = require "_api_objects"
 local rule = require "_api_rule"
@@ -14,7 +14,7 @@ for name in ("nw.calibrate nw.bandwidth nw.roofs nw.roofline nw.joules nw.microk
   SLOW[name] = true
 end
 
--- Returns rows for operators, calls and indexing of objects.
+-- Returns rows for operators, and for calling and indexing objects. They are not in the reference.
 local function signs()
   local number = "nw.expr|nw.axis|number"
   local out = {
@@ -48,7 +48,7 @@ function calls.rows()
   return list
 end
 
--- Replaces an argument, or an entry of a table argument, by a wrong value. Returns a description of the new value.
+-- Replaces an argument, or an entry of an argument that is a table, with a wrong value. Returns a description of the new value.
 local function spoil(given, at, draw)
   local word, value = values.ugly(draw, objects)
   local old = given[at]
@@ -111,7 +111,7 @@ function calls.make(seed, n, list, tell)
   local row = list[draw(#list)]
   if SLOW[row.class .. "." .. row.name] and draw(6) > 1 then row = list[draw(#list)] end
   local params = signature.parameters(row.signature)
-  tell("draw", n, row.class .. "." .. row.name) -- reported here because making objects takes time
+  tell("draw", n, row.class .. "." .. row.name) -- reported before the objects are made, because that takes time
   local fn = function_of(row)
   if not fn then return tell("skip", n, row.class .. "." .. row.name) end
   local given, count, said, valid = arguments_of(params, row, draw)

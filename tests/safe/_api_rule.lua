@@ -24,13 +24,13 @@ local function add_fields(t, words)
   if t.kind == "list" then add_fields(t.item, words) end
 end
 
--- Returns the words that a message may use to name an argument: the parameters of a row, those of its primitive, and the fields of
--- table parameters.
+-- Returns the words that a message may use to name an argument: the parameters of the row, the parameters of the primitive that it
+-- calls, and the fields of parameters that are tables.
 local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 4, {"argument", "arguments", "operand"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
-    -- messages name the tensor instead
+    -- messages name a tensor in place of these two parameters
     if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
@@ -44,10 +44,10 @@ end
 
 local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p", "%%%0") .. "%f[^%w_]") ~= nil end
 
--- Adds the texts by which a message could show a value, or a value inside of a table.
+-- Adds to `out` the texts as which a message could show a value. If it is a table, adds those of its keys and values.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- a path has no quotes
+  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- an empty path has no quotes
   if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)
@@ -76,7 +76,7 @@ end
 
 local functions = {}
 for _, row in ipairs(require "nestwright.language.rows".all()) do functions[row.name] = not row.field or nil end
-for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay also name a primitive
+for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- errors of s:apply and s:replay name a primitive too
 
 -- True if a message begins with the names of two functions, as in "load: check: ...", although the user called only one of them.
 local function names_two(message, words)
@@ -87,8 +87,8 @@ local function names_two(message, words)
   return true
 end
 
---- Returns nil, or a text that says what is wrong with an error. c is the call: {row, params, given, count, valid}; valid is true
---- if only the number of arguments was changed.
+--- Returns nil, or a text that says what is wrong with an error. The table c describes the call. Its field `valid` is true if only
+--- the number of arguments was changed.
 function rule.complaint(c, err)
   if type(err) == "string" and (err:find(values.RAISED, 1, true) or err:find "attempt to yield") then return nil end
   if not errors.is_error(err) then return "this is not an error of the library: " .. rule.shown(err) end

@@ -65,9 +65,9 @@ function values.ugly(draw, objects)
   return "nw." .. class, objects.make(class)
 end
 
--- ---- valid values of a type
+-- ---- Valid values of a type
 
--- Valid values by the name of a parameter or field, for those whose type does not determine a valid value.
+-- Valid values for parameters and fields whose type does not determine a valid value, by name.
 local NAMED = {
   dtype = {"f32", "i32", "f64", "bool", "u8"}, path = {"out.npy", "out.json", "out.svg", "out.so", "out.csv"},
   shape = {{4, 4}, {3}, 5}, sizes = {{M = 8}}, params = {{N = 4}, {a = {1, 2}, b = {"x"}}}, loop = {"i", "j", "k"},

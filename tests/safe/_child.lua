@@ -1,4 +1,4 @@
---- Runs the program that runs this script (nestwright) again, in a process with limits.
+--- Runs nestwright, the program that runs this script, again in another process with limits.
 local child = {}
 
 local function quoted(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
@@ -10,9 +10,13 @@ local function program()
   return arg[n]
 end
 
---- Runs the program with these arguments. The options are: kib (limit on the address space in KiB), seconds (time limit), blocks
---- (limit on file sizes in blocks of 512 bytes), environment ("A=1 B=2"), and input (a file). The result has the fields text (both
---- outputs) and code (124 if the time limit was exceeded).
+--- Runs the program with these arguments. Returns {text = standard output and error, code = exit status}. The status is 124 if the
+--- time limit was exceeded. The options are:
+---   kib          limit on the address space in KiB
+---   seconds      time limit; by default 60
+---   blocks       limit on file sizes in blocks of 512 bytes
+---   environment  variables, such as "A=1 B=2"
+---   input        a file for standard input
 function child.run(arguments, options)
   local words = {}
   for n, word in ipairs(arguments) do words[n] = quoted(word) end

@@ -1,12 +1,13 @@
---- What a session may find in place of one of its files: a file of another user, a directory, an endless file, a damaged file.
---- Such a thing is called a disguise.
+--- Makes disguises. A disguise is what a session may find in place of a file: a file of another user, a directory, an endless file,
+--- and so on. Also makes damaged files.
 local sandbox = require "_sandbox"
 local must, write = sandbox.must, sandbox.write
 
 local function as_nobody(path) must("chown 65534 " .. path) end
 
--- {a description, a function that makes the disguise from a path and the text of the file}. nobody: only root can make it.
--- trust: another user may have written the file, which is not wrong for a file that the user names.
+-- {a description, a function that makes the disguise from a path and the text of the file}, with the fields
+--   nobody  true: only root can make the disguise
+--   trust   true: another user may have written the file; this is allowed if the user names the file
 local disguises = {
   {"belongs to another user", function(path, text)
     write(path, text)

@@ -1,5 +1,5 @@
---- The cache of object code. An object that another user may have written is not run. If an object is damaged, its program is
---- compiled again.
+--- Tests the cache of object code. An object that another user may have written must not be run. If an object is damaged, its
+--- program must be compiled again.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -45,7 +45,8 @@ local function made(source)
   return status == 0 and ok and text or nil
 end
 
--- Checks that the session ran code that it compiled itself. Checks also that it printed the message once, if one is expected.
+-- Checks that the session ran code that it compiled itself. It must print the message "not cached" once if `said` is true, and
+-- otherwise not.
 local function check(out, status, said)
   if status ~= 0 then return ("the session ended with status %s: %s"):format(status, out) end
   if out:find "FOREIGN" then return "the object was run" end
@@ -87,7 +88,7 @@ local function raw(bytes)
   return ok and text or nil
 end
 
--- The header has 32 bytes; an ELF file follows.
+-- An object consists of a header of 32 bytes and an ELF file.
 local function objects()
   local elf = good:sub(33)
   damaged("of random bytes, with a correct checksum", raw(("\1\7\200"):rep(300)))
@@ -100,7 +101,7 @@ local function objects()
   damaged("of another key, under the name of this one", read(folder .. "/" .. object_of(folder)))
 end
 
--- If the checksum of a changed object is correct, the object may be used. It must not end the session.
+-- Tests objects with random changes but a correct checksum. The session may run them, but must not crash.
 local function mutated(n)
   if not raw "x" then return sandbox.skip("mutated objects", "Python cannot load the library") end
   local elf = good:sub(33)
@@ -143,7 +144,7 @@ local function directories(poison)
   try("anybody may write to", false, function(folder) must("chmod 777 " .. folder) end)
   try("a group may write to", false, function(folder) must("chmod 770 " .. folder) end)
   try("is a link", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2" end)
-  try("is a link, named with a slash at the end", false, function(folder)
+  try("is a link, if its name is given with a slash at the end", false, function(folder)
     must(("ln -s %s %s2"):format(folder, folder))
     return folder .. "2/"
   end)
@@ -191,7 +192,7 @@ return function(n)
   good = read(folder .. "/" .. name)
   assert(build(folder):find "right\tcached")
   local poison = made(POISON:format(name:sub(1, 32)))
-  sandbox.case("an object that belongs to the user is run", function() -- without this, the cases below would prove nothing
+  sandbox.case("an object that belongs to the user is run", function() -- if it is not run, the cases below prove nothing
     local path = in_place()
     if not poison then return end
     write(path, poison)

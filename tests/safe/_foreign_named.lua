@@ -1,5 +1,5 @@
---- Files that the user names: schedules, arrays, sweeps, samples, models, nests, machine records. They may belong to another
---- user, and are treated as data only: an error names the file, nothing in it is run, and the file stays unchanged.
+--- Tests files that the user names: schedules, arrays, sweeps, samples, models, nests, machine records. They may belong to another
+--- user. They are only data: nothing in them is run as a program of the user. An error names the file, and the file is not changed.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -24,7 +24,7 @@ assert(math.floor(nw.schedule(nw.compute({8}, function(i) return i * 2 end, "D")
 print "the end"
 ]]
 
--- For each kind: its name, the code that reads the file, a valid text, and the script that writes one.
+-- For each kind: its name, the code that reads the file, and either a valid text or the code that writes a valid file.
 local kinds = {
   {"a schedule", "s:load(path)", make = "nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) + 1 end, 'C')):save(path)"},
   {"an array", "nw.load(path)", make = "nw.zeros({64}):save(path)"},
@@ -60,7 +60,7 @@ local function try_damage(kind)
   return function(path) return select(2, outcome(kind, path)) end
 end
 
--- ---- contents
+-- ---- Contents
 
 -- A file with this text must cause an error with these words, and stay unchanged.
 local function refused(kind, title, text, words)
@@ -70,24 +70,24 @@ local function refused(kind, title, text, words)
     local out, wrong = outcome(kind, path)
     if wrong then return wrong end
     if out:find "loaded" or not out:find(words, 1, true) then return out end
-    if read(path) ~= text then return "it is not what it was" end
+    if read(path) ~= text then return "the file was changed" end
   end)
 end
 
 local RECORDS = {
   {"that changes math", "math.max = function() return -7 end math.floor = nil return {name = 'x', extends = 'zen5'}", nil},
   {"that never ends", "while true do end", "it runs too long"},
-  {"that recurses without end", "local function f() return f() + 1 end return f()", "not enough memory"},
-  {"that asks for all memory", "local t = {} for n = 1, 1 << 40 do t[n] = {n} end return t", "not enough memory"},
+  {"with an endless recursion", "local function f() return f() + 1 end return f()", "not enough memory"},
+  {"that fills all memory", "local t = {} for n = 1, 1 << 40 do t[n] = {n} end return t", "not enough memory"},
   {"that makes a long text", "local s = 'x' while true do s = s .. s end", "not enough memory"},
   {"that calls a method of texts", "return {name = ('x'):rep(1 << 40)}", "attempt to index a string value"},
-  {"that asks for the rest of Lua", "return {name = os.getenv 'HOME'}", "global 'os'"},
-  {"that reaches for the library", "return require 'nestwright'", "global 'require'"},
-  {"that has a function in it", "return {name = 'x', extends = 'zen5', clock = function() return 3 end}",
+  {"that uses a library of Lua", "return {name = os.getenv 'HOME'}", "global 'os'"},
+  {"that loads nestwright", "return require 'nestwright'", "global 'require'"},
+  {"with a field that is a function", "return {name = 'x', extends = 'zen5', clock = function() return 3 end}",
     "a value that is not a number"},
-  {"that has itself in it", "local t = {name = 'x'} t.caches = {t} return t", "nested too deeply"},
+  {"that contains itself", "local t = {name = 'x'} t.caches = {t} return t", "nested too deeply"},
   {"that returns nothing", "local x = 3", "does not return a table of fields"},
-  {"that is compiled already", string.dump(function() return {} end), "attempt to load a binary chunk"},
+  {"that is compiled Lua code", string.dump(function() return {} end), "attempt to load a binary chunk"},
 }
 
 local function records(kind)
@@ -105,17 +105,17 @@ local function records(kind)
 end
 
 local SWEEPS = {
-  {"csv", "that is a letter", "Dear all,\nthe results are below.\n"},
-  {"csv", "of other columns", "threads,seconds\n1,0.5\n2,0.3\n"},
+  {"csv", "whose text is a letter to people", "Dear all,\nthe results are below.\n"},
+  {"csv", "with other columns", "threads,seconds\n1,0.5\n2,0.3\n"},
   {"csv", "whose lines have more fields than its head", "n,result\n1,2,3\n"},
   {"csv", "with a quote that is not closed", 'n,result\n1,"two\n3,4\n5,6\n'},
   {"csv", "of a sweep over more parameters", "n,threads,result\n1,1,2\n1,2,3\n"},
   {"csv", "with two columns of one name", "n,n,result\n1,1,2\n"},
-  {"json", "that is somebody's settings", '{"theme": "dark", "n": 3}\n'},
-  {"json", "of other fields", '[{"threads": 1, "seconds": 0.5}]\n'},
+  {"json", "with the settings of another program", '{"theme": "dark", "n": 3}\n'},
+  {"json", "with other fields", '[{"threads": 1, "seconds": 0.5}]\n'},
   {"json", "of lists", "[[1, 2], [3, 4]]\n"},
   {"json", "that is cut short", '[\n  {"n": 1, "result": 2},\n'},
-  {"json", "that is a text", "hello\n"},
+  {"json", "that is plain text", "hello\n"},
 }
 
 local function sweeps(csv, json)
@@ -124,7 +124,7 @@ local function sweeps(csv, json)
   end
 end
 
--- ---- harmful names
+-- ---- Harmful names
 
 local function names()
   local function script(code) return ("cd %s && exec %s -e %s"):format(sandbox.folder(), quote(sandbox.program), quote(code)) end
@@ -133,19 +133,19 @@ local function names()
     local out, status = run(script(f .. "f:export '--help.so' print(io.open '--help.so', io.open '--help.h')"))
     if status ~= 0 or select(2, out:gsub("file %(0x", "")) ~= 2 then return out end
   end)
-  sandbox.case("the name of a file with a NUL in it", function()
+  sandbox.case("a file name that contains a NUL", function()
     local out = run(script "print(pcall(nw.zeros({2}).save, nw.zeros {2}, 'a\\0b.npy')) print(io.open 'a')")
     if not out:find "with a NUL byte" or not out:find "\nnil\t" then return out end
   end)
-  sandbox.case("links under the names that an export's temporaries once had", function()
+  sandbox.case("links with the names that temporary files of an export once had", function()
     local victim = sandbox.folder() .. "/victim"
     write(victim, "precious")
     local out = run(("cd %s; ln -s %s k.so.$$.0.o; ln -s %s k.so.$$.c; exec %s -e %s"):format(sandbox.folder(), victim, victim,
       quote(sandbox.program), quote(f .. "f:export 'k.so' print 'exported'")))
     if not out:find "exported" or read(victim) ~= "precious" then return out end
   end)
-  if not sandbox.as_other() then return sandbox.skip("a link that another user has laid", "needs root and setpriv") end
-  sandbox.case("a link that another user has laid", function()
+  if not sandbox.as_other() then return sandbox.skip("a link that another user made", "needs root and setpriv") end
+  sandbox.case("a link that another user made", function()
     local folder, victim = sandbox.folder(), sandbox.folder() .. "/victim"
     write(victim, "precious")
     must(("chmod 1777 %s && %s ln -s %s %s/r.npy"):format(folder, sandbox.as_other(), victim, folder))

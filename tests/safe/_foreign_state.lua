@@ -1,5 +1,5 @@
---- The session's own files: histories, the calibration, the times of kernels. A file that another user may have written is not
---- used. One line of output says why, and the session continues.
+--- Tests the session's own files: histories, the calibration, the times of kernels. A file that another user may have written must
+--- not be used. One line of output must say why, and the session must continue.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local disguises = require "_disguises"
@@ -18,7 +18,9 @@ end
 
 local function state_of(path) return (path:match "^(.*)/nestwright/") end
 
--- ---- the prompt: Ctrl-P shows an entry of the file
+-- ---- The prompt
+
+-- The history is used if Ctrl-P shows an entry of it.
 
 local HISTORY = ("print 'FOREIGN'\n"):rep(200)
 
@@ -49,7 +51,9 @@ local function try_damaged_prompt(path)
   return select(2, prompt(path))
 end
 
--- ---- the kernel of a notebook: its reply gives the number of history entries
+-- ---- The kernel of a notebook
+
+-- The history is used if the kernel reports more than 100 entries.
 
 local NOTEBOOK = ('[1, 1, "FOREIGN"]\n'):rep(200)
 
@@ -66,7 +70,7 @@ local function try_damaged_notebook(path)
   return wrong or not text:find "answer: 23" and text or nil
 end
 
--- ---- scripts: the calibration, the times of kernels
+-- ---- Scripts that use the calibration and the times of kernels
 
 local CALIBRATED = [[
 local nw = require "nestwright"
@@ -121,7 +125,7 @@ local function tries(script, used, said)
   return foreign, function(path) return (damaged(path)) end
 end
 
--- ---- the state folder itself
+-- ---- The state folder itself
 
 local function folders()
   local function try(title, change, nobody)
@@ -141,7 +145,7 @@ local function folders()
   try("is a FIFO", function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
 end
 
--- A file in the state folder may be a link to a file of the user, as some users keep their settings elsewhere.
+-- A file in the state folder may be a link to another file of the user, because some users keep their settings elsewhere.
 local function linked()
   sandbox.case("a history that is a link to the user's own file", function()
     local path, real = in_state "history"(), sandbox.folder() .. "/mine"
@@ -181,7 +185,7 @@ local function trimmed(with_notebook)
   end)
 end
 
---- with_notebook: also runs kernels.
+--- `with_notebook`: true to test the histories of notebooks too.
 return function(with_notebook)
   disguises.each("a history", in_state "history", HISTORY, false, try_prompt)
   disguises.each_damage("a history", in_state "history", HISTORY, try_damaged_prompt)

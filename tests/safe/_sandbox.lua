@@ -10,7 +10,7 @@ local counter = 0
 
 --- Runs a shell command. Returns its output and its exit status: 124 or 137 if it took too long.
 function sandbox.run(command, seconds)
-  -- a state folder of its own, so that the files of the person who runs the tests are not used
+  -- The command gets a state folder of its own, so it does not use the files of the person who runs the tests.
   local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or ""
   local pipe = assert(io.popen(("%s timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(state, seconds or SECONDS,
     quote(command))))
@@ -67,8 +67,8 @@ function sandbox.as_other()
   return sandbox.other or nil
 end
 
---- Returns a device that is always full, or nil. For root, it is a new device, because a faulty writer could replace the
---- system's device by a file.
+--- Returns a device that is always full, or nil. For root, it is a new device, because a faulty writer could replace the device of
+--- the system with a file.
 function sandbox.full_device()
   if not sandbox.is_root then return "/dev/full" end
   local path = sandbox.folder() .. "/full"
@@ -110,7 +110,7 @@ function sandbox.skip(name, why)
   print(("skipped %s: %s"):format(name, why))
 end
 
---- Writes the figures, and exits.
+--- Removes the temporary files, writes the figures, and exits.
 function sandbox.finish(title, cases, lost)
   sandbox.close()
   local path = os.getenv "NW_FIGURES"

@@ -1,5 +1,5 @@
---- The session's own files in places where they cannot be written. The session must continue and say so in one line, and the old
---- contents must be kept.
+--- Tests the session's own files in places where they cannot be written. The session must continue and say in one line that the
+--- file is not written. The old contents must remain.
 local sandbox = require "_sandbox"
 local sessions = require "_sessions"
 local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
@@ -36,7 +36,7 @@ local function prompts()
     sandbox.skip("the prompt's history on a full disk", "no file system can be mounted")
   else
     sandbox.case("the prompt's history on a full disk", function()
-      local old = ("1 + 1 -- %s\n"):format(("x"):rep(4085)) -- a whole page, so that the next line needs another page
+      local old = ("1 + 1 -- %s\n"):format(("x"):rep(4085)) -- the line fills a page, so the next line needs a second page
       local folder = state_in(disk, "history", old)
       run(("head -c 100000 /dev/zero >%s/fill"):format(folder))
       local text, wrong = sessions.prompt(folder, {"20 + 3", "20 + 4"})
@@ -50,7 +50,7 @@ local function prompts()
   end)
 end
 
--- Checks that every line of the file is complete and was typed.
+-- Kills prompts while they write the history. Every line of the file must then be complete, and be one that was typed.
 local function killed(kills)
   local folder = state_in(sandbox.folder(), "history", OLD)
   for k = 1, kills do
@@ -117,7 +117,7 @@ local function caches(kills)
     local out, status = build "/proc/nowhere/cache"
     if status ~= 0 or not out:find "right" or count(out, "not cached") ~= 1 then return out end
   end)
-  sandbox.case("the cache, killed while an object is written", function()
+  sandbox.case("the cache after a session was killed, perhaps while it wrote an object", function()
     local folder = sandbox.folder()
     for k = 1, kills do
       must(("rm -rf %s/c"):format(folder))
@@ -173,7 +173,7 @@ end
 --- kills: how many times each kind of writer is killed.
 return function(kills)
   prompts()
-  if kills > 0 then sandbox.case("the prompt's history, killed while it is written", function() return killed(kills) end) end
+  if kills > 0 then sandbox.case("the prompt's history after the prompt was killed", function() return killed(kills) end) end
   notebooks()
   caches(kills)
   measured()

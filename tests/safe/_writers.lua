@@ -1,6 +1,6 @@
---- The kinds of file that Nestwright writes. Each has a script that writes such a file. arg[1] is the path, and arg[2] chooses one
---- of two contents ("a" or "b"). The script prints "written", or "failed" and the reason. If arg[2] is "loop", the script writes
---- the two contents in turn until it is killed.
+--- Lists the kinds of file that Nestwright writes, each with a script that writes such a file. arg[1] of the script is the path.
+--- arg[2] is "a" or "b" for one of two contents; the script then prints "written", or "failed" and the reason. If arg[2] is "loop",
+--- the script writes the two contents in turn until it is killed.
 local BEGIN = [[
 local nw = require "nestwright"
 local path, which = arg[1], arg[2]
@@ -83,7 +83,7 @@ local function script(body) return BEGIN .. body .. "\n" .. END end
 --   gnuplot  true: gnuplot is needed
 --   with     the suffix of a second file that is written with it
 --   stream   true: the target may also be a device or a FIFO
---   own      true: a file of the session in the state folder
+--   own      true: the session itself writes the file, into its state folder
 return {
   {name = "a schedule", suffix = ".json", stream = true, script = script [[
     local function write(p, w) schedule(w == "a" and 8 or 4):save(p) end]]},

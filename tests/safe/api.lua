@@ -1,8 +1,9 @@
 --- Calls all public functions and methods with wrong arguments, drawn from their rows. Each call must return a result or raise
 --- an error that says what is wrong, and the process must continue.
 ---
---- A call consists of a row, an object of its class, and arguments of the types in the row. One or more arguments are replaced,
---- left out, or added. The answer to a call must be one of these; any other answer is "raw", which is a failure:
+--- A row documents one function or method: its class, name, parameters and their types. A call consists of a row, an object of the
+--- class, and arguments of these types, of which one or more are replaced, left out, or added. The answer to a call must be one of
+--- these; any other answer is "raw", which is a failure:
 ---   * results that can be printed;
 ---   * an error of the library with a code, whose message or hint names what was wrong (see below);
 ---   * an error in a text, with its line and column;
@@ -11,8 +12,8 @@
 --- An error names what was wrong if it contains one of these, as separate words:
 ---   * a parameter of the row or of its primitive, a field of a table in the row, or the position ("argument 2");
 ---   * the function and the given value;
----   * the function, if no parameter has a name, or if only the number of arguments was changed. In the second case, the state of
----     the object is wrong, as when there is nothing to undo;
+---   * the function, if no parameter has a name, or if only the number of arguments was changed. In the second case, the
+---     arguments are valid, but the object may be in a wrong state, for example without a step to undo;
 ---   * the function and one of these: the bytes that were requested, the step that removed a loop, what this machine lacks.
 --- A call counts as a crash if it ends its process, or if it takes more than LIMIT seconds and then cannot be interrupted. An
 --- interrupted call is reported, but it is not a failure, because a user would interrupt it too.
@@ -29,7 +30,7 @@ local LIMIT = 5 -- seconds
 local MEMORY = os.getenv "NW_SAFE_MEMORY" or 6 << 20 -- KiB of address space; sanitizers need "unlimited"
 local INTERRUPTED = 130 -- the exit status of a script that was interrupted
 
--- ---- in the process that makes the calls
+-- ---- The process that makes the calls
 
 if arg[1] == "batch" or arg[1] == "call" then
   local calls = require "_api_calls"
@@ -53,7 +54,7 @@ if arg[1] == "batch" or arg[1] == "call" then
   os.exit(0, false)
 end
 
--- ---- in the process that counts the answers
+-- ---- The process that counts the answers
 
 local count = tonumber(arg[1]) or 20000
 local seed = tonumber(arg[2]) or math.random(1 << 31)

@@ -1,5 +1,5 @@
-"""Messages that no front end should send, by kind. Each function sends one or more messages. It tells the batch how
-many times their code must run, and which messages must be answered."""
+"""Sends messages that no front end should send. Each function sends one kind of them. It tells the batch how many times
+their code must run, and which messages must be answered."""
 import json
 import os
 import socket
@@ -57,7 +57,7 @@ def altered(batch, chance):
 
 
 def framed(batch, chance):
-    """Sends frames of which some are missing, added or out of order."""
+    """Sends a message whose frames are incomplete, too many, or out of order."""
     number = batch.must_run(0)
     whole = batch.kernel.message(parts_of("execute_request", hit(number)))
     turned = whole[:]
@@ -93,7 +93,7 @@ def replayed(batch, chance):
 
 
 def mutated(batch, chance):
-    """Sends a valid message with one part that was changed before it was signed. Its code may run or not."""
+    """Sends a message of which one part was changed at random before it was signed. Its code may run or not."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     parts = parts_of(kind, {**content, "code": "noted(1)"} if "code" in content else content)
     part = chance.choice([0, 0, 1, 2, 3, 3, 3])
@@ -130,7 +130,7 @@ def typed(batch, chance):
 
 
 def headed(batch, chance):
-    """Sends a cell with another header, parent header or metadata. It may run."""
+    """Sends a cell with an unusual header, parent header or metadata. The cell may run."""
     parts = parts_of("execute_request", {"code": "noted(1)", "silent": True})
     header = json.loads(parts[0])
     for name in chance.sample(sorted(header), chance.randint(1, 3)):
@@ -144,7 +144,7 @@ def headed(batch, chance):
 
 
 def identified(batch, chance):
-    """Sends a message with several identities, which the reply must repeat."""
+    """Sends a message with several identity frames, which the reply must repeat."""
     number = batch.must_run(1)
     batch.wait()
     parts = parts_of("execute_request", hit(number))
@@ -155,7 +155,7 @@ def identified(batch, chance):
 
 
 def huge(batch, chance):
-    """Sends megabytes in one frame. They are signed or not, and are a cell, JSON, or random bytes."""
+    """Sends a message with megabytes in one frame, with a wrong signature, or with both."""
     number, size = batch.may_run(), chance.choice([1, 5, 20, 70, 140]) << 20
     parts = parts_of("execute_request", hit(number))
     what = chance.randrange(4)
@@ -203,7 +203,7 @@ def controlled(batch, chance):
 
 
 def widget(batch, chance):
-    """Sends messages to a widget that no front end would send."""
+    """Sends a widget messages that no front end would send."""
     if not batch.comms:
         return typed(batch, chance)
     data = chance.choice([*VALUES, {"method": "update", "state": chance.choice([*VALUES, {"index": chance.choice(VALUES), "value": chance.choice(VALUES)}])},

@@ -51,7 +51,7 @@ def _nest(chance, text):
 
 
 def changed(chance, text, most=3):
-    """Returns the text with one to `most` changes. If it becomes empty, it is not changed any more."""
+    """Returns the text with one to `most` random changes. An empty text is not changed further."""
     for _ in range(chance.randint(1, most)):
         if text:
             text = chance.choice([_flip, _byte, _cut, _swap, _delete, _double, _corner, _corner, _nest])(chance, text)

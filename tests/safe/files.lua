@@ -1,5 +1,5 @@
---- Writes every kind of file where writing fails: on a full disk, in a read-only folder, and in a process that is killed during
---- the write. The old contents must remain, and a failed write must not be reported as a success.
+--- Tests every kind of file where writing fails: on a full disk, in a read-only folder, or because the process is killed. A file
+--- must then have its old contents, or after a kill the new ones. A failed write must not be reported as a success.
 --- usage: nestwright tests/safe/files.lua [KILLS]
 --- KILLS: the number of writers of each kind that are killed (by default 6). NW_FIGURES=FILE: write the figures as JSON.
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
@@ -14,7 +14,7 @@ local function command(writer, path, which)
   return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which)
 end
 
--- Returns the bytes of the file, and those of the file that is written with it.
+-- Returns the bytes of the file, and the bytes of its second file if there is one, such as the header of a library.
 local function bytes(writer, path)
   local other = writer.with and path:gsub("%.%w+$", writer.with)
   return {sandbox.read(path), other and sandbox.read(other)}
@@ -22,7 +22,7 @@ end
 
 local function same(a, b) return a[1] == b[1] and a[2] == b[2] end
 
--- Writes the content once, in a place that can be written.
+-- Returns the bytes that the script writes in a folder where nothing fails.
 local function reference(writer, which)
   local path = sandbox.folder() .. "/file" .. writer.suffix
   if writer.grows and which == "b" then must(command(writer, path, "a")) end
@@ -44,9 +44,9 @@ local function check_failure(writer, folder, path, before, out, status)
   if leftovers(folder) ~= "" then return "a temporary file is left: " .. leftovers(folder) end
 end
 
--- ---- places that cannot be written to
+-- ---- Places that cannot be written to
 
--- Each function returns the folder, the file, and the prefix of the command.
+-- Each function returns the folder, the file, and the text before the command that writes.
 
 local function with_old(writer, folder)
   local path = folder .. "/file" .. writer.suffix
@@ -96,7 +96,7 @@ function places.file(writer)
   return folder, path, other
 end
 
-local PLACES = {{"limit", "with a limit on file sizes"}, {"disk", "on a full disk"}, {"below", "below a file"},
+local PLACES = {{"limit", "with a limit on file sizes"}, {"disk", "on a full disk"}, {"below", "in a folder that is a file"},
   {"missing", "in a folder that does not exist"}, {"folder", "in a folder that may not be written to"},
   {"file", "over a file that may not be written to"}}
 
@@ -114,7 +114,7 @@ local function try_place(writer, place, title)
   end)
 end
 
--- ---- targets that are not files
+-- ---- Targets that are not files
 
 local function try_streams(writer)
   local device = sandbox.full_device()
@@ -132,7 +132,7 @@ local function try_streams(writer)
     must(("mv %s %s/real && ln -s real %s"):format(path, folder, path))
     must(command(writer, path, "b"))
     if must("readlink " .. path) ~= "real\n" then return "the link is gone" end
-    if not same(bytes(writer, path), writer.b) then return "the file to which the link points has not the new contents" end
+    if not same(bytes(writer, path), writer.b) then return "the file to which the link points does not have the new contents" end
   end)
   sandbox.case(writer.name .. " to a FIFO that nobody reads", function()
     local path = sandbox.folder() .. "/pipe"
@@ -142,9 +142,9 @@ local function try_streams(writer)
   end)
 end
 
--- ---- killed during a write
+-- ---- Processes that are killed
 
--- Checks the rows of a sweep that was killed in its loop: they must contain all old rows, in order.
+-- Checks the file of a sweep that was killed. Each run of the sweep adds one row, so the rows must be complete and in order.
 local function check_rows(path)
   local text, n = sandbox.read(path), 0
   for value in text:gmatch(path:find "csv$" and "\n(%d+)," or '"n": (%d+)') do
@@ -160,7 +160,7 @@ local function try_killed(writer)
   local path = folder .. "/file" .. writer.suffix
   for k = 1, KILLS do
     if writer.grows then os.remove(path) else must(command(writer, path, "a")) end
-    -- The process is killed a moment after its first write has begun.
+    -- The process is killed at a random moment after it begins to write.
     local moment = math.random() * 0.25
     run(("{ %s & } | { read ready; sleep %.3f; kill -9 $(cat %s/pid); }"):format(
       ("sh -c 'echo $$ >%s/pid; exec %s'"):format(folder, command(writer, path, "loop"):gsub("'", "")), moment, folder))
@@ -176,7 +176,7 @@ local function try_killed(writer)
   end
 end
 
--- ---- the cases
+-- ---- The cases
 
 for n, writer in ipairs(writers) do
   writer.file = ("%s/writer%d.lua"):format(sandbox.root, n)
@@ -189,7 +189,7 @@ for n, writer in ipairs(writers) do
     writer.b = reference(writer, "b")
     for _, place in ipairs(PLACES) do try_place(writer, place[1], place[2]) end
     if writer.stream then try_streams(writer) end
-    if KILLS > 0 then sandbox.case(writer.name .. ", killed while it is written", function() return try_killed(writer) end) end
+    if KILLS > 0 then sandbox.case(writer.name .. " after its writer was killed", function() return try_killed(writer) end) end
   end
 end
 

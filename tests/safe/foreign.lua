@@ -1,6 +1,6 @@
---- Puts unexpected files in place of the files that a session reads by itself, and of those that a user names: files of other
---- users, links, FIFOs, directories, endless files, damaged files. A file that must not be used is not used, and no file blocks or
---- ends the session.
+--- Puts other files in place of the files that a session reads: files of other users, links, FIFOs, directories, endless files,
+--- damaged files. The session must not use a file that another user may have written, unless the user names the file. No file may
+--- block or end the session.
 --- usage: nestwright tests/safe/foreign.lua [quick]
 --- quick: no notebooks, and fewer kinds of damage. NW_FIGURES=FILE: write the figures as JSON.
 package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path

@@ -1,6 +1,9 @@
---- The kinds of text that Nestwright reads, with valid texts of each kind. A kind is {name, share, ending, use = f(text, path)}.
---- `use` reads a text and uses the result; it raises an error if the text is refused. kinds.prepare writes the valid texts to
---- files once, because some take long to make.
+--- Lists the kinds of text that Nestwright reads. kinds.prepare writes valid texts of each kind to files once, because some take
+--- long to make. A kind has the fields
+---   name    its name
+---   share   how often it is drawn, in relation to the other kinds
+---   ending  the ending of its files
+---   use     use(text, path) reads a text and uses the result; it raises an error if the text is refused
 local nw = require "nestwright"
 local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
@@ -28,7 +31,7 @@ local function read(path)
 end
 kinds.read = read
 
--- ---- how accepted texts are used
+-- ---- The use of accepted texts
 
 local function same_trace(s, name)
   local text = s:trace "json"
@@ -53,7 +56,7 @@ local function replay(text)
   look_at_schedule(s, SHAPES[name] and name or "gemm")
 end
 
--- A trace in Lua is a program of the user, so its mistakes cause errors of Lua. Its steps are applied without changes.
+-- A trace in Lua is a program of the user, so its mistakes may cause errors of Lua. It is stopped if it runs too long.
 local function run_trace(text)
   local name = text:match "^%-%- (%w+)\n"
   name = SHAPES[name] and name or "gemm"
@@ -93,7 +96,7 @@ end
 local function decode(text)
   local v = json.decode(text)
   local again = json.encode(v)
-  if text:find "null" then return json.decode(again) end -- lists with null lose entries when they are encoded
+  if text:find "null" then return json.decode(again) end -- encoding a list loses its nulls, so the texts may differ
   must(json.encode(json.decode(again)) == again, "decoding and encoding JSON changes it")
 end
 
@@ -115,7 +118,7 @@ end
 local function load_machine(_, path) use_machine(nw.machine(path)) end
 
 local function load_calibration(_, path)
-  local t = calibration.read(path) -- nil if the file cannot be used; the machine record is then made without it
+  local t = calibration.read(path) -- nil if the file cannot be used; a session then does without it
   if t then use_machine(nw.machine(require "nestwright.hw.host"(t))) end
 end
 
@@ -140,7 +143,7 @@ local function load_array(_, path)
   must(nw.allclose(a, nw.load(path), {rtol = 0, atol = 0}), "loading a saved array gives other values")
 end
 
--- The header that learn.lua writes before the text of the trees.
+-- Returns the checksum of a text, as the file of a learned model contains it.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -192,17 +195,17 @@ add("array", 3, "npy", load_array)
 add("model", 1, "json", load_model)
 add("trees", 1, "json", load_trees)
 
--- ---- valid texts
+-- ---- Valid texts
 
 local function keep(folder, kind, n, text) write(("%s/%s.%d"):format(folder, kind, n), text) end
 
--- Makes the parameters small, so that counting misses takes little time.
+-- Makes the parameters of a nest small, so that counting misses takes little time.
 local function small(text)
   local function least(n) return tonumber(n) > 12 and "12" or n end
   return (text:gsub("%f[%w]param[^\n]*", function(line) return (line:gsub("%d+", least)) end))
 end
 
--- Writes further files, numbered after the n existing texts of the kind.
+-- Copies the files that match the pattern. The copies are further texts of the kind, so they are numbered from n + 1 on.
 local function copy_all(folder, kind, n, pattern, change)
   local pipe = assert(io.popen("ls " .. pattern))
   for path in pipe:lines() do

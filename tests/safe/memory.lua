@@ -1,11 +1,11 @@
---- Makes requests whose size a user chooses, without enough memory for them. Each request runs in a process of its own, in a
---- session with a schedule of a few steps. It must end with a result or with an error of this library. Afterwards the schedule must
---- be unchanged, another step must work, and small requests must succeed. There are three reasons for too little memory:
+--- Makes requests for more memory than there is. Each request runs in a process of its own, in a session with a schedule of a few
+--- steps. It must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another step must
+--- work, and small requests must succeed. There are three reasons for too little memory:
 ---   limit     the address space of the process is limited (ulimit -v)
 ---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits
---- In addition, an ordinary session runs under many limits, from the memory that Lua needs to start to more than the session needs.
---- The session must continue, whichever step, proof, compilation or call fails.
+--- In addition, an ordinary session runs under many limits. The smallest is about what Lua needs to start, and the largest is more
+--- than the session needs. Whichever step, proof, compilation or call fails, the session must continue.
 ---
 --- With NW_FIGURES=FILE, the numbers of cases and of lost sessions are written to the file.
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
@@ -13,13 +13,13 @@ local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local child = require "_child"
 
--- Returns n, but at most `most`. A request that grows gradually would otherwise take too long to exhaust a machine.
+-- Returns the smaller number. It limits requests that make many small allocations, because they would otherwise take too long.
 local function at_most(n, most) return math.min(n, most) end
 
 local WAYS = {limit = 3e9 // 1 | 0, machine = 1 << 44, overflow = (1 << 62) + 5}
 local LIMIT_KIB = 1000000 -- the limit on the address space for the reason "limit"
 
--- Each request is a function of the number of bytes.
+-- Each request is a function of `nw` and of the number of bytes that it asks for.
 local requests = {}
 
 local function vector(nw)
@@ -183,9 +183,9 @@ for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", 
 local SAYS = {["rows of a sweep"] = "make 27000000000 points",
   ["point of a sweep"] = "the first 2 of 3 points are finished, and are in"}
 
--- ---- in the process of a case
+-- ---- The process of a case
 
--- If Lua itself runs out of memory, the error is Lua's own.
+-- Returns whether an error is as expected, and its text. If Lua itself has too little memory, the error may be one of Lua.
 local function fine(err)
   if type(err) == "table" then return err.code ~= nil and err.code ~= "internal", tostring(err.message) end
   return err == "not enough memory" or tostring(err):find "resulting string too large", tostring(err)
@@ -217,7 +217,7 @@ local function in_child(name, way)
   print(good and "alive" or "not an error of the library", (said:gsub("\n.*", "")))
 end
 
--- Does ordinary work, one operation after the other. If an operation fails, its error is printed.
+-- Makes some ordinary operations, one after the other. If one fails, its error is printed.
 local function ordinary()
   local nw = require "nestwright"
   print "begun"
@@ -255,7 +255,7 @@ if arg[1] == "child" then
   os.exit(0, true)
 end
 
--- ---- the cases
+-- ---- The cases
 
 local few, wanted = arg[1] == "few", arg[1] ~= "few" and arg[1] or nil
 local cases, lost = 0, 0
@@ -265,7 +265,7 @@ local function check(name, kib, arguments)
   local out = child.run(arguments, {kib = kib, seconds = 60})
   cases = cases + 1
   local alive = out.code == 0 and out.text:find "\nalive" or out.text:find "^alive"
-  if arguments[3] == "ordinary" and not out.text:find "begun" then alive = out.code == 1 or out.code == 127 end -- it did not start
+  if arguments[3] == "ordinary" and not out.text:find "begun" then alive = out.code == 1 or out.code == 127 end -- Lua did not start
   if not alive then lost = lost + 1 end
   local said = out.text:match "alive\t([^\n]*)" or ""
   print(("%s %s%s"):format(alive and "ok" or "not ok", name, said ~= "" and ": " .. said:sub(1, 150) or ""))

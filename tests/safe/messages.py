@@ -17,7 +17,7 @@ import time
 try:
     import zmq
 except ImportError:
-    print("skipped messages: no zmq for Python")
+    print("skipped messages: the Python package zmq is missing")
     sys.exit(0)
 
 import attacks
@@ -80,7 +80,7 @@ class Batch:
         self.kernel.socket(name).send_multipart(frames)
 
     def send_apart(self, channel, frames):
-        """Sends frames on a new socket, because the kernel may close the connection."""
+        """Sends frames on a socket of their own, because the kernel may close the connection."""
         s = self.kernel.open(channel)
         s.send_multipart(frames)
         self.apart.append(s)
@@ -122,7 +122,7 @@ class Batch:
         last = Batch.numbers
         found = (self.kernel.value(f"hits({self.first}, {last})", LIMIT) or "").strip('"').split()
         if len(found) != last - self.first + 1:
-            self.failures.add("runs", f"it is unknown which code ran: {found}")
+            self.failures.add("runs", f"the kernel does not say which code ran: {found}")
             return
         for number, times in enumerate(map(int, found), self.first):
             wanted, kind = self.runs.get(number, (times, None))
@@ -136,7 +136,7 @@ def settled_mb(kernel):
 
 
 def widgets_of(kernel):
-    """Makes controls. Returns the ids of their comms, which the kernel publishes."""
+    """Makes controls with nw.interact. Returns the ids of their comms, which the kernel publishes."""
     s = kernel.context.socket(zmq.SUB)
     s.subscribe(b"")
     s.connect(f"tcp://127.0.0.1:{kernel.info['iopub_port']}")
@@ -182,7 +182,7 @@ def interrupts(kernel, failures, n):
 
 
 def answers(kernel, failures, n):
-    """Lets a cell ask for input. Replies that are unsigned, repeated, or of another type must not count as the answer."""
+    """Runs cells that ask for input. Replies that are unsigned, repeated, or of another type must not be taken as the answer."""
     identity = b"asker"
     shell, stdin = kernel.socket("shell/asks", identity), kernel.socket("stdin/asks", identity)
     kernel.ask("shell/asks", "kernel_info_request", {}, LIMIT)
@@ -209,7 +209,7 @@ def answers(kernel, failures, n):
 
 
 def histories(build, folder, failures, chance, n):
-    """Starts a kernel with a damaged history file. It must start and return those entries that it can read."""
+    """Starts a kernel with a damaged history file. It must answer requests for the history."""
     path = os.path.join(folder, "nestwright", "notebook_history")
     right = b"".join(json.dumps([s, line, f"x = {line}\nprint(x)"]).encode() + b"\n" for s in (1, 2, 3) for line in range(1, 9))
     os.makedirs(os.path.dirname(path), exist_ok=True)

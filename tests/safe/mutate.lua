@@ -44,7 +44,7 @@ local function delete(list, a) table.remove(list, a) end
 local function double(list, a, b) table.insert(list, b, list[a]) end
 
 local function corner(list, a)
-  for n = 0, #list - 1 do -- finds the next number at or after this position
+  for n = 0, #list - 1 do -- replaces the first number at or after this position
     local at = (a + n - 1) % #list + 1
     if list[at]:find "^%d" then
       list[at] = CORNERS[random(#CORNERS)]
@@ -53,7 +53,7 @@ local function corner(list, a)
   end
 end
 
--- Replaces a word by another word from the text. Both are numbers, or both are names.
+-- Replaces a word at or after position a with another word of the text. Both are numbers, or both are names.
 local function another(list, a)
   for n = 0, #list - 1 do
     local at = (a + n - 1) % #list + 1

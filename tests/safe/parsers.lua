@@ -10,7 +10,7 @@ package.path = here .. "/?.lua;" .. package.path
 local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases in a process; seconds until a case is interrupted; seconds until it is killed
 local ME = assert(io.popen "readlink /proc/$PPID/exe"):read "l"
 
--- ---- one case
+-- ---- One case
 
 local function texts_of(kinds, folder)
   local texts = {}
@@ -76,7 +76,7 @@ local function run_case(kind, text, path, refused)
   return false, wrong and wrong .. "\n" .. traced
 end
 
--- ---- the process that reads texts
+-- ---- The process that reads texts
 
 -- Reads the unchanged texts. Most texts of each kind must be accepted, so that the use of accepted texts is tested too.
 local function try_valid(kinds, texts, folder)
@@ -95,7 +95,8 @@ local function try_valid(kinds, texts, folder)
   end
 end
 
--- Writes the number of each case to stderr. So it appears before the reports of sanitizers about this case.
+-- Runs the cases from `first` to `last`. Writes the number of each case to stderr first, so that it precedes reports of sanitizers
+-- about this case.
 local function child(folder, seed, first, last)
   local kinds = require "kinds"
   local texts, taken = texts_of(kinds.list, folder), {}
@@ -120,7 +121,7 @@ local function show_case(folder, seed, number)
   print(run_case(kind, text, folder .. "/case." .. kind.ending))
 end
 
--- ---- the driver
+-- ---- The driver
 
 local core = require "nestwright.core"
 
@@ -153,7 +154,7 @@ local function is_alive(p)
   return read(("/proc/%s/stat"):format(p.pid)):match "%) (%a)" ~= nil and not read(("/proc/%s/stat"):format(p.pid)):find "%) Z"
 end
 
--- Returns the number of the case that is running, by the last line of the log.
+-- Finds the running case by the last number in the log. If it is a new case, its time starts now.
 local function look(p)
   local last
   for n in read(p.log):gmatch "case (%d+) " do last = n end

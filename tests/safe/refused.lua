@@ -28,8 +28,8 @@ end
 local a = {}
 for n = 1, 2 do a[n] = nw.full({24, 24}, n) end
 
--- {a function that makes a schedule, the name of the action, the action}. Its result is compared as text. SEVERAL lists the
--- actions that make more than one step.
+-- {a function that makes a schedule, the name of the action, the action}. The result of the action is compared as text. SEVERAL
+-- lists actions that make several steps: after an error, some of the steps may have been made.
 local SEVERAL = {rfactor = true, explain = true, undo = true, ["fuse and split"] = true}
 local tries = {
   {product, "split", function(s) s:split("k", 5) end},
@@ -104,8 +104,8 @@ for _, t in ipairs(tries) do
     end
     if not fine or not ok then
       local again, got = run(s, C, FOREVER)
-      if again ~= ok then fail(name, n, "another outcome if it is repeated: " .. tostring(got)) end
-      if ok and tostring(got) ~= tostring(want) then fail(name, n, "another result if it is repeated: " .. tostring(got)) end
+      if again ~= ok then fail(name, n, "the repeated action has another outcome: " .. tostring(got)) end
+      if ok and tostring(got) ~= tostring(want) then fail(name, n, "the repeated action has another result: " .. tostring(got)) end
     end
     if s:text() ~= text then fail(name, n, "the program afterwards is not the expected one") end
   end

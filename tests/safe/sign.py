@@ -1,4 +1,4 @@
-"""Writes the header of a cached object before the contents of a file, with the right checksum.
+"""Makes a cached object from a file: writes the header, with the right checksum, and then the contents of the file.
 core/run/jit/jit_cache_disk.c describes the header.
 
 usage: sign.py LIBRARY FILE NAME OUT      NAME: the name of the object, 32 digits"""

@@ -32,7 +32,7 @@ void %s(const %s *X, const %s *Y, %s *Z, int64_t x, int64_t x1, int64_t y, int64
     Z[i*z+j*z1] += X[i*x+k*x1]*Y[k*y+j*y1]; }]]):format(name, C_TYPE[dtype], C_TYPE[dtype], C_TYPE[dtype])}
 end
 
---- T = 2*A, n by n; C reads two rows of T.
+--- T = 2*A has n rows of four elements. Each row of C reads two rows of T.
 local function window(dtype, n)
   local A = nw.placeholder({n, 4}, dtype, "A")
   local T = nw.compute({n, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -55,8 +55,7 @@ local LAYOUTS = {
 }
 
 return function(case, t)
-  --- Makes C read all elements of T, and the first column and the last row last. If two elements are stored at the same place, one
-  --- of them is then lost.
+  --- T = 2*A, 4 by 4. C reads the first column of T, and D the last row. If two elements of T share a place, one is lost.
   local function scheduled(dtype)
     local A = nw.placeholder({4, 4}, dtype, "A")
     local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
@@ -84,8 +83,8 @@ return function(case, t)
     end)
   end
 
-  -- Calls of rows of four elements. A layout folds the rows: row i is stored at row i % fold. A call is legal only if its rows have
-  -- different places.
+  -- Each call computes `rows` rows of four elements. A layout folds the rows: row i is stored at row i % f. A call is legal only if
+  -- its rows are then stored at different places.
   for _, rows in ipairs {2, 4} do
     case("A11", ("a fold of rows, and calls of %d rows"):format(rows), function()
       local double = doubling("f32", rows, 4)
@@ -157,7 +156,7 @@ return function(case, t)
 
   -- Two pieces: one is computed by a call, the other by loops.
   for _, l in ipairs {{"a layout without shared places", function(i, j) return j, i end, true},
-    {"shared ones", function(i, j) return i + j end}} do
+    {"a layout with shared places", function(i, j) return i + j end}} do
     case("A11", "pieces of a cut, one of them a call, and " .. l[1], function()
       local double = doubling("f64", 4, 4)
       local A = nw.placeholder({7, 4}, "f64", "A")

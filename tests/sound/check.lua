@@ -62,10 +62,10 @@ function check.copy(array)
   return new
 end
 
---- Calls f() while new tensors and temporaries end at the beginning of an inaccessible page (where = "after"), or begin at the end
---- of one ("before"). align is the alignment of tensors that end at a page; 0 means the largest alignment that their size allows.
---- Under an emulator (NW_EMULATED), there are no inaccessible pages, because QEMU executes masked loads of AVX2 as full loads and
---- so reads masked lanes.
+--- Calls f() while every new tensor and temporary lies next to an inaccessible page: directly before it (where = "after") or
+--- directly after it (where = "before"). `align` is the alignment of tensors before a page; 0 means the largest alignment that
+--- their size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes masked loads of AVX2 as full
+--- loads.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))
@@ -83,10 +83,11 @@ local function run_fenced(kernel, where, arguments, align)
 end
 
 --- Compares the definition of the outputs (a list of tensors), the interpreted schedule, the interpreted lowered program, and
---- the compiled program. All must give the same bits for the arguments (a list of arrays). The compiled program is called
---- `runs` times with `threads` threads, and then with arrays next to inaccessible pages, where `align` is the alignment of tensors
---- that end at a page. With order = "free", the definition is left out, because the order of a float reduction changed. Returns the
---- outputs as lists.
+--- the compiled program. All must give the same bits for the arguments (a list of arrays). Returns the outputs as lists. Options:
+---   threads  number of threads of the compiled program; by default 1
+---   runs     how many times the compiled program is called with ordinary arrays; by default 1
+---   align    see check.fenced; the compiled program is also called with arrays next to inaccessible pages
+---   order    "free": the definition is not compared, because the schedule changes the order of a float reduction
 function check.agree(s, outputs, arguments, options)
   options = options or {}
   local scheduled = nw.interpret(s, arguments)
@@ -97,7 +98,7 @@ function check.agree(s, outputs, arguments, options)
     compare("the compiled program, run " .. run, arrays(table.pack(kernel(table.unpack(arguments)))), scheduled)
   end
   for _, where in ipairs {"after", "before"} do
-    compare(where .. " a page", run_fenced(kernel, where, arguments, options.align), scheduled)
+    compare("with an inaccessible page " .. where .. " each array", run_fenced(kernel, where, arguments, options.align), scheduled)
   end
   local out = {}
   for n = 1, #scheduled do out[n] = check.list(scheduled[n]) end

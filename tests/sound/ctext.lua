@@ -1,4 +1,4 @@
---- Checks the exported C of many kernels at a time. The kernels are compiled with sanitizers in one file and run, and their results
+--- Checks the exported C of many kernels at a time. The kernels are compiled in one file with sanitizers, and run. Their results
 --- are compared with those of the interpreter.
 ---
 ---   local failures, counts = ctext.check(cases, options)

@@ -1,6 +1,6 @@
---- Programs with so many loops or stages that a step might take long, as a list of {name = , run = }. run(step) makes a schedule.
---- For each step of the schedule, it calls step(f), where f makes the step. So the caller can time each step, and sees whether it
---- was accepted. step(f) must return the results of f, or nothing if the step was refused.
+--- A list of programs with so many loops or stages that a step might take long. Each is {name =, run =}. run(step) makes a
+--- schedule, and calls step(f) for each step, where f makes the step. So the caller can time each step and see whether it was
+--- accepted. step(f) must return the results of f, or nothing if the step was refused.
 local nw = require "nestwright"
 local deep = {}
 
@@ -17,7 +17,7 @@ local function elementwise(n, m)
   return nw.schedule(nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "C"))
 end
 
---- Makes splits one after the other. Each split is of the outer (or the inner) loop that the split before it made.
+--- Adds a program with `count` splits. Each splits the outer loop of the split before it, or the inner loop if `inner` is true.
 local function stacked(name, count, n, inner, factor, tail)
   add(("%d splits, %s"):format(count, name), function(step)
     local s, loop = elementwise(n, 4), "i"
@@ -34,7 +34,7 @@ for _, tail in ipairs {"guard", "cut", "shift", "pad"} do
   stacked("factor 3 of a power of two, tails " .. tail, 22, 2 ^ 30 // 1, false, function() return 3 end, tail)
   stacked("changing factors, tails " .. tail, 22, 1000003, false, function(at) return at % 3 + 2 end, tail)
 end
-stacked("each of the inner loop of the split before", 22, 1000003, true, function(at) return 2 ^ (20 - at) // 1 + 1 end, "guard")
+stacked("each of the inner loop of the previous split", 22, 1000003, true, function(at) return 2 ^ (20 - at) // 1 + 1 end, "guard")
 stacked("factor 2, also of loops of one iteration", 40, 1000003, false, function() return 2 end, "guard")
 stacked("factor 1", 40, 1000003, false, function() return 1 end, "guard")
 
@@ -64,7 +64,7 @@ add("22 splits, then reordered and marked", function(step)
   step(function() s:rfactor("C", loop) end)
 end)
 
---- Maps the loops of a computation to a grid: names of loops, factors and tags.
+--- Adds a program whose loops are bound to a grid. `binds` lists {loop, factor, tag of the outer part, tag of the inner part}.
 local function grid(name, make, binds)
   add("a grid, " .. name, function(step)
     local s = make()

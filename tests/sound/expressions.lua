@@ -1,7 +1,7 @@
 --- Random computations with one output. The expressions have every dtype, casts between dtypes, conditions, quotients, indices that
 --- depend on data, and large numbers next to indices. ctext.lua compares the C program with the interpreter.
 ---
----   local cases = expressions.draw(seed, n)     n cases for ctext.check; the field outputs of a case is its list of tensors
+---   local cases = expressions.draw(seed, n)     n cases for ctext.check; `outputs` in a case lists its tensors
 local nw = require "nestwright"
 local values = require "values"
 local expressions = {}
@@ -34,7 +34,8 @@ end
 
 local COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}
 
--- d holds what an expression is drawn from: the random functions int and pick, the dtypes, the axis i, and read(dtype, index).
+-- The argument d of the functions below has what an expression is drawn from: the random functions int and pick, the dtypes, the
+-- axis i, and read(dtype, index).
 local value
 
 local function condition(d, depth)

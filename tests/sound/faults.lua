@@ -1,5 +1,5 @@
---- Steps that once caused an internal fault, an abort or a crash. Also the views of a schedule, which must work after a step that
---- was not judged.
+--- Class S5: steps that once caused an internal fault, an abort or a crash. Also tests that the views of a schedule work after a
+--- step that was not judged.
 local nw = require "nestwright"
 local deep = require "deep"
 local filled = require("values").filled
@@ -22,7 +22,7 @@ local function looked_at(s)
   for _, loop in ipairs(s:loops()) do tried(function() return tostring(s:moves(loop)) end) end
 end
 
---- C = 2*T, T = A + 1, n by m.
+--- T = A + 1, n by m. C = 2*T, with the columns in reverse order.
 local function two(dtype, n, m)
   local A = nw.placeholder({n, m}, dtype, "A")
   local T = nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "T")

@@ -102,7 +102,7 @@ return function(case, t)
     end)
   end
 
-  -- compute_inline and reverse_compute_inline note "rounding may change" exactly if a product can become part of an fma
+  -- compute_inline and reverse_compute_inline print the note "rounding may change" exactly if a product can become part of an fma
   local function products(dtype)
     local A, B = nw.placeholder({8}, dtype, "A"), nw.placeholder({8}, dtype, "B")
     return A, B, nw.compute({8}, function(i) return A(i) * B(i) end, "T")
@@ -200,7 +200,7 @@ return function(case, t)
       end)
     end
   end
-  -- Steps that must be refused: pieces that do not cover the whole loop exactly, and a change of order on which the result depends.
+  -- These steps must be refused: the pieces do not cover the whole loop exactly, or the result depends on an order that changes.
   local function refused(name, steps, last)
     case("S3", name, function()
       local C = fused["sums of rows"] "i32"

@@ -12,7 +12,8 @@ local SPECIAL = {
   u32 = {0, 1, 4294967295, 4294967294, 2, 3, 2147483648, 2147483647},
   bool = {0, 1},
 }
--- A number between two halves that is nearer to the upper one, by a difference that f32 cannot represent.
+-- Also two numbers, between two neighbouring f16 and between two neighbouring bf16. Each is nearer to the upper neighbour, but no
+-- longer after it is rounded to f32.
 SPECIAL.f64 = table.move(SPECIAL.float, 1, #SPECIAL.float, 1, {})
 for _, x in ipairs {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-8 + 0x1p-40} do table.insert(SPECIAL.f64, x) end
 local FLOATS, INTEGERS = require("values").FLOATS, require("values").INTEGERS

@@ -3,7 +3,7 @@
 local nw = require "nestwright"
 local filled = require("values").filled
 
---- Makes a compute with `outs` reductions over k < n. Returns its schedule, its outputs and its arguments.
+--- Makes a compute with `outs` outputs, each a reduction over k < n. Returns its schedule, its outputs and its arguments.
 local function several(dtype, n, combiner, outs)
   local A, k = nw.placeholder({n}, dtype, "A"), nw.reduce_axis(n, "k")
   local out = table.pack(nw.compute({}, function()
