@@ -1,4 +1,4 @@
---- Learned models: the features and what they depend on, training on audits, files, and refused input.
+--- Tests learned models: the features and what they depend on, training on audits, files, and refused input.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local features = require "nestwright.learn.features"

@@ -5,7 +5,7 @@ local fails = support.fails
 
 local LEVELS = {{bytes = 2048, ways = 4}, {bytes = 8192, ways = 0}}
 
--- Accesses as text: "A0 B3w C8:4", elements by linear index.
+-- Returns accesses as text, such as "A0 B3w C8:4": the array, the linear index, w for a write, and :4 for four elements.
 local function touched(nest, options)
   local list, out = nest:accesses(options), {}
   for n = 1, #list do
@@ -323,7 +323,7 @@ describe("the model", function()
     return out
   end
 
-  it("never finds more misses in a larger cache, fully associative", function()
+  it("never finds more misses in a larger fully associative cache", function()
     local levels = {{bytes = 1024}, {bytes = 2048}, {bytes = 4096}, {bytes = 65536}}
     for seed = 1, 60 do
       local found = missed(nw.nest.parse(random.text(seed, random.kinds[seed % #random.kinds + 1], 2000)), levels)

@@ -28,7 +28,7 @@ describe("a roofline of a machine record", function()
       s:checkout(n - 1)
       local c = s:cost {machine = m}
       assert.equal(2.0 * 16 ^ 3, row[2])
-      assert.is_true(near(row[3], c.traffic[3].bytes)) -- memory
+      assert.is_true(near(row[3], c.traffic[3].bytes)) -- the bytes from and to memory
       assert.equal("predicted", row[4])
       assert.is_true(near(row[6], c.seconds))
       assert.is_true(near(row[9], 2.0 * 16 ^ 3 / c.seconds))

@@ -1,5 +1,5 @@
---- Compiles the C view and exported C with the system's compiler. Tests that they, and exported libraries, give the same results
---- as the other ways to run a program.
+--- Tests that C programs and exported libraries give the same results as the other ways to run a program. The system's compiler
+--- compiles the C programs.
 local nw = require "nestwright"
 local support = require "support"
 

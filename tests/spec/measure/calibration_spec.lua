@@ -21,8 +21,7 @@ local function made_up(figures)
     cpu = h.cpu, model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}
 end
 
--- Returns the name of a unit that, by the figures, executes more instructions per cycle than the core can dispatch. Returns nil if
--- there is none.
+-- Returns the name of a figure that is clearly above the dispatch rate, which is impossible. Returns nil if there is none.
 local function beyond_dispatch(got)
   for path, value in pairs(got) do
     if path:find "^ops.*per_cycle" and value >= 1.25 * got.dispatch then return path end

@@ -1,4 +1,4 @@
---- Sweeps over parameters, and JSON.
+--- Tests sweeps over parameters, and JSON.
 local nw = require "nestwright"
 local core = require "nestwright.core"
 local json = require "nestwright.show.json"

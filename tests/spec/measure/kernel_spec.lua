@@ -1,4 +1,4 @@
---- Running programs: kernels, interpreters, times.
+--- Tests ways to run programs: kernels, interpreters, and measured times.
 local nw = require "nestwright"
 local support = require "support"
 local fails, gemm = support.fails, support.gemm

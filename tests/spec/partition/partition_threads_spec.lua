@@ -98,7 +98,7 @@ describe("pieces in threads", function()
     s:vectorize "y"
     was = s:version()
     support.fails("cannot run y in parallel", "refused", nw.partition.parallel, s, loops, {how = "apart"})
-    assert.equal(was, s:version()) -- x was made parallel before y was refused, and this was undone
+    assert.equal(was, s:version()) -- the step on x, which came before the refused step on y, was undone
   end)
 
   it("that overlap are refused: two threads would write one element", function()

@@ -195,7 +195,7 @@ describe("s:why()", function()
     local ragged = gemm(37)
     ragged:split("j", 16)
     ragged:vectorize "j_i"
-    ragged:parallel "i" -- this step is independent of the tail that lowering cuts off and masks
+    ragged:parallel "i" -- this step did not make the tail, which lowering cuts off and masks
     local n = 0
     for line in (tostring(ragged:show "lowered") .. "\n"):gmatch "(.-)\n" do
       n = n + 1
@@ -305,7 +305,7 @@ describe("s:unsafe()", function()
     assert.is_false(s:build().unsafe)
   end)
 
-  it("ends with the function, however it ends, and passes on its arguments and results", function()
+  it("is over when its function returns or fails, and passes on arguments and results", function()
     local s = gemm(16)
     assert.equal(42, s:unsafe(function(q, n) assert.equal(s, q) return n + 1 end, 41))
     assert.matches("enough$", support.error_of(s.unsafe, s, function() error "enough" end))
@@ -314,7 +314,7 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    -- parallel inside parallel, in steps that are judged again
+    -- the next step is judged again; it is refused because of parallel inside parallel
     support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 

@@ -7,7 +7,7 @@ local agrees = support.agrees
 local WIDTHS = {3, 5, 7, 12, 15, 17, 20, 24, 31, 33, 40, 48, 56, 63, 100}
 local TYPES = {"f32", "f64", "i32", "i8", "u16", "f16"}
 
--- A sum that a loop accumulates in a vector of this many lanes.
+-- The loop over k adds to a vector of `width` sums.
 local function sums(width, dtype)
   local A, B = nw.placeholder({6, width}, dtype, "A"), nw.placeholder({6, width}, dtype, "B")
   local k = nw.reduce_axis(6, "k")
@@ -63,7 +63,7 @@ describe("vectors whose number of lanes is not a power of two", function()
     end
   end)
 
-  it("stay in registers through loops, and so do their masks: no lane is inserted alone", function()
+  it("stay in registers during loops, as their masks do: no code inserts single lanes", function()
     local A, K = nw.placeholder({4, 58, 56}, "f32", "A"), nw.placeholder({4, 3, 3}, "f32", "K")
     local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
     local masked = nw.schedule(nw.compute({4, 56, 56}, function(c, y, x)

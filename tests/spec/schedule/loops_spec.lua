@@ -284,7 +284,7 @@ describe("unmark", function()
   end)
 end)
 
--- ---- several nests
+-- ---- Several nests
 
 local function sums(n, m, k)
   local A, B = nw.placeholder({n, 10}, "f32", "A"), nw.placeholder({m, 10}, "f32", "B")

@@ -67,7 +67,7 @@ describe("the tuned GEMM", function()
     for threads = 1, 2 do
       local text = tostring(schedules.gemm({256, 128, 64}, threads):show "lowered")
       assert.is_nil(text:find("if ", 1, true))
-      assert.is_nil(text:find("; ", 1, true)) -- text that only a mask contains
+      assert.is_nil(text:find("; ", 1, true)) -- only a mask is printed with a semicolon
       assert.is_nil(text:find("tail", 1, true))
     end
   end)

@@ -126,7 +126,7 @@ describe("stream_stores", function()
   end)
 end)
 
--- ---- layouts of a temporary
+-- ---- Layouts of a temporary
 
 -- Returns the index of the store to the tensor, as the lowered program shows it.
 local function strides_of(s, tensor)
@@ -282,7 +282,7 @@ describe("transform_layout", function()
   end)
 end)
 
--- ---- prefetch
+-- ---- Prefetches
 
 local function prefetches(s) return select(2, tostring(s:show "lowered"):gsub("prefetch ", "")) end
 

@@ -96,7 +96,7 @@ describe("a trace", function()
 end)
 
 describe("a witness", function()
-  -- {description, computation of a size, the illegal step}
+  -- {description, function that makes a schedule for a size, the illegal step, the least size if it is not 1}
   local cases = {
     {"a reduction in parallel", function(n)
       local A = nw.placeholder({n, 4}, "i32", "A")

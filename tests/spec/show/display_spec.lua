@@ -185,7 +185,7 @@ describe("nw.clear_output and nw.input", function()
   end)
 end)
 
--- ---- forms of values in a notebook
+-- ---- Forms of values in a notebook
 
 local mime = require "nestwright.show.mime"
 local function html(value)
@@ -339,7 +339,7 @@ describe("a schedule in a notebook", function()
     assert.truthy(squeezed(right):find("A[d,4*y_o+dy+y_i,4*x_o+dx+x_i]*W_global[8*co_o+co_i,d,dy,dx]", 1, true))
   end)
 
-  it("breaks and indents long lines itself, because an untrusted page would not indent them", function()
+  it("breaks and indents long lines itself, because a notebook that is not trusted would not indent them", function()
     local broken, text = 0, lines_of(html(convolution()))
     for n, line in ipairs(text) do
       assert.is_true(#line <= 110, line)

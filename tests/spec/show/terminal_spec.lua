@@ -307,7 +307,7 @@ describe("the progress of long work", function()
     local ok, problem = pcall(nw.roofs, {threads = 777, fresh = true})
     core.machine_caches, core.bandwidth, core.peak_flops = caches, bandwidth, peak
     assert(ok, problem)
-    assert.equal(9, #heard) -- two peaks, three loops over a cache and over memory, and the end
+    assert.equal(9, #heard) -- 2 peaks, 3 loops over a cache, 3 loops over memory, and the end
     assert.same({"measuring the roofs of 777 threads", 0.0}, heard[1])
     assert.same({"measuring the roofs of 777 threads", 7 / 8}, heard[8])
     assert.is_nil(heard[9][1])
