@@ -332,8 +332,8 @@ strategies.rows = {
   {"halves", "tiles without conditions, followed by tiles of half the size, a quarter and so on", cut_in_halves},
   {"residues", "tiles without conditions, and one version for each number of remaining iterations", by_residue,
     known = by_known_residue},
-  {"sizes", "for each number of remaining iterations, the tiles with the least total measured time; they may also replace the "
-    .. "last full tiles", by_sizes, known = by_known_size},
+  {"sizes", "one version for each number of remaining iterations, with the tiles that run them in the least measured time; "
+    .. "these tiles may also replace the last full tiles", by_sizes, known = by_known_size},
   {"shift", "the last tile begins earlier and repeats some iterations", shifted, known = plain_tail("shift", largest)},
   {"pad", "the last tile goes beyond the end, in a temporary; it reads copies of the last row there", pad},
   {"predicate", "the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and "
