@@ -1,7 +1,7 @@
 --- Compares the figures of two commits: _against.lua NAME OUT HERE.json[,...] THERE.json[,...] [DIRECTIONS.json]
---- The runs of the two commits alternate, so that both see the same machine. A figure is the median of its runs. Two lists of
---- runs are distinguishable if all runs of one list are faster than all runs of the other. For two equal programs with five runs
---- each, the probability of this is 1/126.
+--- The runs of the two commits alternate, so that a change in the speed of the machine affects both. A figure is the median of its
+--- runs. Two lists of runs are distinguishable if all runs of one list are faster than all runs of the other. For two equal
+--- programs with five runs each, the probability of this is 1/126.
 package.path = "tests/bench/?.lua;" .. package.path
 local json = require "nestwright.show.json"
 local bench = require "_bench"
@@ -22,7 +22,7 @@ local function runs(list)
 end
 
 local here, there = runs(arg[3]), runs(arg[4])
-local directions = arg[5] and read(arg[5]) or {} -- for each figure with a bar: ">=" if more is better, "<=" if less is better
+local directions = arg[5] and read(arg[5]) or {} -- maps each figure that has a bar: ">=" more is better, "<=" less
 
 local function values(of, figure)
   local out = {}
@@ -48,7 +48,7 @@ for _, figure in ipairs(names) do
   if direction then compared = compared + 1 end
   if regressed then worse = worse + 1 end
   print(("%-36s %12.4g %12.4g %8s  %s"):format(figure, a, b, better == better and ("%.3f"):format(better) or "-",
-    not direction and "no bar, so no direction" or regressed and "WORSE" or apart and "apart" or "not distinguishable"))
+    not direction and "no bar, so no direction" or regressed and "WORSE" or apart and "distinguishable" or "not distinguishable"))
   if better == better and math.abs(better) < math.huge then out:record(figure, better) end
 end
 out:bar(name .. ".compared", compared, ">=", 1)

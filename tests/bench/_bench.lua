@@ -1,4 +1,5 @@
---- Functions that all benches use. Figures and their bars are printed, and written as one flat JSON object.
+--- Functions that all benches use. A figure is a measured value with a name. Its bar is the limit that the value must not cross.
+--- Both are printed, and the figures are written as one flat JSON object.
 local bench = {}
 
 function bench.median(list)
@@ -9,7 +10,7 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
---- Returns the quantile of a list for a share such as 0.99: at least this share of the values are not greater than it.
+--- Returns a quantile of a list. For the share 0.99, at least 99 % of the values are at most the result.
 function bench.quantile(list, share)
   local sorted = {table.unpack(list)}
   table.sort(sorted)
@@ -22,7 +23,7 @@ function bench.geometric_mean(list)
   return math.exp(sum / #list)
 end
 
---- Runs these functions in turn, several times. Each function returns seconds. Returns the minimum for each function.
+--- Runs the functions of `list` in turn, `rounds` times. Each function returns seconds. Returns the minimum for each function.
 function bench.race(list, rounds)
   local best = {}
   for _ = 1, rounds do

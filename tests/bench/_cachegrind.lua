@@ -76,7 +76,7 @@ cachegrind.kernels = {
 
 -- ---- one kernel
 
--- Returns a C program that runs the kernel if it is given an argument.
+-- Returns the text of a C program. With an argument, the program runs the kernel; without one, it does nothing.
 local function main_of(s)
   local code = tostring(s:show "c")
   local name = code:match "int ([%w_]+)%("
@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
 ]]):format(code, at + (1 << 21), name, table.concat(args, ", "))
 end
 
--- Returns the data misses in both levels.
+-- Returns the data misses in both levels, as counted by cachegrind.
 local function count(program, argument)
   local text = run(("valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=%d,%d,64 --LL=%d,%d,64 "
     .. "--cachegrind-out-file=/dev/null %s %s"):format(LEVELS[1].bytes, LEVELS[1].ways, LEVELS[2].bytes, LEVELS[2].ways,
@@ -112,15 +112,15 @@ end
 
 local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
 
---- Returns the same counts, computed by the cache model. The first level is counted as if it were the only one. The second level
---- receives only the misses of the first; for this, the model has no fast method.
+--- Returns the misses in both levels, as computed by the cache model. The first level is counted as if it were the only one. The
+--- second level receives only the misses of the first, a case for which the model has no fast method.
 function cachegrind.modelled(s)
   local nest = nw.nest.of(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}
 end
 
---- Returns the worst relative difference beyond ALLOWED lines, and for each level two counts: ours and that of cachegrind.
---- ours_of(s) returns our counts; by default they are simulated.
+--- Returns the worst relative difference of the miss counts, and for each level our count and that of cachegrind. A difference of
+--- ALLOWED lines is ignored. ours_of(s) returns our counts; by default they are simulated.
 function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))

@@ -1,5 +1,5 @@
---- Counts violations of the order of the rooms (folders of the code) by calls and includes, the sources in one folder, and the
---- names that the library exports but does not declare.
+--- Counts calls and includes that violate the order of the rooms (folders of the code). Also counts the sources in the fullest
+--- folder, and the names that the library exports but does not declare.
 local BUILD = "build/release"
 
 -- Returns the output of a command, and whether it succeeded.
@@ -30,7 +30,7 @@ local function files_per_folder_most()
   return most
 end
 
--- Returns the names before a parenthesis in the public headers: functions, and the names of module.h in X(...).
+-- Returns the names next to a parenthesis in the public headers: functions, and the names that module.h lists in X(...).
 local function declared()
   local names = {}
   for name in output_of "cat core/include/nestwright/*.h":gmatch "(nw_[%l%d_]+)%f[()]" do names[name] = true end

@@ -1,4 +1,4 @@
---- Measures work that is done once for each version: lowering, cost, features.
+--- Measures work that is done once for each version of a schedule: lowering, cost, features.
 local core = require "nestwright.core"
 local bench = require "_bench"
 local cost = require "nestwright.cost.cost"

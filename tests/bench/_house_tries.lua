@@ -46,7 +46,7 @@ local function seconds_of(f, list)
   return os.clock() - before
 end
 
--- Each run has a schedule of its own, which has no results from earlier runs.
+-- Each run uses a new schedule, because a used schedule keeps the results of earlier checks.
 return function(out)
   local list = judged_steps(packed_gemm(), 150)
   local rates, full, found, draws = {}, {}, {}, 0

@@ -1,9 +1,10 @@
---- Runs rows that say what the judge must accept and what it must refuse. The bench counts the rows, and the spec runs them.
+--- Runs rows that say what the judge (the legality check) must accept and what it must refuse. The bench judge.lua counts the rows
+--- that fail; judge_spec.lua requires that none fails.
 ---
 --- A file of rows, tests/bench/judge/NAME.lua, returns {legal = {...}, illegal = {...}}.
 ---   legal:   {what the row shows, make, function(s, ...) steps end}: every step must be accepted
----   illegal: {what, make, function(s, ...) legal steps return function() the one illegal step end end, kind}
---- make() returns a schedule and the values that the steps need. kind is the kind that the refusal must have.
+---   illegal: {what the row shows, make, function(s, ...) legal steps return function() the one illegal step end end, kind}
+--- make() returns a schedule and the values that the steps need. `kind` is the kind that the refusal must have.
 local core = require "nestwright.core"
 local nw = require "nestwright"
 
@@ -29,7 +30,7 @@ local is_primitive = {}
 for _, p in ipairs(core.primitives()) do is_primitive[p.name] = true end
 
 -- Measures the CPU time of one step in milliseconds. The time of every step is added to times.all. The time of an accepted step
--- is also added to the list of the question that the judge answered.
+-- is also added to one of the lists o, v and m (see judge.times).
 local function timed(times, f, s, ...)
   local start = os.clock()
   local result = table.pack(pcall(f, s, ...))
@@ -129,7 +130,7 @@ end
 
 -- ---- rows
 
---- Runs a legal row. Returns two values: nil or a message that says what is wrong, and whether a step was refused.
+--- Runs a legal row. Returns a message that says what is wrong, or nil; and true if a step was refused.
 function judge.legal(row, times)
   local made = table.pack(row.make())
   local s = made[1]
@@ -151,16 +152,16 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns two values: nil
--- or a message that says what is wrong, and whether the conflict was seen.
+-- Runs the refused step in the interpreter, to see whether the conflict that the refusal names happens. Returns a message that
+-- says what is wrong, or nil; and true if the conflict was seen.
 local function replay_fault(s, kind)
   local told = s:explain()
   if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil, told.seen end
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row. Returns two values: the table {accepted=, kind=, witness=, prepared=}, whose fields are nil or a message
---- about a defect, and whether the conflict was seen in the interpreter.
+--- Runs an illegal row. Returns the defects as messages, {accepted=, kind=, witness=, prepared=}, and true if the conflict was seen
+--- in the interpreter. A field is nil if there is no such defect.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]

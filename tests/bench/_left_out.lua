@@ -1,16 +1,16 @@
---- Recognises tests of text: tests that check a text which is printed for people. They fail if all words of the text are
---- reversed, so house.lua does not count these failures. A failed test is a test of text if the failed line is a check in the
---- spec itself, and checks a text in one of the ways below. All other failures count.
+--- Recognises tests of text. These tests check a text that is printed for people. house.lua runs all specs in a build that
+--- reverses the words of such texts. Tests of text must fail there, so house.lua does not count their failures. A failed test is a
+--- test of text if the line that failed is one of the cases below. All other failures count.
 local left_out = {}
 
--- Whole files, with the reason.
+-- Spec files that are tests of text as a whole, with the reason.
 left_out.files = {
   ["tests/spec/schedule/golden_spec.lua"] = "compares printed programs with files",
   ["tests/spec/language/readme_spec.lua"] = "compares what README prints",
   ["tests/spec/language/docs_spec.lua"] = "compares what the pages of docs print",
 }
 
--- Patterns of the line that failed, with the reason.
+-- Lua patterns of failed lines, with the reason why such a line checks a text.
 left_out.lines = {
   {":find", "looks for words in a text"}, {":match", "looks for words in a text"}, {":gmatch", "counts words in a text"},
   {":gsub", "counts words in a text"}, {"fails%(", "expects the sentence of an error"},
@@ -21,7 +21,7 @@ left_out.lines = {
   {"parse", "reads the text form back"}, {"replay", "reads the text form back"}, {"assert%.matches", "looks for words in a text"},
   {'assert%.equal%([^,]*"', "compares a text"}, {'assert%.same%([^,]*"', "compares texts"}, {"expect", "waits for words"},
   {":why[ %(]", "names a line by a part of its text"}, {"%[%[$", "compares a text of several lines"},
-  {"html%(", "compares a text"}, {":export%(path", "a test of text before it has left its file"},
+  {"html%(", "compares a text"}, {":export%(path", "recognises a header by its text"},
   {"assert%.equal%(%d+, n, out%)", "counts sentences that were replaced in a text"},
   {"calls >= #cases", "counts calls in a view"},
 }
@@ -49,7 +49,7 @@ local function function_at(number)
   end
 end
 
--- True if a function of that file looks for words in the text of a view or a schedule.
+-- True if the function `name` of a file looks for words in the text of a view or a schedule.
 local function looks_for_words(file, name)
   line_of(file, 1)
   for n, line in ipairs(sources[file]) do
@@ -64,7 +64,7 @@ local function looks_for_words(file, name)
   return false
 end
 
---- True if this failure, with the message that busted gives, belongs to a test of text.
+--- True if a failure belongs to a test of text. `message` is the message of busted. Also returns the reason.
 function left_out.is(file, message)
   local at, number = message:match "^(tests/[^:]+):(%d+): "
   if not at then return false end

@@ -11,8 +11,8 @@ local function stands_in(loops, loop)
   return false
 end
 
--- Returns the loop of the nest that contains `loop`, given the name that it had before pieces were made. Returns nil if there is
--- no such loop because the piece is empty.
+-- In the nest that contains `loop`, returns the loop that had this name before pieces were made. Returns nil if there is no such
+-- loop because the piece is empty.
 local function beside(s, loop, name)
   for _, stage in ipairs(s:stages()) do
     local loops = stage:loops()

@@ -21,7 +21,7 @@ function nest:name()
   return "i" .. self.names
 end
 
---- Adds a loop whose body is the lines that body() adds. most is the greatest value of the loop variable.
+--- Adds a loop. Its body is the lines that body() adds. `most` is the greatest value of the loop variable.
 function nest:loop(from, to, most, body, suffix)
   local loop = {name = self:name(), most = most}
   self:add("for %s in %s..%s%s:", loop.name, from, to, suffix or "")
@@ -39,7 +39,7 @@ function nest:array(dims)
   return a
 end
 
---- Returns an index {text, most}; most is its greatest value.
+--- Returns an index {text =, most =}; `most` is the greatest value of the index.
 local function index_of(terms, offset)
   local texts, most = {}, offset
   for _, t in ipairs(terms) do

@@ -42,14 +42,14 @@ for _, name in ipairs(OTHERS) do
   print(("%s: tau %.3f"):format(name, audits[#audits].analytic.tau))
 end
 
--- Returns the least figure of the four computations.
+-- Returns the least value of a field over the four computations.
 local function least(rows, field)
   local v = math.huge
   for n = 1, #KERNELS do v = math.min(v, rows[n][field]) end
   return v
 end
 
--- The rows are in the order of the audits.
+-- Trains a model on the audits and records its figures. The rows of held_out() are in the order of the audits.
 local function report(objective, suffix, transfer_bar, bar_64)
   audits.objective = objective
   local learned, model = pcall(nw.cost.train, audits)

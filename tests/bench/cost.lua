@@ -1,4 +1,4 @@
---- Checks that the counts of the cache model are exact whenever it reports them as exact, and measures how many lookups it needs.
+--- Checks that the counts of the cache model are exact whenever it reports them as exact. Also measures the number of its lookups.
 ---
 --- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
@@ -76,9 +76,9 @@ function parts.exact()
     if random.rectangular[kind] then rectangular, exact_of = rectangular + 1, exact_of + (all and 1 or 0) end
   end
   for _, kind in ipairs(random.kinds) do print(("%-12s exact %d of %d"):format(kind, kinds[kind][1], kinds[kind][2])) end
-  print(("%d nests, each in fully associative and 8-, 12- and 16-way caches of three sizes: %d counts of a level"):format(NESTS,
+  print(("%d nests; caches of three sizes, either fully associative or with 8, 12 or 16 ways; %d caches counted"):format(NESTS,
     cases))
-  print(("lookups of the model per access, for small nests: median %.2g, 0.95 of them below %.2g"):format(
+  print(("lookups of the model per access, for small nests: median %.2g; 95 %% of the nests are below %.2g"):format(
     bench.median(shares), bench.quantile(shares, 0.95)))
   out:bar("cost.exact_cases", NESTS, ">=", 2000)
   out:bar("cost.exact_mismatches", mismatches, "<=", 0)
@@ -143,9 +143,9 @@ function parts.touched()
   for kind, list in pairs(of) do
     print(("%-12s %4d cases, median share %.2g, worst %.2g"):format(kind, #list, bench.median(list), math.max(table.unpack(list))))
   end
-  print(("%d cases of 1e7 accesses or more, %d of them exact; median share %.2g, 0.95 of them below %.2g; median time %.3g ms, "
-    .. "worst %.3g ms"):format(#shares, exact, bench.median(shares), bench.quantile(shares, 0.95), 1e3 * bench.median(times),
-    1e3 * math.max(table.unpack(times))))
+  print(("%d cases of 1e7 accesses or more, %d of them exact; lookups per access: median %.2g, 95 %% are below %.2g; "
+    .. "median time %.3g ms, worst %.3g ms"):format(#shares, exact, bench.median(shares), bench.quantile(shares, 0.95),
+    1e3 * bench.median(times), 1e3 * math.max(table.unpack(times))))
   out:bar("cost.touched_cases", #shares, ">=", 300)
   out:bar("cost.touched_share", sum / #shares, "<=", 0.05)
   out:bar("cost.touched_exact_share", exact / #shares)

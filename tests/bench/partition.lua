@@ -179,7 +179,7 @@ function parts.tvm()
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
 
--- Returns the longest time that a call with any of these arguments needs to choose its version.
+-- Measures how long a call takes to choose its version, for each list of arguments. Returns the longest time.
 local function dispatch_ns(f, list)
   local most = 0
   for _, arguments in ipairs(list) do

@@ -1,6 +1,6 @@
-// The Lua module "peers" runs one of the other programs once, on arrays given as light userdata, and returns the
-// seconds that it took. With one thread, the seconds are CPU time of the process, which does not include preemption.
-// With several threads, they are wall-clock time.
+// The Lua module "peers" runs the programs of peers.h, which the benches compare with Nestwright. Arrays are passed as
+// light userdata. A function returns the seconds of one call. With one thread, this is the CPU time of the process, which
+// does not include preemption. With several threads, it is wall-clock time.
 #include "peers.h"
 #include <cblas.h>
 #include <lauxlib.h>
@@ -45,13 +45,14 @@ static int l_conv1d(lua_State *L) { // conv1d(n, taps, a, w, out, times)
   return 1;
 }
 
-// Kernels in C alone. NAME(sizes..., arrays..., times) returns the CPU seconds of one call.
 static int size_at(lua_State *L, int at) { return (int)luaL_checkinteger(L, at); }
 static void *array_at(lua_State *L, int at) {
   luaL_checktype(L, at, LUA_TLIGHTUSERDATA);
   return lua_touserdata(L, at);
 }
 
+// Defines the Lua function of a kernel of kernels.c: NAME(sizes..., arrays..., times). It calls the kernel `times` times
+// and returns the CPU seconds of one call.
 #define KERNEL(name, n, call)                                                                                          \
   static int l_##name(lua_State *L) {                                                                                  \
     int times = size_at(L, n);                                                                                         \

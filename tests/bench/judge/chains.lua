@@ -164,7 +164,7 @@ local legal = {
     s:compute_at(T, s:loops(Z)[1])
   end},
   {"a transpose inlined", function() return transposed(5, 6) end, function(s, _, T) s:compute_inline(T) end},
-  {"a transpose in tiles, its reader in tiles of another size", function() return transposed(9, 7) end, function(s, Z, T)
+  {"a transpose in tiles, and its reader in tiles of another size", function() return transposed(9, 7) end, function(s, Z, T)
     local t = s:loops(T)
     s:tile(t[1], t[2], 4, 4)
     local z = s:loops(Z)
@@ -193,7 +193,7 @@ local legal = {
     local block = s:cache_write(C, "global")
     s:cache_write(block, "local")
   end},
-  {"a depthwise convolution in strips, its padding at the strip", with("depthwise", 2, 9, 8), function(s, _, P)
+  {"a depthwise convolution in strips, its padding computed at the strip", with("depthwise", 2, 9, 8), function(s, _, P)
     local o = s:split("y_1", 4)
     s:compute_at(P, o)
     s:reorder("r", "q", "x_1")
@@ -298,7 +298,7 @@ local illegal = {
   {"a pooling's window in parallel", function() return pool(5, 6) end, function(s)
     return function() s:parallel "r" end
   end, "reduction"},
-  {"a pooling's window as vectors, its init apart", function() return pool(4, 8) end, function(s, P)
+  {"a pooling's window as vectors, its init split off", function() return pool(4, 8) end, function(s, P)
     s:decompose_reduction(P, "y")
     s:reorder("r", "y", "x", "q")
     return function() s:vectorize "q" end
@@ -320,14 +320,14 @@ local illegal = {
     s:compute_at(S, s:loops(Z)[2])
     return function() s:vectorize(s:loops(Z)[2]) end
   end, "structure"},
-  {"a layer's output through the stack, whole", with("layer", 512, 512, 4), function(s, R)
+  {"a copy of the whole output of a layer on the stack", with("layer", 512, 512, 4), function(s, R)
     return function() s:cache_write(R, "local") end
   end, "capacity"},
   {"a packed copy that puts two columns in one place", gemm(8, 8, 8), function(s, C, _, B)
     s:tile("i", "j", 4, 4)
     return function() s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 4, k, j % 2 end}) end
   end, "structure"},
-  {"a copy whose place leaves its buffer", gemm(8, 8, 8), function(s, C, _, B)
+  {"a copy with a layout that leaves its buffer", gemm(8, 8, 8), function(s, C, _, B)
     return function() s:cache_read(B, "global", {C}, {layout = function(k, j) return k - 1, j end}) end
   end, "structure"},
   {"a depthwise window in parallel", with("depthwise", 2, 6, 6), function(s)

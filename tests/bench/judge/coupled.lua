@@ -209,12 +209,12 @@ local illegal = {
     local _, x = two(s)
     return function() s:parallel(x) end
   end, "raw"},
-  {"a symbolic running sum: a part of the row in lanes", symbolic "along", function(s)
+  {"a symbolic running sum: parts of each row in lanes", symbolic "along", function(s)
     local _, x = two(s)
     local _, x_i = s:split(x, {factor = 4, tail = "cut"})
     return function() s:vectorize(x_i) end
   end, "raw"},
-  {"a distance against space: tiles of time and space", scan "against", function(s)
+  {"a distance of (1, -1): tiles of time and space", scan "against", function(s)
     local t, x = two(s)
     return function() s:tile(t, x, 2, 3) end
   end, "raw"},

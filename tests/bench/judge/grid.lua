@@ -166,7 +166,7 @@ local legal = {
     s:bind(i, "threadIdx.y")
     s:bind("j_i", "threadIdx.x")
   end},
-  {"two loops of virtual threads, with shared tiles for each", gemm(8), function(s, C, A)
+  {"two loops of virtual threads around shared tiles", gemm(8), function(s, C, A)
     s:tile("i", "j", 4, 4)
     local vi, i = s:split("i_i", 2)
     local vj, j = s:split("j_i", 2)
@@ -351,7 +351,7 @@ local illegal = {
     s:bind(o, "blockIdx.x")
     return try(s.bind, s, i, "threadIdx.x")
   end, "raw"},
-  {"shared storage that is read by threads made local", with("ahead", 34, 2), function(s, Y, X)
+  {"shared storage made local, although other threads read it", with("ahead", 34, 2), function(s, Y, X)
     local _, i = halo(s, Y, X, 8)
     threads(s, X, "threadIdx.x")
     s:bind(i, "threadIdx.x")
@@ -369,17 +369,19 @@ local illegal = {
     s:bind("i", "threadIdx.y")
     return try(s.bind, s, "j", "threadIdx.x")
   end, "capacity"},
-  {"more values than threadIdx.z has", with("map", 128), function(s) return try(s.bind, s, "i", "threadIdx.z") end, "capacity"},
-  {"threads of symbolic number", symbolic_map, function(s) return try(s.bind, s, "j", "threadIdx.x") end, "capacity"},
+  {"more iterations than threadIdx.z has values", with("map", 128), function(s)
+    return try(s.bind, s, "i", "threadIdx.z")
+  end, "capacity"},
+  {"a symbolic number of threads", symbolic_map, function(s) return try(s.bind, s, "j", "threadIdx.x") end, "capacity"},
   {"more shared storage than a block has", gemm(128), function(s, C, A)
     return try(s.cache_read, s, A, "shared", {C})
   end, "capacity"},
-  {"too much shared storage by the copies of virtual threads", with("map", 16384), function(s, Z, A)
+  {"shared storage that is too large because each virtual thread has a copy", with("map", 16384), function(s, Z, A)
     s:split("i", 8192)
     s:cache_read(A, "shared", {Z}, {at = "i_o"})
     return try(s.bind, s, "i_o", "vthread")
   end, "capacity"},
-  {"a tag inside itself", with("map", 8, 8), function(s)
+  {"a loop bound to the same tag as the loop around it", with("map", 8, 8), function(s)
     s:bind("i", "threadIdx.x")
     return try(s.bind, s, "j", "threadIdx.x")
   end, "structure"},

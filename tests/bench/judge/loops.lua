@@ -122,12 +122,12 @@ local legal = {
     s:skew(x, t, 2)
     s:tile(t, x, 3, 4)
   end},
-  {"a distance against space: skewed and tiled", scan "against", function(s)
+  {"a distance of (1, -1): skewed and tiled", scan "against", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:tile(t, x, 2, 2)
   end},
-  {"a distance against space: skewed, then time and space exchanged", scan "against", function(s)
+  {"a distance of (1, -1): skewed, then time and space exchanged", scan "against", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
@@ -172,7 +172,7 @@ local legal = {
     s:vectorize(j_i)
     s:parallel "i"
   end},
-  {"loops that begin at another number: shifted, split, fused", with("map", 12, 10), function(s)
+  {"loops shifted to begin at another number, then split and fused", with("map", 12, 10), function(s)
     s:shift("i", 5)
     s:shift("j", -3)
     s:fuse(s:split("i", 4))
@@ -236,7 +236,7 @@ local legal = {
     function() return pair(nw.size("M", {min = 0}), nw.size("N", {min = 0}))() end, function(s)
       s:parallel(s:create_fused_loop("i", "i_1"))
     end},
-  {"inner loops as one loop: the states of a scan within a time, in parallel", ping_pong, function(s)
+  {"inner loops as one loop: the states of a scan in one time step, in parallel", ping_pong, function(s)
     s:parallel(s:create_fused_loop("x_2", "x_3"))
   end},
   {"inner loops of merged nests as one loop", pair(6), function(s)

@@ -15,7 +15,7 @@ local legal = {
   {"a split with a guarded tail", gemm(13), function(s) s:split("i", 4) end},
   {"a split by more than the extent", gemm(5), function(s) s:split("i", 8) end},
   {"a split by 1", gemm(7), function(s) s:split("j", 1) end},
-  {"a split into parts that do not divide", map(13), function(s) s:split("i", {parts = 4}) end},
+  {"a split into parts of different lengths", map(13), function(s) s:split("i", {parts = 4}) end},
   {"a cut tail with a mark of its own", map(37), function(s)
     local _, i_i, tail = s:split("i", {factor = 8, tail = "cut"})
     s:vectorize(i_i)
@@ -31,7 +31,7 @@ local legal = {
     local _, i_i = s:split(i, 11)
     s:split(i_i, 3)
   end},
-  {"a tile whose factors divide nothing", gemm(13, 11, 5), function(s) s:tile("i", "j", 4, 4) end},
+  {"a tile whose factors divide no extent", gemm(13, 11, 5), function(s) s:tile("i", "j", 4, 4) end},
   {"a tile with cut tails", map(13, 11), function(s) s:tile("i", "j", 4, 4, {tail = "cut"}) end},
   {"every order of a product", gemm(6), function(s)
     s:reorder("k", "i", "j")

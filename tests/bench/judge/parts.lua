@@ -52,7 +52,7 @@ local legal = {
     s:vectorize "i.1"
     s:unroll "i.4"
   end},
-  {"a cut at a symbolic place", symbolic(), function(s) s:cut("i", "M // 2") end},
+  {"a cut at a symbolic position", symbolic(), function(s) s:cut("i", "M // 2") end},
   {"a cut outside of the loop", symbolic(), function(s) s:cut("i", -4, "M + 4") end},
   {"a cut of the reduction at a loop around it: a triangle and the rest", gemm(9), function(s) s:cut("k", "i + 1") end},
   {"a cut of a symbolic reduction", symbolic_gemm, function(s) s:cut("k", "K // 3", "K - 1") end},
@@ -147,7 +147,7 @@ local legal = {
     s:reorder("k", "i_i", "j_i")
     s:vectorize "j_i"
   end},
-  {"tiles that overlap, their init apart but in the tile", gemm(10, 13, 7), function(s, C)
+  {"overlapping tiles, their init split off inside the tile", gemm(10, 13, 7), function(s, C)
     s:split("i", 4, {tail = "shift"})
     s:decompose_reduction(C, "j")
   end},

@@ -1,5 +1,5 @@
---- Positions of stages and lifetimes of their storage: consumers moved to their producers, sliding windows, and storage that is
---- reused in turn.
+--- Positions of stages and lifetimes of their storage: consumers moved to their producers, sliding windows, rolling buffers and
+--- double buffers.
 local nests = require "_nests"
 local nw = require "nestwright"
 

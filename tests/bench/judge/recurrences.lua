@@ -169,9 +169,9 @@ local illegal = {
     s:reorder(x, t)
     return function() s:parallel(x) end
   end, "raw"},
-  refused("a distance against space: they change places", scan "against", function(s, t, x) s:reorder(x, t) end, "raw"),
-  refused("a distance against space: tiles", scan "against", function(s, t, x) s:tile(t, x, 2, 2) end, "raw"),
-  {"a distance against space: space outside a part of time", scan "against", function(s)
+  refused("a distance of (1, -1): space before time", scan "against", function(s, t, x) s:reorder(x, t) end, "raw"),
+  refused("a distance of (1, -1): tiles", scan "against", function(s, t, x) s:tile(t, x, 2, 2) end, "raw"),
+  {"a distance of (1, -1): space outside a part of time", scan "against", function(s)
     local t, x = two(s)
     local _, t_i = s:split(t, 3)
     return function() s:reorder(x, t_i) end

@@ -77,7 +77,7 @@ local legal = {
     s:rfactor(C, k_i, {factor_axis = -1})
     s:vectorize(k_i)
   end},
-  {"one of two reduce axes of a window", with("depthwise", 2, 4, 4), function(s, D)
+  {"partial sums along one of the two axes of a window", with("depthwise", 2, 4, 4), function(s, D)
     s:rfactor(D, "r")
     s:parallel "r"
   end},
@@ -203,7 +203,7 @@ local illegal = {
     local f = s:fuse("j", "k")
     return function() s:parallel(f) end
   end, "reduction"},
-  {"lanes that add to one element, atomically or not", gemm(4, 4, 8), function(s, C)
+  {"lanes that add to one element, with atomic updates", gemm(4, 4, 8), function(s, C)
     s:atomic(C)
     return function() s:vectorize "k" end
   end, "structure"},

@@ -17,7 +17,7 @@ end
 local legal = {
   {"a stage computed at its reader's rows, which overlap", with("blur", 8, 9), function(s, _, X) s:compute_at(X, "y_1") end},
   {"a stage computed at its reader's innermost loop", with("blur", 5, 6), function(s, _, X) s:compute_at(X, "x_1") end},
-  {"a stage computed at a tile that does not divide", with("blur", 9, 11), function(s, _, X)
+  {"a stage computed at a tile that does not divide the extents", with("blur", 9, 11), function(s, _, X)
     local _, xo = s:tile("y_1", "x_1", 4, 4)
     s:compute_at(X, xo)
   end},
@@ -67,7 +67,7 @@ local legal = {
   {"an input read through a local copy at each row", gemm(7, 8, 9), function(s, C, A)
     s:cache_read(A, "local", {C}, {at = "i"})
   end},
-  {"an input packed into panels that do not divide", gemm(5, 13, 6), function(s, C, _, B)
+  {"an input packed into panels, the last of which is not full", gemm(5, 13, 6), function(s, C, _, B)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 4, k, j % 4 end})
   end},
   {"an input packed and transposed, at a tile", gemm(8, 12, 6), function(s, C, _, B)
@@ -153,13 +153,13 @@ local illegal = {
   {"a stage computed at one of two readers", with("fork", 9), function(s, Y, _, X)
     return function() s:compute_at(X, s:loops(Y)[1]) end
   end, "structure"},
-  {"a product computed inside its reader's tile of another stage", with("layer", 6, 6, 6), function(s, R, _, C)
+  {"a product computed at a loop of a stage that does not read it", with("layer", 6, 6, 6), function(s, R, _, C)
     return function() s:compute_at(C, s:loops(R)[1]) end
   end, "structure"},
   {"a layout that puts two elements in one place", gemm(8), function(s, C, _, B)
     return function() s:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end}) end
   end, "structure"},
-  {"a layout that folds the last dimension", gemm(8), function(s, C)
+  {"a layout that takes the last dimension modulo 4", gemm(8), function(s, C)
     return function() s:cache_write(C, "global", {layout = function(i, j) return i, j % 4 end}) end
   end, "structure"},
   {"a block too large for the stack", gemm(1024), function(s, C)
@@ -184,7 +184,7 @@ local illegal = {
     s:decompose_reduction(C, "k")
     return function() s:cache_write(C, "local") end
   end, "structure"},
-  {"a stage of a split-off init moved", with("layer", 6, 6, 6), function(s, _, P, C)
+  {"a stage moved after its init was split off", with("layer", 6, 6, 6), function(s, _, P, C)
     s:decompose_reduction(C, "i")
     return function() s:compute_at(C, s:loops(P)[1]) end
   end, "structure"},

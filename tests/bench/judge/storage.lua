@@ -54,7 +54,7 @@ local legal = {
     vectorize(s, Y, 4)
     s:stream_stores(Y)
   end},
-  {"bytes streamed by the line", pair(4, 192, "u8"), function(s, Y)
+  {"bytes streamed in whole cache lines", pair(4, 192, "u8"), function(s, Y)
     vectorize(s, Y, 64)
     s:stream_stores(Y)
   end},
@@ -246,7 +246,7 @@ local illegal = {
   {"another layout for an input", pair(4, 5), function(s, _, _, A)
     return function() s:transform_layout(A, function(i, j) return j, i end) end
   end, "structure"},
-  {"rows too far apart for the stack", pair(64, 16), function(s, _, P)
+  {"rows on the stack that are too far apart", pair(64, 16), function(s, _, P)
     s:set_scope(P, "local")
     return function() s:storage_align(P, 0, 4096) end
   end, "capacity"},
@@ -256,10 +256,10 @@ local illegal = {
   {"two rows in one place", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i % 3, j end) end
   end, "war"},
-  {"a sum of the indices for a layout", pair(4, 6), function(s, _, P)
+  {"a layout that is the sum of the indices", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i + j end) end
   end, "war"},
-  {"a linear layout with too short rows", pair(4, 6), function(s, _, P)
+  {"a linear layout whose rows are too short", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return 5 * i + j end) end
   end, "war"},
   {"a layout that begins before its storage", pair(4, 6), function(s, _, P)

@@ -183,12 +183,12 @@ local legal = {
     s:decompose_reduction(C, k_o)
     s:tensorize("k_i", small.id "dot_i32_4")
   end},
-  {"a row of a product at a time", gemm(3, 8, 5), function(s, C)
+  {"a product, one row at a time", gemm(3, 8, 5), function(s, C)
     s:reorder("k", "j")
     s:decompose_reduction(C, "k")
     s:tensorize("j", small.id "axpy_i32_8")
   end},
-  {"the copy of a cache", vector(function(X)
+  {"a copy made by cache_read", vector(function(X)
     return nw.compute({12}, function(i) return X(i) + 1 end, "Z")
   end, {12}), function(s, Z, X)
     s:cache_read(X, "global", {Z})
@@ -213,24 +213,24 @@ local function whole() return mm {accumulate = false} end
 local function row(what, ...) return {what, not_what(...)} end
 
 local illegal = {
-  row("a tile of other extents", gemm(4, 4, 2), nil, "i", whole),
-  row("a loop too few", gemm(4, 8, 2), nil, "j", whole),
-  row("a loop too many", gemm(8, 16, 4), function(s) tile(s) end, "k_o", whole),
+  row("a tile with other extents", gemm(4, 4, 2), nil, "i", whole),
+  row("one loop less than the intrinsic has", gemm(4, 8, 2), nil, "j", whole),
+  row("one loop more than the intrinsic has", gemm(8, 16, 4), function(s) tile(s) end, "k_o", whole),
   row("reduced and kept axes exchanged", gemm(2, 8, 4), nil, "i", whole),
   row("a sum of operands, not a product", product(function(A, B, i, j, k) return nw.sum(A(i, k) + B(k, j), k) end, 4, 8, 2),
     nil, "i", whole),
-  row("something more in the body", product(function(A, B, i, j, k) return nw.sum(A(i, k) * nw.abs(B(k, j)), k) end, 4, 8, 2),
+  row("one operation more in the body", product(function(A, B, i, j, k) return nw.sum(A(i, k) * nw.abs(B(k, j)), k) end, 4, 8, 2),
     nil, "i", whole),
   row("another combiner", product(function(A, B, i, j, k) return nw.max(A(i, k) * B(k, j), k) end, 4, 8, 2), nil, "i", whole),
   row("another type", gemm(4, 8, 2, "i64"), nil, "i", whole),
   row("an index that is not affine",
     product(function(A, B, i, j, k) return nw.sum(A(i, k) * B(k, (i + j) % 8), k) end, 4, 8, 2), nil, "i", whole),
-  row("an operand that moves with a third loop",
+  row("an operand whose index uses a third loop",
     product(function(A, B, i, j, k) return nw.sum(A(i, k) * B(k, nw.min(i + j, 7)), k) end, 4, 8, 2), nil, "i", whole),
   row("a guard inside the tile", gemm(7, 8, 2), function(s) s:split("i", 4) end, "i_i", whole),
   row("an init that the intrinsic does not do", gemm(8, 16, 4), tile, "i_i"),
   row("an init that is done elsewhere", gemm(4, 8, 2), function(s, C) s:decompose_reduction(C, "i") end, "i", whole),
-  row("a part of a reduction that would start anew", gemm(4, 8, 4), function(s)
+  row("a part of a reduction, for which the init would run again", gemm(4, 8, 4), function(s)
     s:split("k", 2)
     s:reorder("k_o", "i", "j", "k_i")
   end, "i", whole),
@@ -244,7 +244,7 @@ local illegal = {
   row("a call inside the nest", vector(function(X, Y)
     return nw.compute({4, 8}, function(i, j) return X(i, j) + Y(i, j) end, "Z")
   end, {4, 8}, {4, 8}), function(s) s:tensorize("j", small.id "add_i32_8") end, "i", function() return small.id "add_i32_4" end),
-  row("the innermost loop of a vector", vector(function(X, Y)
+  row("a loop inside a vector loop", vector(function(X, Y)
     return nw.compute({8, 4}, function(i, j) return X(i, j) + Y(i, j) end, "Z")
   end, {8, 4}, {8, 4}), function(s) s:vectorize "i" end, "j", function() return small.id "add_i32_4" end),
   row("a symbolic extent", vector(function(X)
