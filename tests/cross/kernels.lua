@@ -55,7 +55,7 @@ local function read(path)
   return text
 end
 
--- Returns a C program that calls the kernel, by the prototype of its header, and compares every byte of the result.
+-- Returns the text of a C program. The program calls the kernel, and compares every byte of its result with the expected result.
 local function main_of(path, name, tensors, ninputs)
   local callee, formals = read(path .. ".h"):match "int ([%w_]+)%(([^)]*)%);"
   local loads, calls, checks = {}, {}, {}

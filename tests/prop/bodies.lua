@@ -8,8 +8,8 @@ local min, max, ne, select, cast = make.min, make.max, make.ne, make.select, mak
 
 local bodies = {}
 
--- Returns a number that can be an operand of an operation with this dtype. Whole numbers are small enough that sums are exact
--- in every float.
+-- Returns a number that can be an operand of an operation on this dtype. Whole numbers are so small that their sums are exact in
+-- every float dtype.
 local function draw_number(r, case, dtype)
   if types.is_float(dtype) then return number(r:pick(case.full and {0.5, 2, -1.5, 3, 0.1, 1e4} or {1, 2, -1, 3})) end
   if dtype == "bool" then return number(r:int(0, 2)) end
@@ -17,7 +17,8 @@ local function draw_number(r, case, dtype)
   return number(r:int(math.max(lo, -3), 5))
 end
 
--- Returns a number with an explicit dtype. The dtypes i64 and f64 are not drawn, because such a number would count as a literal.
+-- Returns a number with an explicit dtype. The dtypes i64 and f64 are not drawn, because the language treats such numbers as
+-- literals.
 local function draw_const(r, case)
   local dtype = r:pick {"i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"}
   local v
@@ -61,7 +62,7 @@ local function draw_condition(r, ctx, depth)
   return c
 end
 
---- Draws a tree whose leaves come from ctx.leaf(). The tree is never just a number, so its dtype is known.
+--- Draws a tree whose leaves come from ctx.leaf(). The tree is never a single number, because a number has no dtype of its own.
 function bodies.draw(r, ctx, depth)
   if depth <= 0 or r:chance(0.15) then return ctx.leaf() end
   local kind = draw_kind(r)
@@ -113,7 +114,8 @@ function bodies.draw(r, ctx, depth)
   return {op = op, x, y}
 end
 
---- Returns the leaves of trees for a stage: elements, as returned by `reads`, and the axes of the stage.
+--- Returns the context from which `draw` takes the leaves of a stage's trees. A leaf is an axis of the stage, or an element that
+--- one of the functions in `reads` returns.
 function bodies.context(r, case, have, reads, rank, reduced)
   local by_name = {}
   for _, t in ipairs(have) do by_name[t.name] = t.dtype end

@@ -1,5 +1,6 @@
---- Builds a case in the language. The module is a function that returns the list of output tensors and a table of all tensors by
---- name. The outputs are the stages that no other stage reads, and the stages with the field `shown`.
+--- Builds a case (a random computation, see gen.lua) in the language. The module is a function. It returns the list of output
+--- tensors and a table of all tensors by name. The outputs are the stages that no other stage reads, and the stages with the field
+--- `shown`.
 local nw = require "nestwright"
 local tree = require "tree"
 

@@ -1,5 +1,5 @@
---- Answers questions about a case: which tensors a stage makes, which stages are outputs, and whether the case has the stages that
---- a step needs.
+--- Answers questions about a case (a random computation, see gen.lua): which tensors a stage makes, which stages are outputs, and
+--- whether the case has the stages that a step needs.
 local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
@@ -17,7 +17,7 @@ function cases.made(stage)
   return out
 end
 
---- Returns the stages whose outputs the caller gets, in order.
+--- Returns the stages that are outputs of the program, in order.
 function cases.outputs(case)
   local read_of, list = {}, {}
   for _, stage in ipairs(case.stages) do for _, from in ipairs(stage.from) do read_of[from] = true end end
@@ -25,7 +25,7 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of a select depends on data. The data then determine which elements are read.
+--- True if the condition of some select depends on data. Which elements are read then depends on the data.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -153,7 +153,7 @@ function WANTS.lanes(case)
   end)
 end
 
---- True if the case has a stage of the kind that `want` names (see steps.wants).
+--- True if the case has what `want` names (see steps.wants), or if `want` is nil.
 function cases.has(case, want) return not want or WANTS[want](case) end
 
 return cases

@@ -17,8 +17,8 @@ end
 -- True if an optional argument is given. It is always given if the goal of the step requires it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- With tail = "pad", the elements that the padding reads must exist. Often they do not, so the factor is often one that divides
--- the extent and needs no padding.
+-- With tail = "pad", the padding reads elements that must exist. Often they do not. So the factor often divides the extent, and no
+-- padding is needed.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -90,7 +90,7 @@ end
 
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
--- The condition may also be on an outer loop. So there are conditions for programs with constant sizes too.
+-- The condition is on sizes, or on an outer loop. So there are conditions even if all sizes are constant.
 function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
@@ -156,7 +156,7 @@ function draw.reorder_stmts(r, _, all, stages)
   return {r:pick(all), r:pick(all)}
 end
 
--- In most cases draws a loop that contains two stages, and the first of them, after which the loop is divided.
+-- In most cases draws a loop that contains two stages, and the first of these stages. The loop is divided after this stage.
 function draw.fission(r, loops, all, stages, _, known)
   local found = known.shared(stages)
   if #found > 0 and r:chance(0.65) then
@@ -223,7 +223,8 @@ function draw.compute_at(r, loops, all, stages, _, known)
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
 end
 
--- Draws a stage that was moved into a loop, and a loop further out. No loop means outside of all loops.
+-- Draws a stage that was moved into a loop, and a loop further out for its storage. Without a loop, the storage is outside of all
+-- loops.
 function draw.store_at(r, _, _, stages, _, known)
   local stage = r:chance(0.9) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
@@ -239,7 +240,7 @@ function draw.rolling_buffer(r, _, _, stages, _, known)
   return {stage, options}
 end
 
--- Draws a stage, and a loop of a stage that it reads.
+-- Draws two stages, the first of which reads the second. Returns the first stage and a loop of the second.
 function draw.reverse_compute_at(r, _, all, stages, _, known)
   local producer, reader = known.pair(r)
   if not producer then return {r:pick(stages), r:pick(all), position(r, known)} end

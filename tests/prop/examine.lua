@@ -1,5 +1,5 @@
---- Checks other properties of a schedule than its results: its text, undo, its trace, the conflicts that refusals name, and the
---- accesses that it makes. Each check returns a message, or nil if it found no fault. `counts` counts the checks.
+--- Checks the properties of a schedule apart from its results: its text, undo, its trace, the conflicts that refusals name, and the
+--- accesses that it makes. Each check returns a message, or nil if it found no fault. `examine.counts` counts the checks.
 local nw = require "nestwright"
 
 local examine = {}
@@ -33,7 +33,7 @@ local function check_nest(s, sizes, walked)
   if n then return ("access %d differs in the nest that was parsed from its text:\n%s"):format(n, tostring(nest)) end
 end
 
---- Checks that the accesses that are derived without running the program are those of the interpreter, in the same order.
+--- Derives the accesses without running the program. Checks that they are those of the interpreter, in the same order.
 function examine.accesses(s, values, data)
   local text, sizes = s:text(), {}
   for name, value in pairs(values) do
@@ -94,7 +94,8 @@ function examine.undecided(s, outputs, err, apply)
   return differs(s, "when it is tried again on the same schedule") or differs(fresh, "on a new schedule")
 end
 
--- True if a stage computes the index of the element. s:explain() can choose data only for an index that is read from an input.
+-- True if the index of the element is read from the result of a stage. s:explain() can choose data only for inputs, so it cannot
+-- choose this index.
 local function computed_index(s, refusal)
   local inputs = {}
   for _, t in ipairs(s:inputs()) do inputs[t.name] = true end
@@ -104,7 +105,7 @@ local function computed_index(s, refusal)
   end
 end
 
---- Checks that the conflict that a refusal names is seen when the refused program runs. If `decides` is true, data determine
+--- Runs the refused program, and checks that the conflict named by the refusal is seen. If `decides` is true, the data determine
 --- which elements are read, and the conflict need not be seen.
 function examine.refusal(s, err, decides)
   local refusal = err.refusal
@@ -117,7 +118,7 @@ function examine.refusal(s, err, decides)
   count "conflicts replayed"
   if lesson.seen then return end
   local named = refusal.element or refusal.source or refusal.sink
-  local outside = (refusal.element or refusal.why):find "^[%w_.]+%[[^%]]*%-%d+[%],]" -- a tail that begins before the tensor
+  local outside = (refusal.element or refusal.why):find "^[%w_.]+%[[^%]]*%-%d+[%],]" -- a shifted tail begins before the tensor
   local excused = not named or decides or outside or computed_index(s, refusal)
   count(excused and "conflicts that need not be seen, and are not" or "conflicts that should be seen, but are not")
   if not excused then print("  the conflict of a refusal is not seen: " .. tostring(err)) end

@@ -1,14 +1,14 @@
---- Random computations. A case is plain data, so that it can be printed, shrunk, written in the language (build.lua) and in C
---- (oracle.lua):
+--- Draws random computations, which are called cases. A case is plain data, so it can be printed, shrunk, and written in the
+--- language (build.lua) and in C (oracle.lua):
 ---   {dtype=, full=, near=, grid=, ordered=,
 ---    sizes = {{name=, min=, multiple=}},
 ---    inputs = {{name=, dims=, dtype=}},
 ---    stages = {{kind=, name=, from={..}, dims=, bodies={..}, dtypes={..}, over=, combiner=, scan=, shown=}}}
 ---   dtype    the dtype of most tensors
----   full     true: the inputs have values of the full range
----   near     true: there are functions of libm
+---   full     true: the inputs have values of the full range of their dtypes
+---   near     true: bodies may call functions of libm, so results are compared with a tolerance
 ---   grid     true: loops will be bound to a GPU's grid
----   ordered  true: M <= N
+---   ordered  true: the sizes satisfy M <= N
 ---   bodies   trees (tree.lua), one for each output
 ---   over     the extents of the reduction
 ---   shown    true: the stage is an output, even if another stage reads it
@@ -23,7 +23,8 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- For goals that need a stage that reads only the stage before it: the kind of this stage.
+-- Some steps need a stage that reads only the stage before it. This table maps what such a step wants (see steps.wants) to the kind
+-- of the stage.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
@@ -51,7 +52,7 @@ local function find_dtypes(stage, have)
   if stage.combiner == "argmin" or stage.combiner == "argmax" then stage.dtypes[2] = "i64" end
 end
 
--- A state has the dtype of its initial values, so the update is cast to this dtype.
+-- The state of a scan has the dtype of its initial values, so the update is cast to this dtype.
 local function settle_states(stage, have)
   if not stage.scan then return end
   local by_name = {}
@@ -69,7 +70,7 @@ local function draw_dtype(r, case)
   return case.dtype
 end
 
--- True if inputs use both sizes, and M can be at most N.
+-- True if the inputs use both sizes M and N, and M <= N is possible.
 local function ordered(of, inputs)
   local used = {}
   for _, input in ipairs(inputs) do

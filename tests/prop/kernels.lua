@@ -15,8 +15,8 @@ end
 for dtype, name in pairs(SUMS) do TYPES[dtype] = name end
 for dtype, name in pairs(TYPES) do COPIES[dtype] = name end
 
--- The kinds of intrinsics. tensors: its inputs {name, rank}; body: iteration i in the language; c: iteration i in C, where the
--- strides x, y and z are parameters.
+-- The kinds of intrinsics. `types` maps dtypes to types of C. `tensors` lists the inputs, {name, rank}. `body` is iteration i in
+-- the language. `c` is iteration i in C; the strides x, y and z are parameters.
 local KINDS = {
   copy = {types = COPIES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
   add = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] + Y[i*y];",
@@ -101,7 +101,8 @@ function kernels.id(name)
   return registered[name]
 end
 
--- Returns the kind of intrinsic that computes a stage. Stages that are not in the case are copies.
+-- Returns the kind of intrinsic that computes a stage. A stage that is not in the case was made by cache_read or cache_write, so it
+-- is a copy.
 local function word_of(stage, loop)
   if not stage or stage.kind == "transpose" then return "copy" end
   if stage.kind == "map" and KINDS[stage.op] then return stage.op end

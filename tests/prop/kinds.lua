@@ -104,7 +104,7 @@ function kinds.matmul(r, have, case)
   return {from = {a, b}, dims = {a.dims[1], b.dims[2]}, over = {a.dims[2]}, combiner = "sum", bodies = {body}}
 end
 
--- Returns a reduction over the last dimension or the last two dimensions of a tensor, or nil if there is no such tensor.
+-- Returns a reduction over the last one or two dimensions of a tensor. Returns nil if no tensor has enough dimensions.
 local function over_last(r, have, least_rank)
   local a = r:pick(have)
   if #a.dims < (least_rank or 1) then return nil end
@@ -234,8 +234,8 @@ function kinds.pad(r, have)
   return {from = {a}, dims = out, bodies = {select(inside, read(a, at), a.dtype == "bool" and ne(axis(n), axis(n)) or number(0))}}
 end
 
--- The step functions of recurrences, by name. A step computes one row; x is the position in the row, and `last` is its last
--- value. The values grow slowly, so that sums stay exact.
+-- The step functions of recurrences, by name. A step computes one element of a row. S(-1, x) is the element at position x of the
+-- previous row, a() is the element of the input, and `last` is the last position. The values grow slowly, so that sums are exact.
 local RECURRENCES = {
   column = function(S, a) return add(S(-1, axis(2)), a()) end,
   heat = function(S, a, last)
@@ -250,7 +250,7 @@ local RECURRENCES = {
   end,
 }
 
--- A running sum over the first dimension, or a recurrence over rows, with one state or two.
+-- A scan with one or two states: a running sum if there is one dimension, otherwise a recurrence over rows.
 function kinds.scan(r, have)
   local a = r:pick(have)
   local n = #a.dims
@@ -286,7 +286,7 @@ function kinds.gather(r, have)
     if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
   end
   if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
-    return nil -- with one element, the index would be simplified to a constant; with none, no index is inside
+    return nil -- in a tensor of one element, the index would be a constant; in an empty tensor, every index is outside
   end
   local index = r:pick(with)
   local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))

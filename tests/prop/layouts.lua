@@ -5,7 +5,7 @@ local layouts = {
     for d = 1, #at do out[d] = at[#at + 1 - d] end
     return table.unpack(out)
   end,
-  panels = function(...) -- the last dimension in pieces of 4; the outermost index is the position of the piece
+  panels = function(...) -- cuts the last dimension into pieces of 4; the first index of the layout is the number of the piece
     local at = {...}
     local last = at[#at]
     at[#at] = nil
@@ -18,7 +18,7 @@ local layouts = {
     at[1] = at[1] + at[#at]
     return table.unpack(at)
   end,
-  rotated = function(...) -- the last index, rotated by the first modulo 7; one-to-one for extents of at most 7
+  rotated = function(...) -- adds the first index to the last, modulo 7; one-to-one if the last extent is at most 7
     local at = {...}
     at[#at] = (at[#at] + at[1]) % 7
     return table.unpack(at)
@@ -33,7 +33,7 @@ local layouts = {
     at[#at] = 3 * at[#at] + 1
     return table.unpack(at)
   end,
-  skewed = function(...) -- not one to one
+  skewed = function(...) -- not one-to-one
     local at = {...}
     at[#at] = at[#at] // 2
     return table.unpack(at)

@@ -1,6 +1,6 @@
---- The oracle writes every case as plain C. The system's compiler compiles it, and it runs in a separate process. The C text is
---- made from the trees of the case, by the rules of docs/language.md. The oracle shares no code with the core, neither the C
---- writer nor constant folding. Fifty cases go into one file, because compiling them one by one would take most of the time.
+--- The oracle writes every case as plain C, compiles the C with the system's compiler, and runs it in a separate process. The C
+--- text is made from the trees of the case, by the rules of docs/language.md. The oracle shares no code with the core, neither the
+--- C writer nor constant folding. Fifty cases go into one file, because compiling them one by one would take most of the time.
 local cases = require "cases"
 local sizes = require "sizes"
 local tree = require "tree"
@@ -11,7 +11,8 @@ oracle.__index = oracle
 
 local FLAGS = "-O1 -w -std=gnu11 -fwrapv -ffp-contract=off -fno-builtin-fma"
 
--- Rounding of halves, saturating casts, division that rounds down, and minima and maxima that respect NaN and the sign of zero.
+-- C functions: rounding of halves, saturating casts, division that rounds down, and minima and maxima that respect NaN and the sign
+-- of zero.
 local PRELUDE = [[
 #include <math.h>
 #include <stdint.h>
@@ -319,7 +320,7 @@ end
 --- Returns an empty batch of cases.
 function oracle.new() return setmetatable({cases = {}, jobs = {}}, oracle) end
 
---- Adds a case whose results are the stages in `outputs`. Returns the number of the case.
+--- Adds a case whose results are those of the stages in `outputs`. Returns the number of the case.
 function oracle:add(case, outputs)
   self.cases[#self.cases + 1] = {case = case, outputs = outputs}
   return #self.cases

@@ -26,7 +26,7 @@ local counts = results.counts
 local MOST_STEPS = 5000000 -- the limit on steps of the interpreter
 local RUNS = 3 -- the number of runs of a kernel with parallel loops
 
--- True if the inputs of the schedule determine every size. They do not if simplification removed all reads of an input.
+-- True if the shapes of the schedule's inputs determine every size. They do not if simplification removed all reads of an input.
 local function sizes_told(case, s)
   local told, by_name, text = {}, {}, s:text()
   for _, input in ipairs(case.inputs) do by_name[input.name] = input end
@@ -68,7 +68,7 @@ local function as_number(v) return type(v) == "boolean" and (v and 1 or 0) or v 
 
 local function same_bits(x, y) return x == y and (x ~= 0 or 1 / x == 1 / y) or x ~= x and y ~= y end
 
--- The tolerance for results whose order of rounding differs, relative to the greatest number.
+-- The relative tolerance for results that are rounded in another order. It is relative to the greatest number.
 local SHARE = {f16 = 5e-2, bf16 = 2e-1, f32 = 1e-2, f64 = 1e-2}
 
 local function close(x, y, dtype, greatest)
@@ -101,7 +101,8 @@ local function compare(what, outputs, want, got, exact)
   counts[how] = counts[how] + 1
 end
 
--- Returns the results of the interpreter, or nil if many tails make the program too long for it.
+-- Returns the results of the interpreter, or nil if the program needs more than MOST_STEPS steps, for example because of many
+-- tails.
 local function interpret(s, arguments, lowered)
   local ok, out = pcall(nw.interpret, s, arguments, {lowered = lowered, steps = MOST_STEPS})
   if ok then return out end
@@ -131,8 +132,8 @@ local function has_float(case)
   return found
 end
 
--- Returns how exactly results must agree with the oracle: "exact", "close" or nil. nil means that they are not compared, because
--- rounding may differ and numbers may have any size.
+-- Returns how exactly results must agree with the oracle: "exact" (bit by bit), "close" (with a tolerance) or nil. nil means that
+-- they are not compared, because rounding may differ and the numbers may be of any magnitude.
 local function agreement(case, rounds)
   if not case.near and (not rounds or not has_float(case)) then return "exact" end
   return not case.full and "close" or nil
@@ -154,7 +155,7 @@ local function check_edges(s, kernel, outputs, one, want, exact)
   end
 end
 
---- True if a checked schedule gives the same bits on every machine, so that its C text can be compared too.
+--- True if a checked schedule gives the same bits on every machine. Its C text can then be compared too.
 local function exportable(s, on_grid, free, lowered_as)
   return not on_grid and not free and lowered_as == "exact" and not s:text():find("call ", 1, true)
 end

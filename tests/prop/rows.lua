@@ -1,5 +1,5 @@
---- The combinations (primitive, option, class of dtype) that must be accepted often enough in random schedules. They are made from
---- the table of primitives, so a new option makes new rows. Rows that are impossible are listed here, with the reason.
+--- The rows: combinations (primitive, option, class of dtype) that must be accepted often enough in random schedules. They are made
+--- from the table of primitives, so a new option makes new rows. Rows that are impossible are listed here, with the reason.
 local types = require "types"
 
 local rows = {}
@@ -100,24 +100,25 @@ end
 
 -- ---------------------------------------------------------------- goals
 
--- The weights of primitives that are seldom applicable and are therefore drawn more often.
+-- The weights of primitives that are drawn more often, because they are seldom applicable.
 local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
   compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
   store_at = 6, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
   reorder = 2, tile = 9, pragma = 5, unroll = 6, join = 1}
-local LEAST = 4 -- the least number of goals of each primitive in a cycle
+local LEAST = 4 -- the least number of goals of each primitive in one pass through all goals
 
--- The ranks of primitives. Those that split a block or mark a loop come after those that need a single block.
+-- The ranks of primitives. Primitives of a higher rank are tried later. Those that split a block or mark a loop come after those
+-- that need a single block.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
   bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
   transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5,
   join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
 
---- Returns the rank of a primitive in a case; primitives with a higher rank are tried later.
+--- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- Returns the goals, which the cases take in turn. Their order is random, but the same in every run.
+--- The goals: rows that a case tries to reach. The cases take them in turn. Their order is random, but the same in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}

@@ -38,8 +38,7 @@ local slowest = {seconds = 0}
 
 -- ---------------------------------------------------------------- one schedule
 
--- Returns the class of dtype of the case with this number, and its list of goals. The case is drawn so that it suits the first
--- goal.
+-- Returns the class of dtype of the case with this number, and the goals of the case. The case is drawn to suit the first goal.
 local function goals_of(number)
   local class = types.classes[number % #types.classes + 1]
   local at = number // #types.classes * GOALS
@@ -175,7 +174,8 @@ local function checked(case, made, answers)
   return "failed to run: " .. tostring(message)
 end
 
--- Runs a single case with these steps. If its C text had failed, runs it as C too. Returns a message, or nil.
+-- Runs a single case with these steps. If `as` is "c" or "library", also runs its C text or its exported library. Returns a message,
+-- or nil.
 local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end
@@ -361,13 +361,13 @@ local UNSEEN_MOST = 0.01 -- the largest share of the replayed conflicts that may
 local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["conflicts that should be seen, but are not"]
 if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
   figures.failed = figures.failed + 1
-  print(("  a share of more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
+  print(("  of the conflicts that name an element, a share greater than %g is not seen"):format(UNSEEN_MOST))
 end
 local NESTS_LEAST = 0.95 -- the least share of the schedules with derived accesses that must become affine nests
 local walks, nests = examine.counts["access lists compared"], examine.counts["nests compared"]
 if walks >= 200 and nests < NESTS_LEAST * walks then
   figures.failed = figures.failed + 1
-  print(("  a share of fewer than %g of the schedules became nests"):format(NESTS_LEAST))
+  print(("  a share smaller than %g of the schedules became nests"):format(NESTS_LEAST))
 end
 print(("  slowest step: %.2f s of CPU, in case %d: %s"):format(slowest.seconds, slowest.number or 0, slowest.step or "none"))
 print(("  %d schedules, %d steps, %d computations refused"):format(figures.schedules, figures.steps, figures.refused))

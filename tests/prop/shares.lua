@@ -1,5 +1,5 @@
---- Runs the property test in several processes, each with a share of the cases. Also makes the schedules again in another process,
---- from their traces.
+--- Runs the property test in several processes, each with a share of the cases. Also makes schedules again from their traces, in
+--- another process.
 local kernels = require "kernels"
 
 local shares = {}

@@ -110,8 +110,9 @@ end
 
 local BEYOND = 24
 
---- Returns the list of sizes with which a schedule is run. A schedule with assumptions is run with at most 12 sizes that satisfy
---- them. If no size of the case does, the list has the first larger size that does, or is empty if there is none.
+--- Returns the list of sizes with which a schedule is run. For a schedule with assumptions, these are at most 12 sizes of the case
+--- that satisfy them. If there are none, the list has one element, the first larger size that satisfies them. If there is no such
+--- size either, the list is empty.
 function sizes.values_for(case, s)
   if not s:text():find "\nassume " then return sizes.values(case) end
   local list = {}

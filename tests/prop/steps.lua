@@ -16,8 +16,8 @@ for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
 
--- Some steps seldom work without another step before them. For each, this table has a function that returns the step to make
--- first (its name or the whole step), or nil.
+-- Some primitives are seldom applicable without another step before them. For each of them, this table has a function that returns
+-- the step to make first (the name of its primitive, or the whole step), or nil.
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
@@ -75,7 +75,7 @@ function PREPARED.pragma(_, known)
   return needs and #known.marked() == 0 and "parallel"
 end
 
---- For each primitive, the name of what a computation must have so that the primitive is applicable (see cases.lua).
+--- Maps a primitive to its want: the name of what a computation must have so that the primitive is applicable (see cases.lua).
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
@@ -110,8 +110,8 @@ function steps.on_grid(s)
   return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
 end
 
---- Draws one step for schedule s, or returns nil. The step serves the goal (a row of rows.lua) or makes a step that the goal
---- needs first; without a goal, it is any step. `placed` lists the stages that were moved into loops.
+--- Draws one step for schedule s, or returns nil. With a goal (a row of rows.lua), it is a step of this row, or a step that must be
+--- made first. Without a goal, it is any step. `placed` lists the stages that were moved into loops.
 function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())

@@ -2,8 +2,8 @@
 --- and their oracle must be independent of it.
 local types = {}
 
--- For each dtype: its name, the class under which its steps are counted, its bits, whether it is signed, its C type, and its
--- format for string.pack. Halves are computed in float, and rounded when they are stored or cast.
+-- A row for each dtype: {name, class, number of bits, true if signed, type of C, format for string.pack}. Accepted steps are
+-- counted by class. The oracle computes halves in float, and rounds them when they are stored or cast.
 local ROWS = {
   {"bool", "bool", 1, false, "uint8_t", "I1"},
   {"i8", "signed", 8, true, "int8_t", "i1"}, {"i16", "signed", 16, true, "int16_t", "i2"},
