@@ -174,8 +174,8 @@ local function checked(case, made, answers)
   return "failed to run: " .. tostring(message)
 end
 
--- Runs a single case with these steps. If `as` is "c" or "library", also runs its C text or its exported library. Returns a message,
--- or nil.
+-- Runs a single case with these steps. If `as` is "c" or "library", also runs its C text or its exported library. Returns nil or a
+-- message.
 local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end

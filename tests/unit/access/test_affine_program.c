@@ -1,4 +1,5 @@
-// The affine nest of a program must make the same accesses as the program: from the same sites and in the same order.
+// The affine nest of a program must make the same accesses as the program, from the same references and in the same
+// order.
 #include "access/affine/affine_program.h"
 #include "access/affine/affine_walk.h"
 #include "access/ready.h"
@@ -100,8 +101,9 @@ static void guards_and_vectors(void **state) {
             NULL);
 }
 
-// In a vector that extends beyond the end, some lanes are off. Each of the other lanes is then a separate access.
-static void masks(void **state) {
+// In a vector that extends beyond the end, some lanes are masked off. Each of the other lanes is then a separate
+// access.
+static void masked_lanes_make_no_access(void **state) {
   converted(
       *state,
       GEMM("for i in 0..20:\n  for k in 0..12:\n    for j_o in 0..4:\n      vectorize for j_i in 0..7:\n        " BODY(
@@ -180,7 +182,7 @@ static void refused(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(plain_loops),        T(guards_and_vectors), T(masks),
+  const struct CMUnitTest tests[] = {T(plain_loops),        T(guards_and_vectors), T(masked_lanes_make_no_access),
                                      T(strides_and_clamps), T(selects_are_lazy),   T(sizes_are_given),
                                      T(a_fused_loop),       T(shares_of_threads),  T(refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-// Compares the executions of blocks with the interpreter: the same instances must come in the same order.
+// Compares the executions of blocks that are derived from a program with those in the interpreter. The same instances
+// must come in the same order.
 #include "access/address.h"
 #include "walking.h"
 

@@ -134,7 +134,7 @@ static void a_named_temporary_file_is_used_if_files_need_names(void **state) {
 }
 
 // A write beyond the limit raises SIGXFSZ. The signal would end this process, since its action is the default.
-static void a_limit_is_an_error_and_no_signal(void **state) {
+static void a_limit_is_an_error_not_a_signal(void **state) {
   (void)state;
   struct rlimit was, few = {4, RLIM_INFINITY};
   nw_str why = {0};
@@ -151,7 +151,7 @@ static void a_limit_is_an_error_and_no_signal(void **state) {
   holds("old");
 }
 
-static void a_pipe_without_a_reader_is_an_error_and_no_signal(void **state) {
+static void a_pipe_without_a_reader_is_an_error_not_a_signal(void **state) {
   (void)state;
   int end[2];
   char name[32];
@@ -215,7 +215,7 @@ static void links_are_followed_except_for_code(void **state) {
   free(text);
 }
 
-static void nothing_blocks(void **state) {
+static void fifos_do_not_block(void **state) {
   (void)state;
   nw_str why = {0};
   assert_int_equal(mkfifo(path, 0600), 0);
@@ -243,13 +243,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(a_dropped_write_leaves_the_file_unchanged, remove_file),
       cmocka_unit_test_teardown(a_named_temporary_file_is_used_if_files_need_names, remove_file),
-      cmocka_unit_test_teardown(a_limit_is_an_error_and_no_signal, remove_file),
-      cmocka_unit_test_teardown(a_pipe_without_a_reader_is_an_error_and_no_signal, remove_file),
+      cmocka_unit_test_teardown(a_limit_is_an_error_not_a_signal, remove_file),
+      cmocka_unit_test_teardown(a_pipe_without_a_reader_is_an_error_not_a_signal, remove_file),
       cmocka_unit_test_teardown(lines_are_appended_whole, remove_file),
       cmocka_unit_test_teardown(an_append_waits_and_goes_to_the_rewritten_file, remove_file),
       cmocka_unit_test_teardown(files_that_others_may_write_are_not_read, remove_file),
       cmocka_unit_test_teardown(links_are_followed_except_for_code, remove_file),
-      cmocka_unit_test_teardown(nothing_blocks, remove_file),
+      cmocka_unit_test_teardown(fifos_do_not_block, remove_file),
       cmocka_unit_test_teardown(missing_files_and_bad_folders_are_errors, remove_file),
   };
   return cmocka_run_group_tests(tests, make_dir, remove_dir);

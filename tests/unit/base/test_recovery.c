@@ -1,4 +1,4 @@
-// Tests aborted calls, and requests for memory that fail.
+// Tests calls that are aborted, and requests for memory that fail.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void an_abandoned_call_jumps_to_its_recovery_point(void **state) {
   nw_close(c);
 }
 
-static void an_inner_point_comes_first(void **state) {
+static void an_inner_recovery_point_comes_first(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   nw_recovery outer, inner;
@@ -80,7 +80,7 @@ static void a_broken_invariant_is_reported_as_a_bug(void **state) {
   nw_close(c);
 }
 
-// In a test build, a condition that does not hold ends the process instead of raising an error.
+// In a test build, a broken invariant ends the process instead of raising an error.
 static void a_broken_invariant_ends_a_test(void **state) {
   (void)state;
 #ifdef NW_MUTANTS
@@ -134,7 +134,7 @@ static void a_size_is_checked_and_the_limit_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_abandoned_call_jumps_to_its_recovery_point),
-      cmocka_unit_test(an_inner_point_comes_first),
+      cmocka_unit_test(an_inner_recovery_point_comes_first),
       cmocka_unit_test(kept_objects_outlive_the_call),
       cmocka_unit_test(a_broken_invariant_is_reported_as_a_bug),
       cmocka_unit_test(a_broken_invariant_ends_a_test),

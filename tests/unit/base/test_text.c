@@ -1,4 +1,5 @@
-// Tests texts that are shown. Some are refused as input, and the others are made printable.
+// Tests that no text can control the terminal. Input with control characters is refused. In other texts, control
+// characters are shown as escapes.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +17,14 @@ static bool ok(const char *s, size_t n, bool lines) {
 
 #define OK(s, lines) ok(s, sizeof(s) - 1, lines)
 
-static void takes_what_is_shown(void **state) {
+static void accepts_printable_text(void **state) {
   (void)state;
   assert_true(OK("", false));
   assert_true(OK("tiled 32x32, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", false));
   assert_true(OK("two\n\tlines", true));
 }
 
-static void refuses_what_acts(void **state) {
+static void refuses_control_characters(void **state) {
   (void)state;
   assert_false(OK("two\nlines", false));
   assert_false(OK("a\0b", true));
@@ -45,7 +46,7 @@ static void refuses_invalid_utf8(void **state) {
   for (int i = 0; i < NW_COUNT(wrong); i++) assert_false(ok(wrong[i], strlen(wrong[i]), true));
 }
 
-static void names_the_byte(void **state) {
+static void names_the_refused_byte(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   assert_false(nw_text_ok(c, "title", "ab\x1b", 3, false));
@@ -54,7 +55,7 @@ static void names_the_byte(void **state) {
   nw_close(c);
 }
 
-static void makes_the_rest_visible(void **state) {
+static void shows_control_characters_as_escapes(void **state) {
   (void)state;
   char *s = nw_text_shown("a\x1b[1m\0\n\xc2\x9b\xff \xc3\xa4", 13);
   assert_string_equal(s, "a\\x1b[1m\\x00\n\\xc2\\x9b\\xff \xc3\xa4");
@@ -63,9 +64,11 @@ static void makes_the_rest_visible(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(takes_what_is_shown),    cmocka_unit_test(refuses_what_acts),
-      cmocka_unit_test(refuses_invalid_utf8),   cmocka_unit_test(names_the_byte),
-      cmocka_unit_test(makes_the_rest_visible),
+      cmocka_unit_test(accepts_printable_text),
+      cmocka_unit_test(refuses_control_characters),
+      cmocka_unit_test(refuses_invalid_utf8),
+      cmocka_unit_test(names_the_refused_byte),
+      cmocka_unit_test(shows_control_characters_as_escapes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,7 +159,7 @@ static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + ro
 typedef struct around { // the surrounding loops, with the ranges of their slots
   int n, slot[8];
   int64_t lo[8], hi[8];
-  int64_t rounds; // the most iterations that all inner loops together may have
+  int64_t rounds; // an upper limit on the product of the extents of all inner loops
 } around;
 
 typedef struct layout { // how an array is accessed
@@ -172,7 +172,7 @@ typedef struct drawing {
   layout layout[5];
   int elem[5], narrays, nrefs;
   nw_affine_ref *made[64];
-  bool wild; // true: also guards, triangles and references that move apart; false: only rectangles
+  bool wild; // true: nests also have guards, triangles and references that move apart; false: only rectangles
 } drawing;
 
 static inline nw_form combine(drawing *g, const around *in, int64_t rest, const int64_t *by) {
@@ -223,8 +223,8 @@ static inline int64_t draw_rounds(drawing *g, const around *in) {
   return n < in->rounds ? n : in->rounds;
 }
 
-// Adds a second end, all - n*outer, to a loop of n iterations, where `outer` is an enclosing loop. So the loop is a
-// tile, and the last tile may be shorter.
+// Adds a second end, all - n*outer, to a loop of n iterations; `outer` is the variable of an enclosing loop. The loop
+// then runs over one tile, and the last tile may be shorter.
 static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
   int outer = (int)roll(g->d, in->n);
   int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
@@ -315,8 +315,8 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
-// Makes a nest in which some arrays are accessed at the same place in every iteration, and others with their own
-// strides. Some references also reach elements of earlier iterations.
+// Makes a nest in which some arrays are accessed at the same place in every iteration, and the others each with another
+// stride. Some references also reach elements that were accessed in earlier iterations.
 static inline void draw_stream(drawn *d) {
   int arrays = (int)between(d, 1, 4), elem = 4;
   int64_t rounds = between(d, 300, 1800), inner = between(d, 1, 8);

@@ -94,8 +94,8 @@ static void bounds_depend_on_outer_loops(void **state) {
   nw_arena_free(m.a);
 }
 
-// A loop with several bounds uses the greatest begin and the least end. A bound with a division is rounded towards the
-// inside of the range, also if it is negative.
+// A loop with several bounds uses the greatest lower bound and the least upper bound. A bound with a division is
+// rounded towards the inside of the range, also if it is negative.
 static void several_bounds(void **state) {
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 100);
@@ -142,7 +142,7 @@ static void shares_of_threads(void **state) {
 }
 
 // Three sweeps over 640 bytes with a cache of two lines: each sweep misses once for each line.
-static void through_the_simulator(void **state) {
+static void misses_in_the_simulator(void **state) {
   lowering *l = *state;
   made m = {.a = nw_arena_new()};
   add_array(&m, 1, 640);
@@ -162,6 +162,6 @@ static void through_the_simulator(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
   const struct CMUnitTest tests[] = {T(bounds_depend_on_outer_loops), T(several_bounds), T(guards_and_sequences),
-                                     T(shares_of_threads), T(through_the_simulator)};
+                                     T(shares_of_threads), T(misses_in_the_simulator)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

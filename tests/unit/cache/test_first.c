@@ -67,7 +67,7 @@ static bool compare(nw_ctx *c, const char *name, const nw_affine_nest *n) {
 
 static int64_t cases = 2400, from = 1; // the cases 1361, 2107 and 2365 were once wrong
 
-static void by_chance(void **state) {
+static void random_nests(void **state) {
   int64_t found = 0;
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
@@ -81,7 +81,7 @@ static void by_chance(void **state) {
   assert_true(found > cases / 2);
 }
 
-static void by_name(void **state) {
+static void known_kernels(void **state) {
   nw_ctx *c = ((lowering *)*state)->c;
   drawn a = draw_open(), b = draw_open(), t = draw_open();
   draw_polybench_gemm(&a, 20, 22, 24);
@@ -92,7 +92,7 @@ static void by_name(void **state) {
 }
 
 // The work depends only on the number of lines, not on the number of accesses, which is 5e9 here.
-static void large(void **state) {
+static void a_large_nest(void **state) {
   nw_ctx *c = ((lowering *)*state)->c;
   drawn d = draw_open();
   draw_polybench_gemm(&d, 1000, 1100, 1200);
@@ -108,6 +108,6 @@ static void large(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
-  const struct CMUnitTest tests[] = {T(by_chance), T(by_name), T(large)};
+  const struct CMUnitTest tests[] = {T(random_nests), T(known_kernels), T(a_large_nest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,11 +28,11 @@ static void by_chance(nw_ctx *c, bool wild) {
   }
 }
 
-static void rectangles_by_chance(void **state) { by_chance(((lowering *)*state)->c, false); }
-static void nests_by_chance(void **state) { by_chance(((lowering *)*state)->c, true); }
+static void random_rectangles(void **state) { by_chance(((lowering *)*state)->c, false); }
+static void random_nests(void **state) { by_chance(((lowering *)*state)->c, true); }
 
-// Loops that advance with different strides in several arrays, so that their lines move apart within the sets.
-static void streams_by_chance(void **state) {
+// The arrays are accessed with different strides, so the distance between their lines, in sets, changes.
+static void random_streams(void **state) {
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
     d.chance = (uint64_t)i;
@@ -71,7 +71,7 @@ static void published_counts(void **state) {
   draw_close(&e);
 }
 
-// The nest has 10^15 sweeps over a row that does not fit into the cache, and 10^18 accesses to one line.
+// The nest sweeps 10^15 times over a row that does not fit into the cache, and accesses one line 10^18 times.
 static void a_huge_number_of_iterations(void **state) {
   lowering *l = *state;
   drawn d = draw_open();
@@ -144,9 +144,9 @@ int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
   const struct CMUnitTest tests[] = {T(gemm),
-                                     T(rectangles_by_chance),
-                                     T(nests_by_chance),
-                                     T(streams_by_chance),
+                                     T(random_rectangles),
+                                     T(random_nests),
+                                     T(random_streams),
                                      T(published_counts),
                                      T(a_huge_number_of_iterations),
                                      T(beyond_the_budget),

@@ -1,13 +1,13 @@
-// Tests loops that begin at different bytes of the same lines, and loops after which the cache holds the same lines in
-// another order. The cache model is compared with the reference simulator.
+// Compares the cache model with the reference simulator. The tests are loops that begin at different bytes of the same
+// lines, and loops after which the cache holds the same lines in another order.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Draws short and long loops over elements of odd sizes and strides, by columns and by rows. The first address is any
-// byte.
-static void bytes_by_chance(void **state) {
+// Draws short and long loops over elements of odd sizes and strides, by columns and by rows. The first access may begin
+// at any byte of a line.
+static void random_first_bytes(void **state) {
   static const int64_t step[] = {1, 3, 4, 8, 12, 20, 32, 60, 64, 68, 128, 192, 200};
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
@@ -33,7 +33,7 @@ static void bytes_by_chance(void **state) {
   }
 }
 
-// x[i] += A[j][i]*y[j], where a row is a whole number of lines, so eight columns touch the same lines.
+// x[i] += A[j][i]*y[j]. A row of A is a whole number of lines, so eight adjacent columns access the same lines.
 static void columns_of_whole_lines(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -46,12 +46,12 @@ static void columns_of_whole_lines(void **state) {
   add_ref(&d, s, x, at, 8, true);
   d.nest.root = upto(&d, 0, 400, upto(&d, 1, 400, s));
   nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{16384, 8}}, .line = 64}};
-  assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.16); // 0.21 if bytes were compared
+  assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.16); // 0.21 if it compared bytes, not lines
 }
 
-// One array is accessed by rows and by columns. The offset in bytes decides how many lines are between the two
-// references.
-static void two_ways_through_an_array(void **state) {
+// A[j][i] is read while A[i][j] is written, `apart` bytes further. The number of lines between the two references
+// depends on `apart`.
+static void an_array_by_rows_and_by_columns(void **state) {
   for (int64_t apart = 0; apart < 80; apart += 4) {
     drawn d = draw_open();
     int slot[] = {0, 1};
@@ -70,6 +70,7 @@ static void two_ways_through_an_array(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
-  const struct CMUnitTest tests[] = {T(bytes_by_chance), T(columns_of_whole_lines), T(two_ways_through_an_array)};
+  const struct CMUnitTest tests[] = {T(random_first_bytes), T(columns_of_whole_lines),
+                                     T(an_array_by_rows_and_by_columns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

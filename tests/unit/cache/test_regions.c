@@ -1,10 +1,11 @@
-// Tests references to one array that move apart. The cache model is compared with the reference simulator.
+// Compares the cache model with the reference simulator, on nests with references to one array that move apart.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Makes a statement with a few references to one or two arrays. Each moves by rows, by columns or with another loop.
+// Makes a statement with a few references to one or two arrays. Each reference moves by rows, by columns or with
+// another loop.
 static nw_affine_node *draw_apart(drawn *d, int nloops, const int64_t *rounds, int narrays) {
   static const int64_t pitch[] = {64, 96, 136, 320, 328};
   nw_affine_node *s = stmt_of(d, 6);
@@ -24,7 +25,7 @@ static nw_affine_node *draw_apart(drawn *d, int nloops, const int64_t *rounds, i
   return s;
 }
 
-static void apart_by_chance(void **state) {
+static void random_references_that_move_apart(void **state) {
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
     d.chance = (uint64_t)i;
@@ -77,7 +78,7 @@ static void a_column_beside_others(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a column", &d, &o) < 0.1);
 }
 
-// C[i][j] += A[i][k]*A[j][k]: rows of one matrix, which are the same row if i is j.
+// C[i][j] += A[i][k]*A[j][k]: two rows of one matrix are read, and they are the same row if i == j.
 static void rows_that_meet(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1, 2};
@@ -98,7 +99,7 @@ static void rows_that_meet(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
-  const struct CMUnitTest tests[] = {T(apart_by_chance), T(a_row_beside_others), T(a_column_beside_others),
-                                     T(rows_that_meet)};
+  const struct CMUnitTest tests[] = {T(random_references_that_move_apart), T(a_row_beside_others),
+                                     T(a_column_beside_others), T(rows_that_meet)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

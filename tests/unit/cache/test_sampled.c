@@ -33,7 +33,7 @@ static void feed(both *b, uint64_t address, int bytes, bool write) {
 static int64_t missed(const nw_sim_counts *n) { return n->read_misses + n->write_misses; }
 
 // Adjacent lines are accessed repeatedly, so every set behaves in the same way.
-static void sets_that_do_the_same(void **state) {
+static void sets_that_behave_alike(void **state) {
   for (int misses = 0; misses < 2; misses++) {
     nw_sim_opts o = caches;
     o.misses = misses;
@@ -50,7 +50,8 @@ static void sets_that_do_the_same(void **state) {
   }
 }
 
-// Random accesses, some of which cross into another line: the result must be close, within the stated error.
+// The accesses are random, and some of them cross into another line. The error of the result must be at most the stated
+// error.
 static void sets_that_differ(void **state) {
   both b = begin(*state, &caches);
   uint64_t chance = 7;
@@ -86,6 +87,6 @@ static void levels_with_too_few_sets(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(sets_that_do_the_same), T(sets_that_differ), T(levels_with_too_few_sets)};
+  const struct CMUnitTest tests[] = {T(sets_that_behave_alike), T(sets_that_differ), T(levels_with_too_few_sets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

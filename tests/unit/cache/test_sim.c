@@ -1,4 +1,4 @@
-// Compares the simulator with cases worked out by hand, and with a simulation by definition.
+// Compares the simulator with results that were computed by hand, and with a simulation by the definition of LRU.
 #include "../lower/lowering.h"
 #include "cache/sim/sim.h"
 
@@ -72,8 +72,8 @@ static void a_line_counts_once_for_each_access(void **state) {
   assert_int_equal(n.outcome[NW_COLD], 2);
 }
 
-// The second level receives only the misses of the first, and receives a written line only when the first level evicts
-// it.
+// The second level receives only the misses of the first. It receives a written line only when the first level evicts
+// this line.
 static void a_second_level(void **state) {
   stream s = {0};
   add(&s, 0, true), add(&s, 0, false), add(&s, 1, false), add(&s, 2, false), add(&s, 0, false);

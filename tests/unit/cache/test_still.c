@@ -1,11 +1,12 @@
-// Tests iterations that request the same lines again, and loops in which no cache state occurs twice. The cache model
-// is compared with the reference simulator.
+// Compares the cache model with the reference simulator. The tests are iterations that request the same lines again,
+// and loops in which no cache state occurs twice.
 #include "../lower/lowering.h"
 #include "nests.h"
 
 static int64_t cases = 150, from = 1; // as in test_model.c
 
-// Makes a statement with many references to rows of two arrays. A reference moves with some of the loops or with none.
+// Makes a statement with many references to rows of two arrays. The address of a reference depends on some of the loops
+// or on none.
 static nw_affine_node *draw_rows(drawn *d, const int64_t *rounds, int64_t inner) {
   static const int64_t pitch[] = {64, 128, 320, 328, 272, 400, 16};
   nw_affine_node *s = stmt_of(d, 40);
@@ -22,7 +23,7 @@ static nw_affine_node *draw_rows(drawn *d, const int64_t *rounds, int64_t inner)
   return s;
 }
 
-static void rows_by_chance(void **state) {
+static void random_rows(void **state) {
   for (int64_t i = from; i < from + cases; i++) {
     drawn d = draw_open();
     d.chance = (uint64_t)i;
@@ -38,9 +39,9 @@ static void rows_by_chance(void **state) {
   }
 }
 
-// X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, the
-// loop uses four lines. In the first iteration from there on, X[0] hits in a line that was written. The second
-// iteration evicts this line. From the third iteration on, all iterations are alike.
+// X[0] is read while X[j] is written, and the cache has three lines. When j reaches the second line of X, the loop uses
+// four lines. In the first iteration with four lines, X[0] hits in a line that was written. The second such iteration
+// evicts this line. From the third one on, all iterations are alike.
 static void a_line_written_before(void **state) {
   drawn d = draw_open();
   int slot[] = {0};
@@ -72,8 +73,8 @@ static void a_body_that_does_not_fit(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a body", &d, &o) < 0.08);
 }
 
-// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time. From row to row, two arrays move apart within the sets by
-// more than the sets hold, and their columns never have the same position again.
+// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time. Rows of X and Y have different lengths. So from row to
+// row, the distance in sets between the accesses to X and to Y changes, and no two columns begin at the same sets.
 static void columns_that_drift(void **state) {
   drawn d = draw_open();
   enum { CS, X, Y, C, R, Q };
@@ -113,7 +114,7 @@ static void columns_of_odd_rows(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
-  const struct CMUnitTest tests[] = {T(rows_by_chance), T(a_line_written_before), T(a_body_that_does_not_fit),
+  const struct CMUnitTest tests[] = {T(random_rows), T(a_line_written_before), T(a_body_that_does_not_fit),
                                      T(columns_that_drift), T(columns_of_odd_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// nw_check accepts correct schedules, at sizes that it chooses itself, and names the first element at which a wrong
-// schedule differs.
+// nw_check must accept correct schedules, at sizes that it chooses itself. For a wrong schedule, it must name the first
+// element that differs.
 #include "../sched/scheduling.h"
 #include "check/inside.h"
 #include "sched/history.h"
@@ -121,7 +121,7 @@ static void a_wrong_program_is_caught(void **state) {
   }
 }
 
-static void values_are_compared_as_closely_as_they_should(void **state) {
+static void values_are_compared_with_the_right_tolerance(void **state) {
   (void)state;
   assert_false(nw_check_value_differs(NW_F32, 1, 1, NW_CHECK_EXACT));
   assert_true(nw_check_value_differs(NW_F32, 1, 1.0000001, NW_CHECK_EXACT));
@@ -145,7 +145,7 @@ int main(void) {
       TEST(a_program_too_large_for_memory_is_reported_as_unchecked),
       TEST(a_check_can_be_interrupted),
       TEST(a_wrong_program_is_caught),
-      TEST(values_are_compared_as_closely_as_they_should),
+      TEST(values_are_compared_with_the_right_tolerance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static const row rows[] = {
      "      B[i] = select(1 <= i and i <= N, A[i - 1], 0.0)\n",
      5,
      {{0}, {1}, {6}, {7}, {20}}},
-    {"lazy select: a condition on the row, loads the same in all lanes",
+    {"lazy select: a condition on the row, and a load that is the same in all lanes",
      "program p\ninput A: f32[4, 16]\ninput w: f32[3]\noutput B: f32[6, 18]\n"
      "for y in 0..6:\n"
      "  vectorize for x in 0..18:\n"
@@ -132,7 +132,7 @@ static const row rows[] = {
      "    block B of B (i = x in 0..16, j = y in 0..8):\n"
      "      B[i, j] = A[j, i]\n",
      ONCE},
-    {"a symbolic stride in the lane",
+    {"a symbolic stride between lanes",
      "program p\nsize N >= 0\ninput A: f32[4, N]\noutput B: f32[N, 4]\n"
      "for y in 0..N:\n"
      "  vectorize for x in 0..4:\n"
@@ -170,7 +170,7 @@ static const row rows[] = {
      "    block B of B (i = x in 0..16):\n"
      "      B[i] = T[i, 1]*T[i, 2] + T[i, i % 4]\n",
      ONCE},
-    {"a producer computed in tiles, a box that moves and is clipped",
+    {"a producer computed in tiles, in a box that moves and ends at the tensor's end",
      "program p\nsize N >= 0\ninput A: f32[N + 2]\noutput B: f32[N]\ntemp T: f32[N + 2]\n"
      "for o in 0..(N + 7) // 8:\n"
      "  alloc T[8*o..8*o + 10]:\n"
@@ -366,7 +366,7 @@ static void check_row(const session *s, const row *r) {
   free(t.text);
 }
 
-static void lowered_is_scheduled(void **state) {
+static void lowered_programs_compute_the_same(void **state) {
   (void)state;
   for (int i = 0; i < NW_COUNT(rows); i++) {
     session s = {.c = nw_open()};
@@ -378,6 +378,6 @@ static void lowered_is_scheduled(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lowered_is_scheduled)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(lowered_programs_compute_the_same)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,8 @@ static void names_are_one_to_one(void **state) {
   assert_string_equal(nwt_name(g, "a_b_1"), "a_b_1_1");
 }
 
-// No generated name may be a keyword, a declaration of <math.h> or of the runtime, or a definition of the file itself.
-static void names_of_c_are_left_alone(void **state) {
+// No generated name may be a keyword of C, or a name that <math.h>, the runtime or the file itself declares.
+static void names_of_c_are_not_used(void **state) {
   nwt *g = &((writing *)*state)->g;
   const char *const taken[] = {"for",  "double",   "restrict",           "exp",      "expf",   "y0",
                                "NAN",  "nw_x",     "omp_get_thread_num", "memcpy",   "NULL",   "INT64_MAX",
@@ -127,7 +127,7 @@ static void operands_keep_their_order(void **state) {
   writes(w, two(w, NW_OP_MUL, chosen, x[0]), "(x[0] < y[0] ? y[0] : z[0]) * x[0]");
 }
 
-// Signed integers of data wrap. In C, a signed overflow is undefined, so these operations are written with unsigned
+// Arithmetic on signed data wraps. In C, signed overflow is undefined, so these operations are written with unsigned
 // types. Index arithmetic does not overflow, so it is written without casts.
 static void integers_wrap(void **state) {
   writing *w = *state;
@@ -186,7 +186,7 @@ static void an_expression_without_a_form_in_c_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {T(names_are_one_to_one),
-                                     T(names_of_c_are_left_alone),
+                                     T(names_of_c_are_not_used),
                                      T(integers),
                                      T(floats),
                                      T(operands_keep_their_order),

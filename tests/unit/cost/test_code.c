@@ -68,8 +68,8 @@ static void unread_results_delay_nothing(void **state) {
   assert_true(a_round(*state, cleared) < 1.2);
 }
 
-// If a load reads exactly what one store wrote, the data is forwarded. If it reads the data of several stores, it waits
-// until the data is in the cache.
+// If a load reads exactly what one store wrote, the data is forwarded. If a load reads the data of several stores, the
+// load waits until the data is in the cache.
 static void loads_of_several_stores_wait(void **state) {
   const char *whole = "\tvmovups\t%ymm0, -64(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
   const char *parts = "\tvmovups\t%xmm0, -64(%rsp)\n\tvmovups\t%xmm0, -48(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
@@ -87,8 +87,8 @@ static void under_a_mask_it_matters_which_lanes_are_on(void **state) {
   assert_true(looped(*state, 20000, some).waits > 19000);
 }
 
-// Simulates an inner loop of `rounds` iterations, which runs 400 times. The end of a short loop is predicted. The end
-// of a loop that is longer than the branch history is not.
+// Simulates an inner loop of `rounds` iterations, which runs 400 times. The end of a short loop is predicted. If a loop
+// is longer than the branch history, its end is mispredicted.
 static nw_code_time nested(lowering *l, int rounds) {
   char body[256];
   snprintf(body, sizeof body, "\txorl\t%%ecx, %%ecx\n.LBB0_2:\n\tincq\t%%rcx\n\tcmpq\t$%d, %%rcx\n\tjl\t.LBB0_2\n",

@@ -112,7 +112,7 @@ static void vectors_are_cut_to_those_of_the_machine(void **state) {
   assert_true(count(k, "i", NW_CLASS_STORE, 2) == 4);
   assert_true(loop_named(k->root, "i")->ops.unit[NW_CORE_LOAD_CROSSING] == 0);
   nw_core_free(k);
-  k = shaped(*state, COPY("32", "i + 1"), &m); // 32 bytes from 4, 36, 68, 100: the second and the last cross a line
+  k = shaped(*state, COPY("32", "i + 1"), &m); // loads of 32 bytes at 4, 36, 68, 100: two cross a line
   assert_true(loop_named(k->root, "i")->ops.unit[NW_CORE_LOAD_CROSSING] == 2);
   nw_core_free(k);
 }
@@ -154,7 +154,7 @@ static void columns_of_whole_ways_crowd_into_one_set(void **state) {
   nw_line_walk w = walk_of_store(*state, WALK("100", "1024", "for x in 0..1024:\n  for y in 0..100:\n", "y, x"));
   assert_true(w.stores_jump && w.crowding == 1);
   w = walk_of_store(*state, WALK("6", "1024", "for x in 0..1024:\n  for y in 0..6:\n", "y, x"));
-  assert_true(w.crowding == 0); // they fit into the set
+  assert_true(w.crowding == 0); // six lines fit into the set
 }
 
 // A run is a sequence of accesses to adjacent lines. An unrolled body that touches four adjacent vectors makes one run,
@@ -167,14 +167,14 @@ static void copies_of_a_body_make_one_run(void **state) {
   assert_true(w.stores_jump && !w.loads_jump);
 }
 
-// Blocks of four rows, accessed along the rows, are four runs, which prefetchers can follow. A hundred runs are too
-// many.
+// A loop that accesses four rows in turn makes four interleaved runs, which prefetchers can follow. A hundred runs are
+// too many.
 #define BLOCKS(rows)                                                                                                   \
   "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor b in 0..100//" rows ":\n  for x in 0..60:\n"        \
   "    for y in 0.." rows ":\n      vectorize for l in 0..16:\n"                                                       \
   "        block B of B (y = " rows "*b + y in 0..100, x = 16*x + l in 0..960):\n          B[y, x] = A[y, x]\n"
 
-static void few_runs_side_by_side_are_followed(void **state) {
+static void a_few_interleaved_runs_are_followed(void **state) {
   assert_false(walk_of_store(*state, BLOCKS("4")).stores_jump);
   assert_true(walk_of_store(*state, BLOCKS("100")).stores_jump);
 }
@@ -251,9 +251,9 @@ static void strided_lanes_are_gathered(void **state) {
   nw_core_free(k);
 }
 
-// Chains of sums that start again from 0 overlap. With a longer window, the loop is never slower, and latency does not
+// Chains of sums that start again from 0 overlap. A longer window never makes the loop slower, and latency does not
 // limit a short sum.
-static void short_chains_run_side_by_side(void **state) {
+static void short_chains_overlap(void **state) {
   nw_machine m = plain_machine();
   const char *text = GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n");
   double last = 1e18;
@@ -290,12 +290,12 @@ int main(void) {
       TEST(triangles_and_guards_are_counted),
       TEST(vectors_are_cut_to_those_of_the_machine),
       TEST(strided_lanes_are_gathered),
-      TEST(short_chains_run_side_by_side),
+      TEST(short_chains_overlap),
       TEST(a_vector_of_indices_is_not_computed),
       TEST(rows_go_line_by_line_and_columns_jump),
       TEST(columns_of_whole_ways_crowd_into_one_set),
       TEST(copies_of_a_body_make_one_run),
-      TEST(few_runs_side_by_side_are_followed),
+      TEST(a_few_interleaved_runs_are_followed),
       TEST(a_load_over_two_stores_waits),
       TEST(each_waiting_load_takes_its_time),
       TEST(an_address_is_computed_once),

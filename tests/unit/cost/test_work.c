@@ -17,7 +17,7 @@ static double times_of(const nw_nest_work *w, const char *name, int bits) {
 
 #define ARRAYS "array A: f64[100]\narray B: f32[100]\narray K: i16[100]\narray X: bytes(12)[100]\n"
 
-// Not counted as operations: signs within numbers, signs of a single operand, and operators in indices.
+// Signs within numbers, unary signs, and operators in indices are not counted as operations.
 static void operations_as_written(void **state) {
   nw_nest_work w = work_of(*state, ARRAYS "for i in 0..10:\n  A[2*i + 1] += 1e-3*B[i] - -A[i]/x\n");
   assert_int_equal(w.n, 3);
@@ -31,7 +31,7 @@ static void sizes_of_numbers(void **state) {
       work_of(*state, ARRAYS "for i in 0..10:\n  B[i] = A[i]*A[i]\n  s = B[i] + A[i]\n  t = 1 + 2\n  K[i] *= 3\n"
                              "  X[i] -= 1\n  A[i : 4] = max(sqrt(A[i : 4]), f(s))\n");
   assert_true(times_of(&w, "mul", 32) == 10); // an operation has the size of its target B
-  assert_true(times_of(&w, "add", 64) == 20); // for a scalar target: the widest operand, or 64 bits if all are scalars
+  assert_true(times_of(&w, "add", 64) == 20); // scalar target: the widest operand, or 64 if all are scalars
   assert_true(times_of(&w, "intmul", 16) == 10);
   assert_true(times_of(&w, "add", 0) == 10); // X has bytes without a number type
   assert_true(times_of(&w, "sqrt64", 64) == 10 && times_of(&w, "minmax", 64) == 10);
@@ -39,7 +39,7 @@ static void sizes_of_numbers(void **state) {
   assert_true(w.written == 10 * (4 + 2 + 12 + 32));
 }
 
-// Statements in triangles, in loops with steps, under ifs, and in empty loops.
+// Counts statements in triangles, in loops with steps, under ifs, and in empty loops.
 static void statements_count_as_often_as_they_run(void **state) {
   nw_nest_work w =
       work_of(*state, ARRAYS "for i in 0..10:\n  for j in 0..i step 2:\n    if i % 3 == 0 or j > 6:\n      s += A[j]\n"

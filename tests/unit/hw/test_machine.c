@@ -109,7 +109,7 @@ static void a_class_without_figures_is_like_another(void **state) {
   for (int k = 0; k < NW_CLASS_COUNT; k++) assert_true(op[k].per_cycle[3] == 0);
 }
 
-static void some_widths_of_several(void **state) {
+static void widths_without_a_figure_get_0(void **state) {
   fixture *x = *state;
   number(x, "ops.shuffle.per_cycle[1]", 3);
   number(x, "ops.shuffle.per_cycle[3]", 1);
@@ -255,7 +255,7 @@ static void a_record_reads_back_field_by_field(void **state) {
   assert_memory_equal(&x->m, &y.m, sizeof x->m);
 }
 
-static void teams_between_and_beyond(void **state) {
+static void team_times_are_interpolated_and_extrapolated(void **state) {
   fixture *x = *state;
   double spawn, barrier;
   for (int i = 1; i <= 2; i++) {
@@ -297,7 +297,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(missing_fields_get_the_default_of_their_row),
       TEST(a_class_without_figures_is_like_another),
-      TEST(some_widths_of_several),
+      TEST(widths_without_a_figure_get_0),
       TEST(a_missing_required_field_is_named_with_its_unit),
       TEST(unknown_fields_are_refused),
       TEST(values_that_do_not_fit),
@@ -305,7 +305,7 @@ int main(void) {
       TEST(sets_need_not_be_a_power_of_two),
       TEST(effective_ways_follow_from_effective_bytes),
       TEST(a_record_reads_back_field_by_field),
-      TEST(teams_between_and_beyond),
+      TEST(team_times_are_interpolated_and_extrapolated),
       TEST(sources_are_found_by_the_longest_prefix),
       TEST(widths),
   };

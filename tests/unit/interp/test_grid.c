@@ -172,7 +172,7 @@ static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tal
   nw_program_release(q);
 }
 
-static void judged_and_run(void **state) {
+static void accepted_programs_run_without_a_race(void **state) {
   (void)state;
   const char *wanted = getenv("NW_JUDGED_CASES"), *only = getenv("NW_JUDGED_ONLY");
   int cases = wanted ? atoi(wanted) : 110;
@@ -200,6 +200,6 @@ static void judged_and_run(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(judged_and_run)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_programs_run_without_a_race)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static void softmax(void **state) {
   job_free(&j);
 }
 
-static void arg_reductions_break_ties_low(void **state) {
+static void arg_reductions_choose_the_lowest_index_of_a_tie(void **state) {
   (void)state;
   nw_tensor *A = input("A", NW_F32, DIMS(lit(5), lit(6)));
   nw_axis *k = raxis("k", lit(6));
@@ -248,7 +248,7 @@ static void bad_accesses_are_trapped(void **state) {
       "T[0] is read outside its box [1..2] at i = 1");
 }
 
-static void steps_and_interrupts_end_a_run(void **state) {
+static void a_step_limit_or_an_interrupt_ends_a_run(void **state) {
   (void)state;
   nw_program *p = parsed(
       HEAD
@@ -367,11 +367,11 @@ int main(void) {
       T(a_state_not_yet_written_is_refused),
       T(two_states),
       T(softmax),
-      T(arg_reductions_break_ties_low),
+      T(arg_reductions_choose_the_lowest_index_of_a_tie),
       T(a_clamped_gather),
       T(zero_dimensions_and_empty_axes),
       T(bad_accesses_are_trapped),
-      T(steps_and_interrupts_end_a_run),
+      T(a_step_limit_or_an_interrupt_ends_a_run),
       T(accesses_are_traced),
       T(a_part_of_a_program_runs),
       T(a_lenient_run_continues_after_bad_accesses),

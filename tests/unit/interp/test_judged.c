@@ -1,6 +1,6 @@
 // Compares the judge (the legality check) with the interpreter. Programs are changed at random, and most changes make
-// them wrong. A program that the judge accepts must compute the same, and a loop that it accepts as parallel or as
-// lanes must compute the same if it runs backwards.
+// them wrong. A program that the judge accepts must give the same results as before. If the judge accepts a loop as
+// parallel or as a vector, the program must also give the same results with this loop reversed.
 #include "random_judged.h"
 #include "ir/program/valid.h"
 
@@ -307,8 +307,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
   return true;
 }
 
-// Reverses a marked loop, unless it binds a reduce variable. Such a loop has at most one iteration. Reversed, it would
-// not begin at its first value, where a reduction over no elements executes its init.
+// Reverses a marked loop, unless it binds a reduce variable. A marked loop that binds one has at most one iteration. If
+// it were reversed, it would not begin at its first value, at which a reduction over no elements executes its init.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);
@@ -340,7 +340,7 @@ static bool try_change(nw_ctx *c, nw_program **p) {
   return true;
 }
 
-static void accepted_is_right(void **state) {
+static void accepted_programs_compute_the_same(void **state) {
   (void)state;
   const char *wanted = getenv("NW_JUDGED_CASES");
   int cases = wanted ? atoi(wanted) : 60, accepted = 0, tried = 0;
@@ -362,6 +362,6 @@ static void accepted_is_right(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_is_right)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_programs_compute_the_same)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // Tests random computations. The interpreted program must give the same bits as the definition.
 #include "running.h"
 
-static uint64_t seed, trial; // trial: the seed at which this case started; NW_SEED=trial runs it alone
+static uint64_t seed, trial; // trial: the value of `seed` at the start of this case; NW_SEED=trial runs the case alone
 
 static int roll(int n) {
   seed = nw_hash_mix(seed, 0x9e3779b97f4a7c15u);

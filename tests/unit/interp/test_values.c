@@ -160,17 +160,17 @@ static void check_row(const nw_math_row *r) {
       if (u > worst) worst = u;
     }
   }
-  if (worst > r->ulp + 1) fail_msg("%s: %g ulp, said to be at most %g", r->symbol, worst, r->ulp);
+  if (worst > r->ulp + 1) fail_msg("%s: the error is %g ulp, but its row allows only %g", r->symbol, worst, r->ulp);
 }
 
-static void rows_keep_their_bounds(void **state) {
+static void math_rows_keep_their_error_bounds(void **state) {
   (void)state;
   int n;
   const nw_math_row *row = nw_math_rows(&n);
   for (int i = 0; i < n; i++) check_row(&row[i]);
 }
 
-static void a_plan_covers_all_lanes(void **state) {
+static void the_rows_of_a_plan_cover_all_lanes(void **state) {
   (void)state;
   const nw_math_row *row[64];
   for (int lanes = 1; lanes <= 64; lanes++) {
@@ -193,8 +193,8 @@ int main(void) {
       T(halves_round_at_stores),
       T(casts_saturate),
       T(only_the_branch_taken_runs),
-      T(rows_keep_their_bounds),
-      T(a_plan_covers_all_lanes),
+      T(math_rows_keep_their_error_bounds),
+      T(the_rows_of_a_plan_cover_all_lanes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,8 +169,8 @@ static inline bool has_leaf(const nw_expr *e) {
 }
 
 // Index arithmetic must not overflow, so a program has no index values beyond 2^62. A value that is computed from data,
-// or from a variable that was cast to another dtype, wraps instead. from_data finds such values, and beyond finds
-// results that are too large. Neither uses the core.
+// or from a variable that was cast to another dtype, wraps instead. `from_data` finds such values, and `beyond` finds
+// results that are too large. Neither function uses the core.
 static inline bool from_data(const nw_expr *e) {
   if (e->op == NW_OP_LOAD) return true;
   if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;

@@ -40,7 +40,7 @@ static inline const nw_expr *element(nw_pool *p, nw_dtype t, const nw_expr *at) 
   return nw_load(p, (nw_type){(uint8_t)t, at->type.lanes}, name, 1, &at);
 }
 
-// Totals over all checks of a test program.
+// Totals over all checks of a test executable.
 typedef struct figures {
   long rules, unchecked, wrong;
   long long draws;
@@ -63,7 +63,7 @@ static inline void report_wrong(const char *what, const nw_expr *from, const nw_
   nw_str_free(&s);
 }
 
-// Returns the number of draws for a rule and a dtype: NW_DRAWS, or a number that is small enough for every test run.
+// Returns the number of draws for a rule and a dtype: NW_DRAWS if it is set, otherwise `few`.
 static inline long draws_wanted(long few) {
   const char *s = getenv("NW_DRAWS");
   return s ? atol(s) : few;

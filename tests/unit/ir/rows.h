@@ -1,4 +1,4 @@
-// Draws trees for the rows of rewrites.def: those that ir applies, and those that a pass applies.
+// Draws trees for the rows of rewrites.def. Some rows are applied by the constructors in ir, and the others by a pass.
 #pragma once
 #include "ir/expr/rewrites.h"
 #include "trees.h"
@@ -11,7 +11,7 @@ typedef struct drawn_row {
 
 typedef struct drawing {
   const drawn_row *row;
-  int number; // of the row
+  int number; // the number of the row
   nw_dtype t;
   const char *what; // the row and the dtype, in words
 } drawing;

@@ -1,5 +1,5 @@
-// Tests every component of every combiner, for every dtype: the effect of one more contribution, and that the identity
-// has no effect.
+// Tests every component of every combiner, for every dtype. One more contribution must have the right effect, and the
+// identity must have no effect.
 #include "raw.h"
 #include "ir/program/program.h"
 
@@ -88,11 +88,11 @@ static pair draw(combining *x) {
   if (is_float(x->t) && random_to(&x->w.seed, 8) == 0) p.v = real((double)NAN);
   if (!is_arg(x->c)) return p;
   p.at = number(random_to(&x->w.seed, 6) - 1);
-  if (p.at.i == -1) p.v = x->identity[0]; // the partial result over no elements
+  if (p.at.i == -1) p.v = x->identity[0]; // a position of -1 marks the partial result over no elements
   return p;
 }
 
-// If the old value is the identity, the result is the contribution. For sums, 0 and -0 may give 0.
+// If the old value is the identity, the result must be the contribution. But for a sum, the result for -0 may be 0.
 static void check_identity(combining *x, pair p) {
   pair none = {x->identity[0], is_arg(x->c) ? x->identity[1] : number(0)}, want = p;
   if (x->c == NW_SUM && is_float(x->t) && p.v.f == 0) want.v.f = 0;

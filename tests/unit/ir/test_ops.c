@@ -23,7 +23,7 @@ static const nw_expr *read_back(env *e, const nw_expr *x) {
   return again;
 }
 
-// Leaves, and operations that only lowering makes, have other printed forms.
+// False for leaves and for operations that only lowering makes, because their printed forms are not calls.
 static bool is_called(nw_op op) { return !nw_op_has(op, 'L') && !nw_op_has(op, 'X') && nw_op_arity(op) > 0; }
 
 static void every_operation_is_read_back(void **state) {

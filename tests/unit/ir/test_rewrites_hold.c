@@ -1,5 +1,6 @@
-// Every row of rewrites.def that ir applies keeps the value, for every dtype to which it applies. For random trees of
-// its operations, the tree as made by the constructors and the simplifier must have the same bits as the unfolded tree.
+// Every row of rewrites.def that ir applies must keep the value, for every dtype to which it applies. Random trees of
+// its operations are made twice: by the constructors and the simplifier, and without folding. Both must have the same
+// bits.
 #include "rows.h"
 #include "ir/program/program.h"
 
@@ -117,7 +118,7 @@ typedef struct known {
 
 static const char *const names[] = {"i", "j", "k"};
 
-// Makes a fact as it occurs in programs: `v % c == n`, or a sum of variables below a constant. Sometimes it is a
+// Makes a fact of a kind that occurs in programs: `v % c == n`, a sum of variables below a constant, or sometimes a
 // condition on data.
 static const nw_expr *draw_fact(grower *g) {
   nw_pool *p = g->w->raw;
@@ -147,8 +148,8 @@ static void draw_known(grower *g, known *k) {
   }
 }
 
-// True if index arithmetic in the tree leaves the range of indices. Data without effect, as in select(true, i, J[0]),
-// is removed first.
+// True if index arithmetic in the tree leaves the range of indices. Reads without effect are removed first, such as
+// J[0] in select(true, i, J[0]).
 static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
   for (int i = 0; i < e->n; i++)
     if (leaves_range(g, m, e->arg[i], lane)) return true;

@@ -1,11 +1,10 @@
 // Every row of rules.def keeps the value, for every dtype that its pattern can have.
 //
 // Each side of a row is built without folding, and evaluated by meaning.h. If the kind of the row includes the dtype,
-// pattern and replacement must have the same bits. For every dtype, the pattern and the result of the constructors must
-// have the same bits; otherwise a rule was applied to a dtype to which it does not apply. All values of i8, u8 and bool
-// are tried, and all values of f16 and bf16 if there is one operand; for other dtypes, corner values and random values
-// are tried. Most constants are drawn so that
-// the condition of the row is true.
+// pattern and replacement must have the same bits. For every dtype, the constructors must give an expression with the
+// same bits as the pattern. If they do not, they applied the rule to a dtype to which it does not apply. All values of
+// i8, u8 and bool are tried, and all values of f16 and bf16 if there is one operand. For other dtypes, corner values
+// and random values are tried. Most constants are drawn so that the condition of the row is true.
 #include "raw.h"
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
 #include "raw.h"
 
 typedef struct profile {
-  const char *root; // operations of the root; "": any of ops
+  const char *root; // operations of the root; "": any operation of `ops`
   const char *ops; // operations of the other nodes
   const char *dtypes; // dtypes of the operands, one letter each: i integers, f floats, h halves, x index, a all
   int depth, lanes; // lanes 0: scalars

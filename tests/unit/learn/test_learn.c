@@ -1,5 +1,5 @@
-// Tests models that rank: what they learn, and which input is refused. Without XGBoost, the tests only check that the
-// error names it.
+// Tests models that rank: what they learn, and which input is refused. If XGBoost is missing, the tests only check that
+// the error names XGBoost.
 #include "base/base.h"
 #include <setjmp.h>
 #include <stddef.h>
@@ -94,8 +94,8 @@ static void begins_with_the_margin(void **state) {
   nw_learner_free(m);
 }
 
-// With this objective, the model predicts the labels themselves and not only their order, more exactly for rows of
-// greater weight.
+// With this objective, the model predicts the labels themselves and not only their order. For rows of greater weight,
+// the prediction is more exact.
 static void predicts_the_labels(void **state) {
   nw_learner_free(learned(*state));
   nw_learn_rows r = rows();

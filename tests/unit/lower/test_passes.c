@@ -287,7 +287,8 @@ static void an_unknown_pass_is_named(void **state) {
   nw_program_release(p);
 }
 
-// Vectors and unrolled copies are made unless the loops are to be kept. A target without vectors gets no vectors.
+// Vectors and unrolled copies are made, unless the caller asks to keep the loops. A target without vectors gets no
+// vectors.
 static void a_target_chooses_its_passes(void **state) {
   lowering *l = *state;
   nw_target narrow = *nw_target_host(l->c);

@@ -1,5 +1,5 @@
-// Every row of rewrites.def that a pass applies keeps the stored value, for random trees of every dtype to which it
-// applies.
+// Every row of rewrites.def that a pass applies must keep the stored value. Random trees are tried, of every dtype to
+// which the row applies.
 //
 // fma rounds once, while a product and a sum round twice. So it is compared only where a product is exact: for small
 // numbers, zeros, infinities and NaN.

@@ -42,7 +42,7 @@ static void *run(void *arg) {
   return NULL;
 }
 
-static void each_is_alone(void **state) {
+static void sessions_do_not_affect_each_other(void **state) {
   (void)state;
   session alone[SESSIONS], together[SESSIONS];
   pthread_t id[SESSIONS];
@@ -60,6 +60,6 @@ static void each_is_alone(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_alone)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sessions_do_not_affect_each_other)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,8 @@ static void threads_share_updates(void **state) {
           "by another thread");
 }
 
-// The init is executed when k begins. k begins inside the parallel loop, which binds i as well.
+// The init is executed when k is 0. The parallel loop f binds i and k, so one thread executes the init while others
+// already add to the element.
 static void init_among_the_threads(void **state) {
   static const char before[] = SUM "for f in 0..128:\n  atomic block R of R (i = f // 16 in 0..8, reduce k = f % 16 in "
                                    "0..16):\n    init R[i] = 0.0\n"

@@ -42,7 +42,7 @@ static void lifted_init(void **state) {
 #define TILE_SUM(where) "  for p in 0..4:\n    for k in 0..6:\n      " SUM(where)
 
 // A separate init must run again for each tile.
-static void init_apart(void **state) {
+static void separate_init(void **state) {
   accepts(*state, naive, HEAD "for o in 0..3:\n" TILE_INIT TILE_SUM(""), 'v');
   refuses(*state, naive, HEAD "for i in 0..10:\n  " INIT("i", "  ") "for o in 0..3:\n" TILE_SUM(""),
           NW_REFUSE_REDUCTION, "one contribution twice");
@@ -82,7 +82,7 @@ static void symbolic(void **state) {
   "):\n        init X[i] = 0.0\n        X[i] += A[i, k]\n  for j in 0..10:\n    block Y of Y (i = j in 0..10):\n"      \
   "      Y[i] = X[i]*2.0\n"
 
-static void computed_beyond_the_end(void **state) {
+static void temporaries_computed_beyond_their_end(void **state) {
   accepts(*state, PADDED("10", "6"), PADDED("12", "6"), 'v');
   refuses(*state, PADDED("10", "6"), PADDED("17", "6"), NW_REFUSE_BOUNDS, "outside the allocated part of A");
   refuses(*state, PADDED("10", "6"), PADDED("12", "8"), NW_REFUSE_VALUE, "same expression");
@@ -91,9 +91,14 @@ static void computed_beyond_the_end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(overlapping_tiles), T(reduction_outside),           T(lifted_init),
-      T(init_apart),        T(reset_without_contributions), T(marks),
-      T(symbolic),          T(computed_beyond_the_end),
+      T(overlapping_tiles),
+      T(reduction_outside),
+      T(lifted_init),
+      T(separate_init),
+      T(reset_without_contributions),
+      T(marks),
+      T(symbolic),
+      T(temporaries_computed_beyond_their_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static void what_is_proved_holds(void **state) {
     }
     nw_program_release(p);
   }
-  // Most of what holds must also be proved.
+  // Most facts that hold must also be proved.
   assert_true(apart.hold > CASES / 2 && 10 * apart.proved > 6 * apart.hold);
   assert_true(cover.hold > CASES / 30 && 10 * cover.proved > 6 * cover.hold);
   assert_true(terms.hold > CASES / 100 && 10 * terms.proved > 6 * terms.hold);

@@ -27,7 +27,7 @@ static void tries(void **state, const char *i, const char *j, const char *k_o, c
   free(after);
 }
 
-static void spatial(void **state) {
+static void spatial_loops(void **state) {
   tries(state, "parallel ", "", "", "", NULL, 0);
   tries(state, "", "parallel ", "", "", NULL, 0);
   tries(state, "parallel ", "vectorize ", "", "", NULL, 0);
@@ -65,7 +65,7 @@ static void decomposed_reduction(void **state) {
           SUM "for i in 0..8:\n  vectorize for k in 0..32:\n    " SUM_BODY, NW_REFUSE_REDUCTION, "another lane");
 }
 
-static void nested(void **state) {
+static void marks_inside_marks(void **state) {
   tries(state, "parallel ", "parallel ", "", "", "cannot run j in parallel", NW_REFUSE_STRUCTURE);
   tries(state, "vectorize ", "vectorize ", "", "", "cannot vectorize j", NW_REFUSE_STRUCTURE);
   tries(state, "vectorize ", "parallel ", "", "", "cannot run j in parallel", NW_REFUSE_STRUCTURE);
@@ -127,7 +127,7 @@ static void vector_shape(void **state) {
           "would need different numbers of iterations");
 }
 
-// A guard that leaves one lane leaves no dependence, but also no vector.
+// The guard leaves only one lane on, so there is no dependence. But all four lanes would write one element.
 static void one_lane(void **state) {
 #define ONE(mark, n, guard)                                                                                            \
   "program o\ninput A: f32[1]\noutput B: f32[1]\n" mark "for i in 0.." n ":\n  block B of B (i = i in 0..1)" guard     \
@@ -138,7 +138,7 @@ static void one_lane(void **state) {
           "every lane of i writes the same element of B");
 }
 
-// A buffer that is allocated in a loop is allocated once, with space for its largest size.
+// A buffer that is allocated in a loop gets its storage once, with space for its largest size.
 static void storage_in_loops(void **state) {
 #define SQUARE "program r\nsize N >= 0\ninput A: f32[N, N]\noutput B: f32[N, N]\n"
 #define ROOM(end)                                                                                                      \
@@ -177,7 +177,7 @@ static void layouts(void **state) {
 
 // A window of three rows moves down in a buffer of n rows. Three rows are enough; two are not, unless every iteration
 // fills them again. Iterations that run at the same time each need their own rows.
-static void folded(void **state) {
+static void a_buffer_that_is_smaller_than_its_stage(void **state) {
 #define FOLD(mark, first, layout)                                                                                      \
   "program f\ninput A: f32[10]\noutput B: f32[8]\ntemp X: f32[10]" layout "\nalloc X[0..10]:\n"                        \
   "  for p in 0..2:\n    block P of X (i = p in 0..10):\n      X[i] = A[i] + 1.0\n"                                    \
@@ -265,11 +265,11 @@ static void rules_have_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(spatial),
+      T(spatial_loops),
       T(reduction_in_parallel),
       T(reduction_in_lanes),
       T(decomposed_reduction),
-      T(nested),
+      T(marks_inside_marks),
       T(recurrences),
       T(private_or_shared),
       T(vector_shape),
@@ -277,7 +277,7 @@ int main(void) {
       T(storage_in_loops),
       T(stack),
       T(layouts),
-      T(folded),
+      T(a_buffer_that_is_smaller_than_its_stage),
       T(out_of_bounds),
       T(budget_and_interrupt),
       T(rules_have_names),

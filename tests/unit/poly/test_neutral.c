@@ -35,7 +35,7 @@ static void only_a_neutral_element_adds_nothing(void **state) {
           "does not get all its contributions");
 }
 
-// If data decide whether an iteration adds something, it is not known to add nothing.
+// If data decide whether an iteration adds something, the iteration must stay.
 static void conditions_of_data(void **state) {
   refuses(*state, APART("0..6", SUM("A[i, k] < 0.0", "0.0")), APART("2..6", SUM("A[i, k] < 0.0", "0.0")),
           NW_REFUSE_VALUE, "does not get all its contributions");

@@ -38,7 +38,7 @@ static void every_proof_holds(void **state) {
   assert_true(once > CASES / 20 && dense > CASES / 20);
 }
 
-// For splits in any order, every question must be decided.
+// For the digits of splits, in any order, both properties must be proved.
 static void splits_are_evident(void **state) {
   (void)state;
   nw_digit d[] = {{8, 4}, {1, 8}, {-32, 3}}, huge[] = {{INT64_MAX, 3}, {1, 2}}, least[] = {{INT64_MIN, 2}};
@@ -66,7 +66,7 @@ static void rows_left_out(void **state) {
           NW_REFUSE_COVER, "never written");
 }
 
-// Rows and columns both come from one loop, so the other elements are never written.
+// The loop i determines the row and the column, so only the elements of a diagonal are written.
 static void a_loop_that_is_shared(void **state) {
   refuses(*state, PLAIN, HEAD "for i in 0..12:\n  for j in 0..12:\n    " BODY("i", "i"), NW_REFUSE_COVER,
           "never written");

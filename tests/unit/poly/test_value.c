@@ -29,7 +29,7 @@ static void compute_at(void **state) {
   "  for i in 0.." #n ":\n    block X of X (i = i in 0.." #n "):\n      X[i] = A[min(i, " #last ")]*2.0\n"
 #define WIDE "temp X: f32[72]\nalloc X[0..72]:\n"
 
-// If elements of a temporary are computed beyond its end, only the other elements must be the same as before.
+// X may get more elements than before. The old elements must keep their values; the new ones may have any value.
 static void reads_that_stop_at_the_end(void **state) {
   accepts(*state, stages, STAGES TEMP "alloc X[0..64]:\n" NAIVE_READS(64, 63) NAIVE_Y, 'v');
   accepts(*state, stages, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, 'v');
@@ -180,7 +180,7 @@ static void copied_in_part(void **state) {
           NW_REFUSE_VALUE, "never written before");
 }
 
-// The copy of a stage must wait for the stage.
+// A copy of a stage must come after the stage.
 static void copied_before_it_is_made(void **state) {
 #define CHAIN "program chain\ninput A: f32[32]\noutput Y: f32[32]\ntemp X: f32[32]\n"
 #define MAKE_X "    for i in 0..32:\n      block X of X (i = i in 0..32):\n        X[i] = A[i] + 1.0\n"
@@ -192,7 +192,7 @@ static void copied_before_it_is_made(void **state) {
           NW_REFUSE_RAW, "X[0] is read at (p=0), before it is written");
 }
 
-static void strangers(void **state) {
+static void a_copy_of_something_else(void **state) {
   refuses(*state, square,
           SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
                  "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
@@ -247,8 +247,8 @@ static void written_back_too_early(void **state) {
   assert_string_equal(r->loops[0], "k_o");
 }
 
-// Each tile starts from the init, but only some tiles execute an init.
-static void init_of_some_tiles(void **state) {
+// The sum of every tile relies on an init before it, but only the tiles i_o < 3 execute this init.
+static void init_in_some_tiles_only(void **state) {
   refuses(*state, gemm,
           GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n"
                "    for c in 0..8:\n      for d in 0..32:\n        init block C_init of C (i = 8*i_o + c in 0..32, j = "
@@ -272,7 +272,7 @@ static void tile_without_a_contribution(void **state) {
           NW_REFUSE_VALUE, "without all its contributions");
 }
 
-static void tile_with_one_twice(void **state) {
+static void tile_with_one_contribution_twice(void **state) {
   refuses(*state, gemm,
           GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n  "
                "      for j in 0..32:\n          for k_i in 0..17:\n"
@@ -283,7 +283,8 @@ static void tile_with_one_twice(void **state) {
           NW_REFUSE_REDUCTION, "one contribution twice");
 }
 
-// A producer that contains a reduction is computed inside its consumer, with a halo.
+// R, a reduction, is computed inside its reader. Each iteration computes two elements of R, one of which the next
+// iteration computes again.
 static void reduction_computed_at(void **state) {
 #define ROWS "program rows\ninput A: f32[32, 8]\noutput Y: f32[31]\ntemp R: f32[32]\n"
   static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i "
@@ -306,7 +307,7 @@ static void reduction_computed_at(void **state) {
 
 // ---- outputs
 
-static void output_of_another(void **state) {
+static void outputs_exchanged(void **state) {
 #define PAIR "program pair\ninput A: f32[8]\noutput X: f32[8]\noutput Y: f32[8]\n"
 #define PAIR_TEMPS "temp P: f32[8]\ntemp Q: f32[8]\n"
 #define MAKE(b, v, e) "for " v " in 0..8:\n  block " b " of " b " (i = " v " in 0..8):\n    " e "\n"
@@ -320,7 +321,7 @@ static void output_of_another(void **state) {
           "output X would no longer have");
 }
 
-static void first_programs(void **state) {
+static void invalid_first_programs(void **state) {
   env *e = *state;
   static const char *const bad[] = {
       "program p\ninput A: f32[16]\noutput X: f32[32]\nfor i in 0..32:\n  block X of X (i = i in 0..32):\n    X[i] = "
@@ -359,16 +360,16 @@ int main(void) {
       T(copied_too_late),
       T(copied_in_part),
       T(copied_before_it_is_made),
-      T(strangers),
+      T(a_copy_of_something_else),
       T(write_cache),
       T(write_cache_inside_the_reduction),
       T(written_back_too_early),
-      T(init_of_some_tiles),
+      T(init_in_some_tiles_only),
       T(tile_without_a_contribution),
-      T(tile_with_one_twice),
+      T(tile_with_one_contribution_twice),
       T(reduction_computed_at),
-      T(output_of_another),
-      T(first_programs),
+      T(outputs_exchanged),
+      T(invalid_first_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

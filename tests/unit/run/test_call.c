@@ -1,4 +1,4 @@
-// Tests kernels as a user calls them: checks of arguments, sizes, workspaces, threads, views, times, freed code.
+// Tests calls of kernels: checks of arguments, sizes, workspaces, threads, views, times, freed code.
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -310,7 +310,7 @@ static void test_the_interpreter_on_arrays(void **state) {
   drop(3, a);
 }
 
-static void test_peak_is_what_the_ports_give(void **state) {
+static void test_peak_and_frequency_are_known(void **state) {
   fixture *f = *state;
   assert_true(nw_peak_flops(f->c, NW_F32, 1) > 0);
   assert_true(nw_peak_flops(f->c, NW_F64, 1) > 0);
@@ -320,8 +320,8 @@ static void test_peak_is_what_the_ports_give(void **state) {
   free(m);
 }
 
-// The sizes are not multiples of a vector. This test does not check whether the figures are right; the tests of the
-// pictures do.
+// The sizes are not multiples of a vector. This test does not check whether the bandwidths are right; the specs of
+// roofline plots do.
 static void test_bandwidths(void **state) {
   fixture *f = *state;
   for (int loop = NW_STREAM_READ; loop <= NW_STREAM_WRITE; loop++)
@@ -362,7 +362,7 @@ int main(void) {
       cmocka_unit_test(test_a_temporary_too_large_for_memory),
       cmocka_unit_test(test_interrupting_generated_code),
       cmocka_unit_test(test_the_interpreter_on_arrays),
-      cmocka_unit_test(test_peak_is_what_the_ports_give),
+      cmocka_unit_test(test_peak_and_frequency_are_known),
       cmocka_unit_test(test_bandwidths),
       cmocka_unit_test(test_one_run),
   };

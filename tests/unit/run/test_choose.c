@@ -1,4 +1,5 @@
-// Compares the tree that finds a version with the chain of conditions that defines which version a call uses.
+// A chain of conditions defines which version of a kernel a call uses. Compares the decision tree, which finds the
+// version faster, with this chain.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,8 +115,8 @@ static void intervals_are_found_by_halves(void **state) {
   nw_choices_free(&t);
 }
 
-// No condition allows bisection, and every version has several facts. The tree must not grow with the combinations of
-// facts.
+// No condition allows bisection, and every version has several facts. The size of the tree must not grow with the
+// number of combinations of facts.
 static void facts_of_several_sizes_make_a_chain(void **state) {
   env *e = *state;
   enum { N = 60 };

@@ -54,7 +54,7 @@ static void overflow(nw_frame *f) {
 // ---- fences
 
 typedef struct reach {
-  int64_t by, bytes; // offset from the beginning of params[0]; number of bytes to touch
+  int64_t by, bytes; // `by`: offset from the beginning of params[0]; `bytes`: number of bytes to touch
   bool write;
 } reach;
 static reach reached;
@@ -69,7 +69,8 @@ static void touches(nw_frame *f) {
   }
 }
 
-// Touches r.bytes bytes at offset r.by from the beginning of a tensor of 1001 f32. Returns false if this is detected.
+// Touches r.bytes bytes at offset r.by from the beginning of a tensor of 1001 f32. Returns false if an error is
+// detected.
 static bool reaches(nw_ctx *c, nw_fence fence, size_t align, reach r) {
   int64_t shape[] = {1001};
   nw_fences(c, fence, align);
@@ -84,7 +85,7 @@ static bool reaches(nw_ctx *c, nw_fence fence, size_t align, reach r) {
   return good;
 }
 
-static void one_element_beside_a_tensor_is_a_crash(void **state) {
+static void accesses_beside_a_tensor_are_detected(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   for (int write = 0; write < 2; write++) {
@@ -93,7 +94,7 @@ static void one_element_beside_a_tensor_is_a_crash(void **state) {
     assert_true(reaches(c, NW_FENCE_BEFORE, 0, (reach){0, 4004, write}));
     assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){-4, 4, write}));
   }
-  // A write beside the tensor that does not reach the inaccessible page does not trap. It is detected after the call.
+  // If a write beside the tensor does not reach the inaccessible page, it does not trap. It is detected after the call.
   assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){-4, 4, true}));
   assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){4004, 4, true}));
   assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4004, 4, true}));
@@ -101,7 +102,7 @@ static void one_element_beside_a_tensor_is_a_crash(void **state) {
   nw_close(c);
 }
 
-static void each_piece_ends_at_a_page(void **state) {
+static void accesses_beyond_a_piece_are_detected(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   nw_mem *m = &nw_session_of(c)->mem;
@@ -280,7 +281,7 @@ static void *send_sigint(void *arg) {
   return NULL;
 }
 
-// The handler itself always returns before the jump.
+// The interrupt leaves the call by a jump. The signal handler must have returned before this jump.
 static void test_interrupt_from_the_handler(void **state) {
   (void)state;
   session = nw_open();
@@ -316,8 +317,8 @@ static void skipped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_element_beside_a_tensor_is_a_crash),
-      cmocka_unit_test(each_piece_ends_at_a_page),
+      cmocka_unit_test(accesses_beside_a_tensor_are_detected),
+      cmocka_unit_test(accesses_beyond_a_piece_are_detected),
       cmocka_unit_test(test_crashes),
       cmocka_unit_test(test_crash_on_one_thread),
       cmocka_unit_test(test_interrupt_from_another_thread),

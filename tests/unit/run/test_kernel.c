@@ -1,4 +1,4 @@
-// Compares generated code with the interpreter, bit for bit, and tests kernels as a user calls them.
+// Compares generated code with the interpreter, bit for bit.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -50,7 +50,8 @@ static void lacks(const char *code, const char *part) {
   "program p\ninput A: " type "[64]\ninput B: " type "[64]\noutput C: " type "[64]\n" mark                             \
   "for i in 0..64:\n  block C of C (i = i in 0..64):\n    C[i] = " rest "\n"
 
-// Integers of data wrap, so their operations must not have the flag nsw, which says that they never overflow.
+// Arithmetic on integer data wraps. So these operations must not have the flag nsw, which says that they never
+// overflow.
 static void integers_of_data_wrap(void **state) {
   char *code = code_of(*state, LOOP("", "i32", "A[i]*B[i] + A[i]"));
   has(code, "mul i32");
@@ -68,7 +69,7 @@ static void floats_are_as_written(void **state) {
   free(code);
 }
 
-// Each call checks that its tensors do not overlap, and LLVM is told so.
+// Each call checks that its tensors do not overlap, so the LLVM code states that they do not alias.
 static void tensors_do_not_alias(void **state) {
   char *code = code_of(*state, LOOP("", "f32", "A[i] + B[i]"));
   has(code, "ptr noalias");

@@ -1,4 +1,4 @@
-// Tests the measured time to start threads, which notes of steps state.
+// Tests the measured time to start threads. The notes of steps mention this time.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@ static void *keep_busy(void *arg) {
   return arg;
 }
 
-// If other threads keep the cores busy, the time of a measurement depends on the scheduler of the system. Such a time
-// must not be taken as the cost.
+// If other threads keep the cores busy, the measured time depends on the scheduler of the operating system. Such a time
+// must not be used as the cost.
 static void test_load_of_the_machine_is_not_a_cost(void **state) {
   (void)state;
   enum { HOGS = 4 };

@@ -1,5 +1,5 @@
-// Tests the GEMM tutorial; every step is checked: blocking, vectorize, loop order, packing, write cache and register
-// tile, parallel.
+// Checks every step of the GEMM tutorial: blocking, vectorization, loop order, packing, a write cache with a register
+// tile, and parallel loops.
 #include "scheduling.h"
 #include <time.h>
 

@@ -134,7 +134,8 @@ static void replay_names_the_step_that_fails(void **state) {
   nw_sched_release(s);
 }
 
-// A trace that names a tail can be replayed on a shape without a tail, and vice versa.
+// A trace that names a tail can be replayed on a shape without a tail. A trace without a tail can be replayed on a
+// shape with one.
 static void tails_vanish(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *odd = gemm(c, 100), *even = gemm(c, 96);
@@ -203,7 +204,7 @@ static void loops_of_a_stage(void **state) {
   nw_sched_release(s);
 }
 
-// Every row is fully documented, and its examples name the primitive.
+// Every row of the table of primitives is fully documented, and its examples name the primitive.
 static void rows(void **state) {
   (void)state;
   assert_true(nw_primitive_count() >= 14);

@@ -87,7 +87,7 @@ static void split_symbolic(void **state) {
   nw_sched_release(s);
 }
 
-// A loop has ceil(M/4) iterations, with unknown M. Each step is accepted with a proof, or refused.
+// A loop has ceil(M/4) iterations, and M is unknown. Each step is either proved legal or refused.
 static void split_symbolic_parts(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm_of(c, NW_F32, nw_size_var(c, "M", 1), I(c, 64), I(c, 64));
@@ -161,7 +161,7 @@ static void stale_loops(void **state) {
   nw_sched_release(s);
 }
 
-// A handle from an undone step never denotes a loop that another step makes.
+// A step is undone, and another step makes a loop. A handle from the undone step must not denote this loop.
 static void ids_are_not_used_twice(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);

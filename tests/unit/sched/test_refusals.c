@@ -80,7 +80,8 @@ static void a_local_buffer_has_to_fit(void **state) {
   nw_sched_release(s);
 }
 
-// However few operations a proof may use, the step is either undecided or makes the same program as without a limit.
+// A proof may use only a limited number of operations, its budget. With any budget, the step is either undecided or
+// makes the same program as without a limit.
 static void a_small_budget_gives_no_other_program(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
@@ -123,7 +124,7 @@ static void a_small_budget_gives_no_other_program(void **state) {
   nw_sched_release(s);
 }
 
-// Takes the step on a new schedule in a new context, where no step was checked before. Returns the error code.
+// Makes the step on a new schedule in a new context, in which no step was checked before. Returns the error code.
 static nw_code verdict_in_a_new_context(const char *primitive, const nw_arg *arg, long budget) {
   nw_ctx *c = nw_open();
   nw_sched *s = gemm(c, 100);
@@ -173,8 +174,8 @@ static void a_verdict_does_not_depend_on_earlier_checks(void **state) {
   nw_sched_release(s);
 }
 
-// The budget is exact. With the least budget with which a step is decided in a new context, it is also decided after
-// many other steps. With one operation less, it is decided in neither.
+// Finds the least budget that decides a step in a new context. The same budget must decide the step after many other
+// steps too. One operation less must decide it in neither case.
 static void earlier_checks_do_not_change_the_budget(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {

@@ -1,4 +1,4 @@
-// Tests properties of a target that follow from its machine record.
+// Tests the properties of a target, which follow from its machine record.
 #include "target/target.h"
 #include <setjmp.h>
 #include <cmocka.h>
