@@ -83,7 +83,7 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; in lines: asked, the number requested, hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, as a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
+---Predicts by a model how long the schedule takes, and why; docs/cost.md describes the model. It assumes that the kernel is called repeatedly, so data that fits a cache is already there. machine: as in nw.machine; this host by default. sizes: values of symbolic sizes. threads: 1 by default. conflicts = false: conflict misses are counted as capacity misses, which is faster. feed = 'full': every level sees every access; by default ('misses') each level sees only the misses of the level before it. 'full' changes the misses of the second and later levels a little, and is often ten times faster for programs with many accesses. measure = true, or a list of arrays: the schedule is also compiled, run and timed on this host. mca = true: adds the report of llvm-mca on the innermost loop, if llvm-mca is installed. Printing the answer gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: the time if this resource were the only limit); loops (name, depth, entered: the number of entries, times: the number of iterations, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; the numbers of lines asked (requested), hits, misses, cold, capacity, conflict, written_back; exact, a boolean; error, a fraction of the misses); traffic of each level (name, read, written, bytes, intensity in operations per byte); flops; instructions; spills (an estimate); memory (bytes by location) and buffers; threads (with work), idle (threads without work), shares (cycles of each thread), balance (their mean over their maximum), outside (cycles outside of parallel loops), team_seconds (to start and join threads); joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); spills_emitted (spills of vector registers in the compiled code), address_spills_emitted (spills of other registers); measured_joules (of the CPU package, where it has energy counters), joules_ratio, why_no_joules (why energy was not measured); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
@@ -111,7 +111,7 @@ function schedule:cut(loop, ...) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----The differences between versions a and b. Without a, the view shows what the step to b changed. b is the current version by default. Versions are numbers, where 0 is the naive program, or names of branches.
+---The differences between the versions `a` and `b`. Without `a`, the view shows what the step to `b` changed. By default, `b` is the current version. Versions are numbers, where 0 is the naive program, or names of branches.
 ---@param a? integer|string
 ---@param b? integer|string
 ---@return nw.view
@@ -163,7 +163,7 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
+---The history: one row per step, starting with the naive program. A row has the number of the version (for s:diff and s:checkout), the step, the statements added, removed and changed, the operations of one run, the bytes of inputs, outputs and temporaries that a run reads and writes, and the names of the temporaries. Fields of a row: version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, an expression in sizes), exact, bytes, buffers. cost = true: adds the time and the bottleneck that s:cost predicts for each version, as predicted (seconds) and bottleneck; machine, sizes and threads as in s:cost.
 ---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
@@ -209,7 +209,7 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name distinguishes kernels with the same number of rows; whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: for each number of remaining iterations, the tiles with the least total measured time; they may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default; with more threads, across determines how they share the pieces, like `how` of nw.partition.parallel, and cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
+---Tries strategies for a loop whose extent is not a multiple of any tile, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}: the number of iterations of a tile, and a function that schedules a piece: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() are all loops around it. name: distinguishes kernels with the same number of rows. whole: the kernel handles whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop`, in which pieces share the data that they read; the function `inside` of a kernel then schedules a piece in these loops. Strategies: guard: every tile is guarded against iterations that do not exist; cut: tiles without conditions, followed by the smallest kernel for the remaining iterations; halves: tiles without conditions, followed by tiles of half the size, a quarter and so on; residues: tiles without conditions, and one version for each number of remaining iterations; sizes: one version for each number of remaining iterations, with the tiles that run them in the least measured time; these tiles may also replace the last full tiles; shift: the last tile begins earlier and repeats some iterations; pad: the last tile goes beyond the end, in a temporary; it reads copies of the last row there; predicate: the last vector runs under a mask; in a tile of rows, the last row is read again for each missing row, and only rows that exist are stored. cost: 'kernels' (measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by `model`, from nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; if several vary, all combinations are used, with weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; strategies with more are ranked last. measure = true: also measures the time of each strategy. threads: 1 by default. across: how several threads share the pieces, like `how` of nw.partition.parallel. With several threads, cost is 'model' by default. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit if learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (some steps were not judged), intrinsics (the model prices intrinsic tiles as the loops that they replace), or refused and hint. Methods: take, build and dispatch; nw.help(list) describes them. The schedule does not change; the tried programs are versions of it.
 ---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
@@ -581,7 +581,7 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
----Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The answer prints a table and describes the median run (or the fastest, if fastest = true) of reps (11): seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
+---Runs the kernel and measures what each thread does in its parallel loops: when it starts and ends each part of a loop. The kernel runs `reps` times (11). The answer prints a table and describes the median run, or the fastest run if fastest = true: seconds, within (seconds in parallel loops), idle (the idle share of that time, over all threads); threads: records of thread, busy, idle, cpu (CPU time of the thread), rounds (iterations), parts; loops: within and idle of each loop, in the order in which the loops start; and records for nw.timeline, with the first and last iteration of each part. Fields over all runs: min, median, idle_low and idle_high (the ends of the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
 function kernel:busy(...) end
@@ -701,12 +701,12 @@ local accesses = {}
 ---@return table?
 function accesses:at(n) end
 
----Returns the number of the first access in which two lists differ, or nil.
+---Returns the position of the first access in which two lists differ, counted from 1; nil if the lists are equal.
 ---@param other nw.accesses
 ---@return integer?
 function accesses:differs(other) end
 
----Returns the iterations of the loops, in the order in which they end: loop, depth (the number of enclosing loops), index (from 0), from and to. from is the number of accesses before the iteration begins, and to the number when it ends.
+---Returns the iterations of the loops, in the order in which they end. Each has `loop`, `depth` (the number of enclosing loops), `index` (counted from 0), `from` (the number of accesses before the iteration begins) and `to` (the number of accesses when it ends).
 ---@return table[]
 function accesses:iterations() end
 
@@ -730,14 +730,14 @@ function ranking:take(which) end
 
 ---@class nw.ranked
 ---@field code_bytes integer Bytes of machine code of all versions.
----@field expected number? The mean of `predicted` by weight: seconds, or a score without a unit if learned. An estimate.
+---@field expected number? An estimate: the weighted mean of `predicted`, in seconds or, for a learned model, as a score without a unit.
 ---@field figure number The number by which rows are ranked: the smallest is best.
 ---@field fits boolean True if the strategy has at most code_limit bytes of code.
 ---@field hint string? What to do about the refusal, or more about its reason.
 ---@field intrinsics boolean? True if some tiles of the strategy are intrinsics; the cost model prices them as the loops that they replace.
----@field joules number? The mean of `energies` by weight, if the cost model was used. An estimate.
+---@field joules number? An estimate: the weighted mean of `energies`, if the cost model was used.
 ---@field refused string? Why the strategy was refused. Such a row has only the fields strategy, refused and hint.
----@field seconds number? The mean of `measured` by weight.
+---@field seconds number? The weighted mean of `measured`.
 ---@field strategy string The name of the row's strategy.
 ---@field unsafe boolean? True if some steps of the strategy were not judged.
 ---@field versions integer[] Versions of the schedule; a call runs the first one whose facts hold.
@@ -773,12 +773,12 @@ function loopnest:accesses(options) end
 ---@return table[]
 function loopnest:arrays() end
 
----A lower bound of the nest's time on a machine. It is the longest of: the cycles to move the bytes of its cache misses through each level, and the cycles of the operations in its text at the machine's peak rate. (With combine = 'ecm', transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
+---A lower bound of the nest's time on a machine. It is the longest of several times: for each level, the cycles to move the bytes of its misses; and the cycles of the operations in the text at the machine's peak rate. (With combine = 'ecm', transfers that do not overlap are added.) The text of a nest does not determine the compiled code, so instructions, latencies and registers are not modelled. machine: as in nw.machine; this host by default. feed, simulate, exact, budget: as in misses. conflicts = true: conflict misses are distinguished from capacity misses, which takes longer. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses, as in misses; traffic of each level (name, read, written, bytes, intensity in operations per byte), where L1 has the bytes of the references, and other levels have whole lines; flops, operations (name, bits, count), calls (of functions without a cost), statements; counted: true if these counts are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the data movement), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
 ---@param options? {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
 ---@return nw.report
 function loopnest:cost(options) end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the number of the only thread that is counted, from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model. If the model is exact for a level (fields exact and error), its counts equal those of the simulator. levels, line, machine, feed, conflicts: as in nw.misses, but by default feed is 'full' and conflict misses are counted as capacity misses; feed = 'misses' is slow for many accesses. simulate = true: simulates every access instead. exact = true: an error instead of an estimate. budget: the largest number of lines that the model may request. threads: the number of threads. thread: the thread whose accesses are counted, as a number from 0; it has its own caches. The answer has the fields of nw.misses, and accesses, touched (the lines that the model requested), exact and error.
 ---@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
@@ -814,7 +814,7 @@ local error = {}
 
 ---@class nw.refusal
 ---@field alternatives string[] Other steps that were tried and are legal.
----@field distance string? The iterations between the two executions, along the loop that carries the conflict, or as a vector.
+---@field distance string? The number of iterations between the two executions, along the loop that carries the conflict, or as a vector.
 ---@field element string? The element: C[0, 0].
 ---@field kind string The kind of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
 ---@field loops string[] The loops that carry the conflict.
@@ -850,7 +850,7 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----All memory accesses of the lowered schedule, in order. Small storage of scope local stays in registers and is not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
+---All memory accesses of the lowered schedule, in order. Small buffers of scope local stay in registers; their accesses are not listed. sizes: values of symbolic sizes, {M = 64}. most: the largest number of accesses, one million by default. arguments: inputs and outputs; the interpreter then runs the schedule on them and records the accesses, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then also has its outcome, a hit or a miss. threads: the number of threads; only the accesses of the first thread are listed. a = nw.accesses(s) has #a accesses, and a:at(n) is one of them.
 ---@param s nw.schedule
 ---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.accesses
@@ -861,7 +861,7 @@ function nw.accesses(s, options) end
 ---@return nw.expr
 function nw.all(...) end
 
----True if |a - b| <= atol + rtol*|b| everywhere (atol is 1e-8 and rtol is 1e-5 by default; NaN equals NaN). Also returns the largest difference, and the position of the first element that differs, in row-major order from 1.
+---True if |a - b| <= atol + rtol*|b| everywhere (atol is 1e-8 and rtol is 1e-5 by default; NaN equals NaN). Also returns the largest difference, and the position of the first element that differs, counted from 1 in row-major order.
 ---@param a nw.array
 ---@param b nw.array
 ---@param options? {rtol?: number, atol?: number}
@@ -885,7 +885,7 @@ function nw.argmax(term, ...) end
 ---@return nw.expr
 function nw.argmin(term, ...) end
 
----The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM, which counts the bytes named in the loop. threads: 1 by default; each thread has its own part of the memory.
+---The bytes per second that a loop over this many bytes of memory reads and writes on this machine. Returns the best of a dozen samples, and all samples. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), as in STREAM; only the bytes of the arrays in the loop are counted. threads: 1 by default; each thread has its own part of the memory.
 ---@param bytes integer
 ---@param options? {loop?: string, threads?: integer}
 ---@return number, number[]
@@ -907,7 +907,7 @@ function nw.bf16(x) end
 ---@return nw.expr
 function nw.bool(x) end
 
----How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the time. Where this number exceeds the ways of the set, lines are evicted before they are used again. A stride of a large power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held (lines in the set), asked (different lines accessed).
+---How full each set of a cache level is over time, and how many different lines of each set are accessed in each part of the time. Where the number of lines exceeds the ways of the set, lines are evicted before they are used again. A stride of a large power of two maps all accesses to a few sets. Rows: column (the part of the time), set, held (lines in the set), asked (different lines accessed).
 ---@param s nw.schedule
 ---@param options? {level?: integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
@@ -936,7 +936,7 @@ function nw.ceil(x) end
 ---@return nw.expr
 function nw.clamp(x, low, high) end
 
----Clears the output of the cell; with wait, only when new output follows.
+---Clears the output of the cell. wait = true: only when new output follows.
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
@@ -1004,7 +1004,7 @@ function nw.f32(x) end
 ---@return nw.expr
 function nw.f64(x) end
 
----States a fact about a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, "M % 16 == 0"). Kernels check it when they are called. A fact that contradicts the known facts is refused.
+---States a fact about a size: nw.fact(M, nw.eq(M % 16, 0)) or, as text, nw.fact(M, "M % 16 == 0"). Kernels check the fact when they are called. A fact that contradicts the known facts is refused.
 ---@param size nw.expr
 ---@param condition nw.expr|string
 ---@return nw.expr
@@ -1046,7 +1046,7 @@ function nw.ge(a, b) end
 ---@return nw.expr
 function nw.gt(a, b) end
 
----Lists everything, nw.help(), or describes one thing, nw.help "split" or nw.help(nw.sum). For an object, nw.help(s), it lists the object's methods and fields.
+---nw.help() lists everything; nw.help "split" or nw.help(nw.sum) describes one thing. nw.help(s), where s is an object, lists the object's methods and fields.
 ---@param what? any
 ---@return nw.view
 function nw.help(what) end
@@ -1094,7 +1094,7 @@ function nw.interact(spec, options) end
 ---@return nw.array[]
 function nw.interpret(s, arguments, options) end
 
----Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute of constant sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides that are not fixed, as int64_t, in elements. strides: by tensor, a list of numbers or "any"; by default the last dimension is contiguous and the others are "any". accumulate: a reduction adds to the values of the output. source: C text. library and symbol: a function of a shared library instead; jump_safe if the function holds no lock and owns no memory. The code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its results are correct.
+---Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides that are not fixed, as int64_t, in elements. strides: by tensor, a list of numbers or "any"; by default the last dimension is contiguous and the others are "any". accumulate: a reduction adds to the values of the output. source: C text. library and symbol: instead, a function of a shared library; jump_safe = true if it holds no lock and owns no memory. The code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its results are correct.
 ---@param spec {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}
 ---@return nw.intrinsic
 function nw.intrinsic(spec) end
@@ -1105,7 +1105,7 @@ function nw.intrinsic(spec) end
 ---@return nw.report
 function nw.joules(f, options) end
 
----Returns the kind of the last query to the judge: o (by order), v (by value) or m (about marks only).
+---Returns how the last step was checked: o (by the order of executions), v (by the computed values) or m (only by the marks of loops).
 ---@return string
 function nw.judge_question() end
 
@@ -1131,7 +1131,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. Other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
+---A machine record: the properties of a CPU, a GPU or an accelerator that the cost model uses. Without an argument, it is the record of this host: what the system reports about its cores and caches, and what nw.calibrate has measured. All other fields are those of its processor family; the sources in the record show this. The argument is a name of nw.machines(), a table, or the name of a Lua file that returns a table, "mine.lua"; the file may use only math. extends = a name, a file or a record: fields that the table does not have are taken from there; a list, such as caches, replaces the whole list. sources = {[""] = text, ops = text}: where the numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists the fields with units and defaults.
 ---@param machine? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(machine) end
@@ -1255,7 +1255,7 @@ function nw.random(shape, dtype, options) end
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
----Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. Rows: tensor, from, to (bytes), count; from and to are empty for lines that are accessed for the first time. The distances are exact, for all accesses.
+---Reuse distances: how many bytes of other lines are accessed between two accesses to the same line, as one histogram per tensor with the cache sizes marked. Accesses to the right of a cache's mark would miss if that cache were fully associative. The rows have tensor, `from` and `to` (bytes), and count; in the row of lines that are accessed for the first time, `from` and `to` are empty. The distances are exact, for all accesses.
 ---@param s nw.schedule
 ---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
@@ -1343,7 +1343,7 @@ function nw.sqrt(x) end
 ---@return nw.expr
 function nw.sum(term, ...) end
 
----Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or json, rows are written to a file after every point, and points already in the file are not run again. Points in the file that this sweep does not have are kept, unless keep = false. A file that is not the result of a sweep over these parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a text, a boolean or a time. A refused point gets an error column.
+---Calls run(point) for every combination of the lists in params, and collects the results, one row per point. With csv or json, rows are written to a file after every point, and points already in the file are not run again. Other points in the file are kept, unless keep = false. A file that is not the result of a sweep over these parameters is refused. A parameter value is a number, a text, a boolean or a list of these; a result is a number, a text, a boolean or a time. A refused point gets an error column.
 ---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}
 ---@return nw.sweep
 function nw.sweep(options) end
@@ -1390,7 +1390,7 @@ function nw.u32(x) end
 ---@return nw.expr
 function nw.u8(x) end
 
----Returns an index variable by name; layouts use _0, _1, ...
+---Returns the index variable `name`; layouts use _0, _1, ...
 ---@param name string
 ---@return nw.expr
 function nw.variable(name) end
@@ -1429,7 +1429,7 @@ nw.nest = {}
 ---@return nw.loopnest
 function nw.nest.of(s, options) end
 
----Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. params: new values of parameters, {N = 500}, or the name of a set of sizes in the text, "SMALL", or both, {"SMALL", N = 500}. docs/cost.md has the grammar. Errors give the line and the column.
+---Reads a loop nest from its text: arrays, loops with affine bounds, ifs, and statements. Each reference is an access. params: new values of parameters, {N = 500}, or the name of a set of sizes in the text, "SMALL", or both, {"SMALL", N = 500}. docs/cost.md has the grammar. Errors give the line and the column.
 ---@param text string
 ---@param params? table|string
 ---@return nw.loopnest
@@ -1459,7 +1459,7 @@ function nw.cost.features(s, options) end
 ---@return nw.learner
 function nw.cost.load(path) end
 
----Computes the energy of counted events from a machine's energy table: rows of name, count, pj and joules, and their sum. For an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; the cycles are mac / (units * utilisation). For a CPU, the names are classes of operations with their width in bits, such as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: energies that the table does not have, or that replace those of the table.
+---Computes the energy of counted events from a machine's energy table. The answer has a row for each name (name, count, pj, joules), and the sum. For an accelerator, the names of counts are 'mac', 'network', 'memory' and the names of its buffers, in accesses of one word; the cycles are mac / (units * utilisation). For a CPU, the names are classes of operations with their width in bits, such as 'fma 32', and 'instruction', 'L1' and 'memory', the last two in bytes. pj: energies that the table does not have, or that replace those of the table.
 ---@param options {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}
 ---@return nw.report
 function nw.cost.price(options) end
@@ -1491,7 +1491,7 @@ function nw.partition.parallel(s, loops, options) end
 ---@return nw.report
 function nw.partition.pipeline(s, loop, options) end
 
----Pipelines a loop according to a machine's latencies. It applies the step that fetches a tensor before its use (tensor: s:prefetch), or that computes a stage inside the loop in advance (stage: s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level (or memory) that supplies at least a tenth of the lines; for a stage, plus the cycles to compute the stage. Fields: ahead (the distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
+---Pipelines a loop according to a machine's latencies. tensor: fetches this tensor before its use (s:prefetch). stage: computes this stage, which is inside the loop, in advance (s:double_buffer). The distance is ceil(latency / interval) iterations. interval: the predicted cycles of an iteration. latency: that of the farthest level (or memory) that supplies at least a tenth of the lines; for a stage, plus the cycles to compute the stage. Fields: ahead (the distance; it is 0 if all lines are in L1, and then no step is taken), latency and level, interval, bottleneck, rounds (iterations), prologue and epilogue (cycles), limited (the loop has too few iterations). sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param loop nw.loop|string
 ---@param options {tensor?: any, stage?: any, machine?: any, sizes?: table}
