@@ -1,5 +1,5 @@
-// The reads and writes of a program's sites (internal.h). A read in a branch of a select happens only under the
-// condition of that branch.
+// Finds the reads and writes of a program's sites (see internal.h). A read in a branch of a select happens only under
+// the condition of that branch.
 #include "poly/internal.h"
 
 typedef struct gather {

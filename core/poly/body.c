@@ -11,9 +11,9 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-// Returns the next block of `before`, from *at on, that may do the same work as `block`: it has the same origin, and
-// its init_part is `part`. If only the new program has a separate init, the init is compared with its reduction, and
-// `part` is false.
+// Returns the next block of the old program that may do the same work as `block`; the search begins at site *at. Such a
+// block has the same origin, and its field `init_part` equals `part`. If only the new program has a separate init, the
+// init is compared with its reduction, and `part` is false.
 static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
   while (*at < c->before->nsites) {
     const nw_stmt *b = c->before->site[(*at)++]->block;
@@ -62,8 +62,9 @@ static bool only_temporaries(const compare *c, const nw_stmt *block) {
   return true;
 }
 
-// A temporary may have more or fewer computed elements than before, since the elements that are read are checked at the
-// reads. A reduction must have the same contributions as before.
+// True if the variables have the same extent, or may differ. They may differ for a temporary: it may have more or fewer
+// computed elements than before, since another check ensures that every element that is read is computed. A reduction
+// must have the same contributions as before.
 static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
   if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
   return b->kind == NW_SPATIAL && only_temporaries(c, is);
@@ -74,7 +75,7 @@ static bool same_var(const compare *c, const nw_stmt *is, const nw_block_var *a,
          same_extent(c, is, a, b);
 }
 
-// An init has the spatial variables of its reduction.
+// True if the blocks have the same variables. If `is` is a separate init, it must have the spatial variables of `was`.
 static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
   int at = 0;
   for (int i = 0; i < was->block.nvars; i++) {
@@ -110,8 +111,8 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
-// True if the block equals one of the old blocks with its origin. One is sufficient, since these blocks may read the
-// same values from different places.
+// True if the block equals one of the old blocks with its origin. It need not equal all of them, since they may read
+// the same values from different places.
 static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, part, &at));) {
@@ -135,8 +136,8 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   return at == is->block.nvars;
 }
 
-// True if the block computes a stage of the old program from partial results. Sets *part to the block that
-// computes these.
+// True if the block computes a stage of the old program from partial results. Sets *part to the block that computes the
+// partial results.
 static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
   const nw_stmt *was;
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
@@ -150,7 +151,7 @@ static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part
   return false;
 }
 
-// True if the block computes partial results, which are checked where they are combined.
+// True if the block computes partial results. Such a block is checked with the block that combines its results.
 static bool is_part(const compare *c, const nw_stmt *block) {
   const nw_stmt *part = NULL;
   for (int i = 0; i < c->after->nsites; i++)

@@ -1,8 +1,8 @@
 // Checks that every access is inside the stored part of its buffer.
 #include "poly/internal.h"
 
-// Returns the start of the stored range of dimension d. The range is the whole logical extent, or the box of the
-// allocation.
+// Returns the start of the stored range of dimension d. The stored range is the box of the allocation if there is one,
+// otherwise the whole logical extent.
 static const nw_expr *stored_from(const nw_family *f, const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.min[d] : nw_index(f->pool, 0);
 }
@@ -65,7 +65,7 @@ static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   return nw_answer_of(m->f->s, inside);
 }
 
-// True if each position of the index is proved to be inside, by itself.
+// True if every position of the index, taken alone, is proved to be inside the stored range.
 static bool is_within(const nw_model *m, const nw_use *a) {
   bool within = true;
   for (int d = 0; d < a->n && within; d++)

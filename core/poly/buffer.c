@@ -1,4 +1,4 @@
-// Checks that every read gets the right value, for a buffer whose elements have only one value each. An element must be
+// Checks that every read of a buffer gets the right value, if each element has only one value. An element must be
 // written before it is read. A reduction must be initialized, and must then get every contribution exactly once, before
 // it is read. Outputs must be complete.
 #include "poly/internal.h"
@@ -46,8 +46,8 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
                       bad);
 }
 
-// Returns the executions of r before which no write has written their element. Several writes may write the same value,
-// so one earlier write is sufficient.
+// Returns the events of r (internal.h) whose element no earlier execution has written. If several writes write the
+// element, they write the same value, so one earlier write is sufficient.
 static isl_set *not_served(const nw_fate *f, nw_use *r) {
   isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {
@@ -58,7 +58,8 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   return left;
 }
 
-// Sets *bad to the pairs of executions of w and r in which r comes first, and no other write gives r its value.
+// Sets *bad to the pairs of executions of w and r in which r comes first, and no other write has written the element
+// before r.
 static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
   isl_set *left = not_served(f, r);
   isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
@@ -68,7 +69,7 @@ static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **b
   return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
-// True if a reduction fills the buffer. An init alone shows this, since the updates may be missing by mistake.
+// True if a reduction fills the buffer. An init is sufficient evidence, since the updates may be missing by mistake.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
     if (f->write[i]->update || is_init(f->write[i])) return true;
@@ -126,7 +127,8 @@ static nw_answer check_read(const nw_fate *f, nw_use *r) {
   return answer;
 }
 
-// Checks that updates have an init. An update reads its element even if nothing reads the result.
+// Checks that updates have an init. This is necessary even if nothing reads the result, since an update itself reads
+// its element.
 static nw_answer check_starts(const nw_fate *f) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
@@ -177,7 +179,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   return answer;
 }
 
-// `first`: true for the first program of a computation, in which elements may have several values.
+// `first` is true for the first program of a computation, in which an element may have several values in turn.
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {

@@ -5,8 +5,9 @@
 #include <isl/options.h>
 #include <stdlib.h>
 
-// This budget takes less than a second in isl, or twice that if a question is answered again without stored results
-// (nw_proofs_from_nothing). It is counted in isl's own operations, so that a verdict never depends on the clock.
+// The limit on the isl operations for a question. They take less than a second, or two seconds if the question is
+// answered again without stored results (nw_proofs_from_nothing). isl itself counts operations, so a verdict never
+// depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
@@ -37,18 +38,19 @@ static void close_session(void *data) {
   nw_proofs_release(s);
 }
 
-// Runs in a signal handler: isl only sets a flag.
+// May run in a signal handler, since isl only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
-// After an abandoned call the state of isl's objects is unknown, so they are not used again, and no proof relies on
-// them. The session continues with a new context and the usual budget.
+// Called after a call of the library was abandoned (base.h). The state of isl's objects is then unknown, so they are
+// not used again, and no proof relies on them. The session continues with a new context and the usual budget.
 static void abandon(void *data) {
   nw_slot *slot = &((nw_proofs *)data)->ctx->slot[NW_SLOT_POLY];
   slot->interrupt = NULL;
   slot->data = NULL;
 }
 
-// Allocates memory for the numbers of GMP, which isl uses: by itself, GMP would end the process if memory runs out.
+// Allocates memory for GMP, the library of big integers that isl uses. GMP's own allocator would end the process if
+// memory runs out.
 static void *more_number(void *p, size_t old, size_t bytes) {
   (void)old;
   return nw_xrealloc(p, bytes);
@@ -109,14 +111,14 @@ char nw_judge_question(const nw_ctx *c) {
 // ---- the cost of a verdict
 
 // A verdict must not depend on earlier questions. So a question that uses stored results of earlier questions (facts,
-// models, the maps of accesses) is charged their original cost. A question that stays well below the budget with all
-// charges would have got the same answer without stored results. Any other question is answered again without them, and
-// the second answer is used. isl also caches results in its own objects, which are not charged; so "well below" means
-// below half of the budget. (In 1,000 random schedules these caches saved a thousandth of the operations of large
+// models, the maps of accesses) is charged their original cost. If its operations and charges together are below half
+// of the limit, it would have got the same answer without stored results. Any other question is answered again without
+// them, and the second answer is used. The margin of one half is needed because isl also caches results in its own
+// objects, which are not charged. (In 1,000 random schedules these caches saved a thousandth of the operations of large
 // questions, and 1,400 operations of small ones.) A quick check does not give a verdict, so it may use stored results
 // without charge.
 
-// Exported by isl, but not declared in its headers.
+// isl exports these functions, but does not declare them in its headers.
 isl_stat isl_ctx_next_operation(isl_ctx *ctx);
 void isl_blk_clear_cache(isl_ctx *ctx);
 
@@ -127,9 +129,10 @@ static void count_anew(nw_proofs *s) {
   if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // a limit of 0 would mean no limit
 }
 
-// Returns the number of isl operations since the question began. isl does not report this number, only whether a limit
-// is reached, so it is found by a binary search. A test whose limit is not reached counts as an operation itself
-// (`asked`), so the count is restarted after the search.
+// Returns the number of isl operations since the question began. isl does not report this number. It reports only
+// whether a limit is reached, so this function finds the number by a binary search for that limit. A test of a limit
+// that is not reached counts as an operation itself; `asked` is the number of these tests. So the count is restarted
+// after the search.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
   long lo = 0, hi = s->limit - s->done, asked = 0;
@@ -165,8 +168,8 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// A question consists of one or two smaller questions for each block, so a program with many blocks gets a
-// proportionally larger budget.
+// The number of blocks beyond which the budget grows in proportion to it. The work on a question grows in that way,
+// since it consists of one or two smaller questions for each block.
 enum { MANY_BLOCKS = 64 };
 
 // Lowers the limit for deep nests, because an operation takes longer there: it works on a row of a tableau, which has a
@@ -192,10 +195,10 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   return !nw_stopped(s->ctx);
 }
 
-// isl finds the quotients (the integer divisions) of a projected set by parametric integer programming. Its tableaux
-// grow during the work, so the time grows with the square of the number of operations. Therefore this work gets only a
-// share of the budget. Measured on a fused loop that was split three times: 130,000 operations take 0.6 s, and
-// 2,000,000 take 62 s. Proofs that succeed take at most 25,000 operations.
+// isl finds the quotients (the integer divisions) of a projected set by parametric integer programming. The tableaux of
+// this method grow during the work, so the time grows with the square of the number of operations. Therefore this work
+// gets only a share of the budget. On a fused loop that was split three times, 130,000 operations took 0.6 s, and
+// 2,000,000 took 62 s. Proofs that succeed take at most 25,000 operations.
 enum { SHARE_OF_QUOTIENTS = 16 };
 
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {
@@ -206,7 +209,7 @@ isl_map *nw_with_quotients(nw_proofs *s, isl_map *map) {
   map = isl_map_compute_divs(map);
   bool lost = operations(s) >= s->limit;
   s->limit = whole;
-  if (lost) s->done = whole; // so that the question remains without an answer
+  if (lost) s->done = whole; // ensures that the question gets no answer
   count_anew(s);
   return map;
 }
@@ -252,8 +255,8 @@ void nw_price_charge(nw_proofs *s, nw_price *price) {
   s->charged += price->cost;
 }
 
-// A question takes at least as many operations without stored results as with them. So a question that reached its
-// limit would reach it again.
+// A question is not answered again if it reached its limit: without stored results it takes at least as many
+// operations, so it would reach the limit again.
 bool nw_proofs_from_nothing(nw_proofs *s) {
   if (s->charged == 0 || s->glance || NW_MUTATED(facts_for_free)) return false;
   long took = operations(s);

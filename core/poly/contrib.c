@@ -2,7 +2,7 @@
 // output is written.
 #include "poly/internal.h"
 
-// ---- contributions that are taken twice
+// ---- repeated contributions
 
 // Returns the map execution -> (element, instance).
 static isl_map *contribution(const nw_model *m, nw_use *u) {
@@ -32,7 +32,8 @@ isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
 }
 
-// Two equal contributions are not an error if the reduction was initialized again between them.
+// Checks the pairs `bad` of equal contributions. They are not an error if the reduction is initialized again between
+// them.
 static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
   nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) answer = nw_whole_epochs(f);
@@ -73,7 +74,7 @@ nw_answer nw_contributed_once(const nw_fate *f) {
   return answer;
 }
 
-// ---- contributions that are missing
+// ---- missing contributions
 
 uint64_t nw_reduce_vars(const nw_site *s) {
   uint64_t mask = 0;
@@ -89,7 +90,7 @@ isl_map *nw_reduce_values(const nw_use *u) {
   return k;
 }
 
-// Returns the pairs (element, values of the reduce variables) that some execution contributes.
+// Returns the pairs (element, values of the reduce variables) of all contributions that are executed.
 static isl_set *contributed(const nw_model *m, nw_use *u) {
   return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), nw_reduce_values(u)));
 }
@@ -99,7 +100,7 @@ static isl_set *wanted(const nw_fate *f, nw_use *r) {
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
 
-// One of the reductions that fill the buffer, given by its init and one of its updates.
+// One of the reductions that fill the buffer. Its init and one of its updates identify it.
 typedef struct reduction {
   const nw_fate *f;
   const nw_stmt *alloc;

@@ -1,4 +1,5 @@
-// Checks that a program executes only instances of the declared domain, each at most once, and all of them.
+// Three checks of the instances that a program executes: each is in the declared domain, each is executed at most once,
+// and no declared instance is missing.
 #include "poly/radix.h"
 #include <stdlib.h>
 
@@ -96,8 +97,8 @@ nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
 
 // ---- all instances
 
-// The sites of a program that do the same work. `full` has the variables that take all their declared values in every
-// site.
+// The sites of a program that do the same work. `full` is the set of variables that take all their declared values in
+// every site.
 typedef struct group {
   const nw_model *m;
   int n;
@@ -225,8 +226,8 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
   return answer;
 }
 
-// Stores two facts about the sites that do the same work: with number 1, that every instance is executed; with number
-// 2, that each is also executed only once.
+// Stores two facts about the sites that do the same work. Fact 1 is that every instance is executed. Fact 2 is that
+// each one is also executed only once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
   nw_sites like = nw_sites_like(m, s);
   int number = group_number(m, &like);

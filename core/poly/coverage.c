@@ -1,8 +1,9 @@
-// Checks that every element that is read is written at all. If all declared instances are executed, it uses the
-// declared instances, since the result then stays valid when the loops change. Otherwise it uses the executions.
+// Checks that every element that is read is written, at any time. If all declared instances are executed, the check
+// uses the declared instances, because its result then stays valid when the loops change. Otherwise it uses the
+// executions.
 #include "poly/internal.h"
 
-// True if the write counts: a write that may not happen proves nothing.
+// True if the write is of the class and certain to happen. Only such a write proves anything.
 static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
 
 // True if every instance that writes the buffer is executed, and the buffer exists only once. Then it is sufficient to
@@ -53,7 +54,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   return set;
 }
 
-// Returns the executions of r that read an element that no write of the class ever writes.
+// Returns the executions of r whose element no write of the class ever writes.
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);

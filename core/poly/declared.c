@@ -1,5 +1,5 @@
-// The declared instances of a block, and their elements, independent of the loops that execute them. Facts about all
-// declared instances need not be proven again when the loops change.
+// Makes the set of the declared instances of a block, and the elements that they access. Neither depends on the loops
+// that execute the instances. So facts about all declared instances need not be proven again when the loops change.
 #include "poly/internal.h"
 #include <stdio.h>
 

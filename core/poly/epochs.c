@@ -1,5 +1,5 @@
-// Reductions that run more than once. An *epoch* lasts from an init of an element to its next init. Each epoch must
-// have every contribution once, so that the last epoch leaves the same value as a single one.
+// Checks reductions that run more than once. An *epoch* lasts from an init of an element to its next init. Each epoch
+// must have every contribution once, so that the last epoch leaves the same value as a single epoch would.
 //
 // In the model, an init that a block still owns runs directly before the first update. Lowering may run it earlier,
 // before the outermost reduce loop. So an update is treated as earlier than such an init only if it runs in an
@@ -14,8 +14,8 @@ static int outermost_reduce(const nw_site *s) {
   return i;
 }
 
-// Returns the pairs (execution of a, execution of the init n of the same element) in which a runs first, whichever of
-// its two possible positions the init has.
+// Returns the pairs (execution of a, execution of the init n of the same element) in which a runs first, for both
+// possible positions of the init.
 static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
   isl_map *pairs = nw_meet(m, a, n);
   int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);

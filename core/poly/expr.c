@@ -1,10 +1,13 @@
-// Index expressions as piecewise affine functions of isl over the variables of a space.
+// Converts index expressions to piecewise affine functions of isl over the variables of a space.
 //
-// A non-affine expression (a load, a product of variables, a division by a variable) becomes a separate dimension,
-// which all occurrences of the same expression share. The type and the operator of the expression bound this dimension.
-// The caller projects it out, and so assumes that it can have any value within these bounds. A fused loop is
-// represented by its original dimensions: its variable is read only through // and % by products of the original
-// extents, so that symbolic extents stay affine.
+// isl cannot represent an expression that is not affine, such as a load, a product of variables, or a division by a
+// variable. Such an expression is *opaque*: it becomes an extra dimension of the space, one for all its occurrences.
+// The dtype and the operator of the expression limit the values of the dimension. Callers project the dimension out, so
+// they treat the expression as a number that may have any of these values.
+//
+// The variable of a fused loop is represented by one dimension for each original loop. These dimensions are called its
+// *digits*. Expressions use the variable only in // and % by products of the original extents, and these operations
+// select digits. So they stay affine even if the extents are symbolic.
 #include "poly/internal.h"
 
 #define MAX_PIECES 32
@@ -40,8 +43,8 @@ int nw_space_first(const nw_space *v, const char *name) {
 
 // ---- digits of a fused variable
 
-// Returns the digit i such that the extents of the digits i..to (`to` excluded) have the product `by`; -1 if there is
-// none.
+// Returns the digit i such that the product of the extents of the digits i..to - 1 is `by`. Returns -1 if there is no
+// such digit.
 static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
   for (int i = to; i >= from; i--) {
@@ -51,7 +54,8 @@ static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const 
   return -1;
 }
 
-// True if e consists of the digits from..to (`to` excluded) of one fused variable.
+// True if the value of e is made of consecutive digits of one fused variable. Stores the variable in *of, the first
+// digit in *from, and the digit after the last one in *to.
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to) {
   if (e->op == NW_OP_VAR) {
     *of = find_var(v, e->name);
@@ -73,7 +77,7 @@ static int first_digit(const nw_dim *d, int from, int to) {
   return from;
 }
 
-// True if the digits make one affine value: all extents except the first are constant.
+// True if the number that the digits make is affine: all extents except the first are constant.
 static bool digits_affine(const nw_dim *d, int from, int to) {
   int64_t c;
   from = first_digit(d, from, to);
@@ -86,7 +90,8 @@ static bool digits_affine(const nw_dim *d, int from, int to) {
 
 static bool affine_node(const nw_space *v, const nw_expr *e);
 
-// True for i*e if i has few values and e is affine: the product has one piece for each value of i.
+// True for a product i*e if i has few values and e is affine. Such a product is represented by one piece for each value
+// of i.
 static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
   for (int side = 0; side < 2; side++) {
     const nw_dim *d = e->arg[side]->op == NW_OP_VAR ? find_var(v, e->arg[side]->name) : NULL;
@@ -110,8 +115,8 @@ static bool widening(const nw_expr *e) {
          (nw_dtype_bytes(to) == nw_dtype_bytes(from) && sign == nw_dtype_is_signed(to));
 }
 
-// True if the arithmetic of this node cannot wrap. Narrow integers and data wrap, so only index expressions that are
-// exact qualify.
+// True if the arithmetic of this node cannot wrap. This is so only for exact index expressions, since arithmetic on
+// narrow integers and on data may wrap.
 static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
 // True if isl can represent this node, given its operands.
@@ -324,7 +329,7 @@ isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const
 }
 
 // Makes all values at once, which is much faster than one by one. This is possible only if each value has a single
-// piece, which is the usual case. Otherwise returns NULL.
+// piece, as it usually has. Otherwise returns NULL.
 static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
   for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
@@ -337,7 +342,7 @@ static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
   return plain ? isl_map_from_multi_aff(isl_multi_aff_from_aff_list(isl_space_copy(space), plain)) : NULL;
 }
 
-// The intersection with the set comes last: if it were made for each value, it would cost ten times as much.
+// The intersection with the set comes last. An intersection for each value would cost ten times as much.
 isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
   isl_space *space = isl_space_from_domain(nw_family_space(v->f, v->ndims + v->opaque.n));
   space = isl_space_add_dims(space, isl_dim_out, (unsigned)isl_pw_aff_list_size(value));

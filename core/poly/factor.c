@@ -1,17 +1,19 @@
-// Proofs about accesses from the few loops that matter.
+// Proves facts about two accesses from the few loops that matter.
 //
 // The iterations of a site are the product of its parts (parts.c). Two accesses of one element link parts of their
-// sites: the loops in one position of the index of one access are linked with the loops in the same position of the
-// other, and a common loop that is at one iteration in both is linked with itself. All that is linked, directly or
-// through other links, is a factor. The pairs of executions that access one element are the product of the pairs of
-// the factors. So there is no pair if one factor has none, and a write covers a read if it does so in each factor.
+// sites. The loops in a position of one index are linked with the loops in the same position of the other index. A
+// common loop that is at the same iteration in both accesses is linked with itself. A *factor* consists of all parts
+// that are linked, directly or through other links. The pairs of executions that access one element are the product of
+// the pairs of the factors. So there is no pair if one factor has none, and a write covers a read if it does so in each
+// factor.
 //
-// A factor usually has two or three loops of each site, where a site has a dozen, and most steps leave most factors as
-// they are. Conditions of the accesses are ignored, and an empty factor is not noticed where another one is examined:
-// these functions only prove.
+// A site may have a dozen loops, but a factor usually has only two or three loops of each site. Most steps leave most
+// factors as they are. These functions ignore the conditions of the accesses. They also do not notice that a factor
+// other than the examined one is empty. So if a proof fails, the property may still hold.
 #include "poly/radix.h"
 
-// What is examined together: loops of both sites, positions of the index, and reduce variables of b, as bits.
+// A factor of the accesses a and b: loops of the site of a, loops of the site of b, positions of the index, and reduce
+// variables of b. Each field is a set of bits.
 typedef struct factor {
   uint64_t a, b, index, terms;
 } factor;
@@ -67,7 +69,7 @@ static factor linked(const duo *d, factor f) {
   return f;
 }
 
-// ---- memory of what is proved
+// ---- stored proofs
 
 static void key_side(nw_key *k, const nw_use *a, uint64_t loops, uint64_t index, uint64_t equal) {
   nw_key_add(k, '|');
@@ -98,7 +100,7 @@ static bool learn(nw_family *f, int fact, isl_bool holds) {
 
 // ---- order
 
-// Returns the first dimension of loop i in a map from these loops.
+// Returns the first dimension of loop i in a map whose domain has only the loops of the set `loops`.
 static int dim_among(const nw_site *s, uint64_t loops, int i) {
   int at = 0;
   for (int l = 0; l < i; l++)
@@ -114,7 +116,8 @@ static isl_map *index_map(const nw_use *a, uint64_t loops, uint64_t index) {
   return nw_loops_map(a->site, loops, 0, n, e);
 }
 
-// True if the factor has no pair in which a is in an earlier (or later) iteration of loop `level`.
+// True if the factor has no pair in which a is in an earlier iteration of loop `level` than b (in a later one if
+// `earlier` is false).
 static isl_bool has_no_pair(const duo *d, factor f, int level, bool earlier) {
   const nw_site *s = d->a->site;
   isl_map *pairs = isl_map_apply_range(index_map(d->a, f.a, f.index), isl_map_reverse(index_map(d->b, f.b, f.index)));
@@ -142,8 +145,8 @@ static bool same_weights(const nw_reach *x, const nw_reach *y, int loops) {
   return true;
 }
 
-// True if one position of the index has different values in different iterations of loop `level`: the weight of this
-// loop is larger than all that the loops inside it can make up for.
+// True if one position of the index has different values in different iterations of loop `level`. This is so if the
+// weight of this loop exceeds the largest difference that the loops inside it can make.
 static bool tells_apart(const nw_use *a, const nw_use *b, int level) {
   uint64_t outer = (UINT64_C(2) << level) - 1;
   for (int i = 0; i < a->n; i++) {
@@ -170,8 +173,8 @@ bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int lev
 
 // ---- coverage
 
-// Returns the values that a factor takes in one access: the common loops that are equal, the positions of the index,
-// and the reduce variables.
+// Returns the tuples of values that the dimensions of a factor take in one access. These dimensions are the common
+// loops that are equal, the positions of the index, and the reduce variables.
 static isl_set *values_of(const duo *d, const nw_use *a, uint64_t loops, factor f) {
   const nw_expr *e[3 * NW_MAX_DEPTH];
   int n = 0;
@@ -185,7 +188,8 @@ static isl_set *values_of(const duo *d, const nw_use *a, uint64_t loops, factor 
   return a == d->b || !f.terms ? values : isl_set_flat_product(values, nw_declared(d->m->f, d->b->site, f.terms));
 }
 
-// True if at each iteration of the equal loops, b takes all numbers of an interval that has the values of a.
+// True if, at each iteration of the equal loops, position i of b's index takes every number of an interval that
+// contains all values of position i of a's index.
 static bool covers_reach(const duo *d, int i) {
   nw_reach x, y;
   if (!nw_reach_of(d->a->site, d->a->bound[i], d->equal, &x) || !nw_reach_of(d->b->site, d->b->bound[i], d->equal, &y))
@@ -202,7 +206,8 @@ static bool has_all_terms(const duo *d, factor f) {
   return false;
 }
 
-// Factors that need no isl: one position of the index, a loop that is the same in both, or terms of a reduction.
+// True for a factor that is proved without isl. It must be a single position of the index, or loops that are the same
+// in both accesses, or the terms of a reduction.
 static bool is_plain(const duo *d, factor f) {
   if (nw_has_condition(d->b->site, f.b) && !NW_MUTATED(factor_conditions)) return false;
   if (f.terms) return !f.index && !f.a && has_all_terms(d, f);
@@ -224,7 +229,7 @@ static bool covers_factor(const duo *d, factor f) {
   return learn(d->m->f, fact, covers);
 }
 
-// True if these loops surely have an iteration, for all sizes.
+// True if it is proved that these loops have an iteration for all sizes.
 static bool surely_run(const nw_model *m, const nw_site *s, uint64_t loops) {
   nw_key k = {0};
   nw_key_add(&k, 'R');
@@ -264,7 +269,7 @@ bool nw_surely_covers(const nw_model *m, const nw_use *r, const nw_use *w, bool 
 
 // ---- one access
 
-// True if the index is in from..from + extent - 1.
+// True if the index is always at least `from` and less than `from + extent`.
 static isl_bool is_within(const nw_site *s, uint64_t loops, const nw_expr *index, const nw_expr *from,
                           const nw_expr *extent) {
   const nw_expr *e[] = {index, from, extent};

@@ -1,4 +1,5 @@
-// What the programs of one schedule share: the space of their sizes, the facts about the sizes, and proven facts.
+// A family holds what the programs of one schedule share: the space of their sizes, the user's facts about the sizes,
+// and the facts that the judge has proven.
 #include "poly/internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
-// Returns the sizes that satisfy their lower bounds and the facts. Opaque parts of facts are ignored.
+// Returns the set of sizes that satisfy their lower bounds and the user's facts. Parts of facts that are not affine may
+// have any value.
 static isl_set *known_of_sizes(nw_family *f) {
   nw_space v;
   nw_space_init(&v, f);

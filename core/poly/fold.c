@@ -1,6 +1,6 @@
-// Folded storage: a layout may give several elements the same position if they are not needed at the same time. Every
-// read must get the value of its element: if another element overwrites the position before the read, the element must
-// be written again.
+// Checks folded storage, in which a layout gives several elements the same position. This is correct if they are not
+// needed at the same time. Every read must get the value of its element. So if another element overwrites the position,
+// the element must be written again before it is read.
 #include "poly/internal.h"
 #include <stdio.h>
 
@@ -51,7 +51,8 @@ nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
 
 // ---- Places
 
-// An element is (iterations around the allocation, index); a place is (the same iterations, position).
+// Here an element is the tuple (iterations around the allocation, index). A place is the tuple (the same iterations,
+// position).
 
 static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elements) {
   isl_map *same = isl_map_identity(isl_space_map_from_set(nw_family_space(m->f, a->site->dim[a->depth])));
@@ -112,8 +113,9 @@ static bool binds_other(const nw_stmt *block, const char *loop) {
   return false;
 }
 
-// True if the init of a block runs earlier than it appears to. An init that a block still owns runs before the
-// reduction's loops. So it also runs before loops over the output that are inside the reduction's loops.
+// True if the init of a block runs earlier than its position in the program suggests. An init that a block still owns
+// runs before the reduction's loops. So it also runs before loops over the output that are inside the reduction's
+// loops.
 static bool moves_up(const nw_site *s) {
   bool inside = false;
   for (int i = 0; i < s->nloops; i++) {

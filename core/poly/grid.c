@@ -1,4 +1,5 @@
-// Loops bound to a grid: their nesting, the number of threads of a launch, and the location of storage.
+// Checks loops that are bound to a grid: their nesting, the number of threads of a launch, and the place of
+// allocations.
 #include "poly/internal.h"
 
 typedef struct grid {
@@ -9,7 +10,7 @@ typedef struct grid {
 
 static const char *tag_of(const nw_stmt *loop) { return nw_loop_kind_name(loop->loop.mark); }
 
-// Refuses with a message that names the fault, and a sentence that gives the reason.
+// Refuses the program. `message` names the fault, and `fmt` is a sentence that gives the reason.
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) NW_PRINTF(4, 5);
 static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) {
   nw_str why = {0};
@@ -182,7 +183,7 @@ static bool lives_right(grid *g, const nw_path *path) {
   return true;
 }
 
-// ---- the whole check
+// ---- all checks
 
 static bool check_stmt(void *env, const nw_path *path) {
   grid *g = env;

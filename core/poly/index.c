@@ -1,5 +1,5 @@
-// Index of a program: finds the accesses of a buffer, and the sites that do the same work, without walking the whole
-// program.
+// Makes an index of a program. It serves to find the accesses of a buffer, and the sites that do the same work, without
+// a search through the whole program.
 #include "poly/internal.h"
 #include <stdlib.h>
 

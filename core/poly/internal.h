@@ -1,13 +1,15 @@
 // Inside poly/: the judge's model of a program, and the questions that make up a verdict.
 //
-// A *site* is a part of a program that accesses memory: a block, or the init that a reduction block still owns. Its
-// domain is the set of its executions. It has one dimension per loop around the site (a fused loop has one per original
-// dimension), and the sizes as parameters. A *use* is a read or write: a relation from executions to elements. If a
-// buffer is allocated inside loops, it is new in each of their iterations, so an element is identified by its index
+// A *site* is a part of a program that accesses memory: a block, or the init of a reduction block. (The init sets an
+// element before its first update. The block owns its init until a step makes the init a separate block.) The *domain*
+// of a site is the set of its executions. A domain has one dimension for each loop around the site (a fused loop has
+// one for each original loop), and the sizes as parameters. The *instance* of an execution is the tuple of the values
+// of the block's variables. A *use* is a read or write: a relation from executions to elements. A buffer that is
+// allocated inside loops is new in each of their iterations. So an element of such a buffer is identified by its index
 // together with those iterations.
 //
-// Proven facts are stored by content in a family, which the programs of one schedule share; so only the parts that a
-// step changed cost time. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
+// A *family* stores proven facts. The programs of one schedule share a family, so after a step only the facts about the
+// changed parts are proven again. A check returns NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
 #pragma once
 #include "poly/poly.h"
 #include <isl/aff.h>
@@ -35,11 +37,12 @@ typedef enum nw_rule {
 
 // ---- context.c: isl's context and the session's budget
 typedef struct nw_proofs {
-  int refs; // one for the session's slot, and one per family
+  int refs; // number of references: one from the session's slot, and one from each family
   nw_ctx *ctx; // NULL after the session is closed
   isl_ctx *isl;
-  long budget, limit; // limits on isl operations: for a question about few loops, and for the current question
-  long done; // operations counted when isl last restarted its counter
+  // Limits on isl operations. `budget`: for a question about few loops; `limit`: for the current question.
+  long budget, limit;
+  long done; // operations of this question before isl's counter was last restarted
   char question;
   bool glance;
   bool brief; // refusals have no witness: see nw_judge_briefly
@@ -48,7 +51,7 @@ typedef struct nw_proofs {
   double before, charged, nested;
 } nw_proofs;
 typedef struct nw_price {
-  double from, cost; // the value of the operation counter when the work began; the cost of the work
+  double from, cost; // `from`: the operation counter when the work began; `cost`: the operations that the work took
   long asked; // the last question that was charged for it
 } nw_price;
 double nw_proofs_meter(nw_proofs *s);
@@ -61,10 +64,10 @@ nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
 bool nw_proofs_begin(nw_proofs *s,
                      const nw_program *p); // begins a question with a new budget; false on an interrupt
-// Prepares a projected set for a difference or a subset test. Consumes map.
+// Prepare a projected map or set for a subtraction or a subset test. Consume it.
 isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
 isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
-nw_answer nw_proofs_lost(nw_proofs *s); // isl exceeded its budget: leaves the diagnostic and returns NW_ABORTED
+nw_answer nw_proofs_lost(nw_proofs *s); // to be called after isl failed: leaves a diagnostic, returns NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
@@ -72,15 +75,16 @@ typedef struct nw_verdict_key {
   uint64_t hash;
   int n;
   uintptr_t *key;
-  int number; // number of this content; counts from 1 and is never reused
+  int number; // identifies this content: 1, 2, ...; never reused
 } nw_verdict_key;
 typedef struct nw_verdicts {
   nw_verdict_key *at;
   int n, cap;
-  char *verdict; // by number: 0 unknown, 1 proved, 2 disproved
-  nw_price *price; // by number
+  char *verdict; // indexed by the number of the content: 0 unknown, 1 proved, 2 disproved
+  nw_price *price; // same index
 } nw_verdicts;
-// Sets and maps of a site or an access, by its number: programs of one schedule share most of them.
+// The sets and maps of one site or one access. They are stored by number, since the programs of one schedule share most
+// of them.
 typedef struct nw_kept {
   isl_set *domain; // for a site: its domain
   isl_map *map; // for a site: its instances; for an access: its elements
@@ -99,11 +103,14 @@ typedef struct nw_family {
   isl_set *context; // known facts about the sizes
   nw_vec product; // expressions of sizes that are not affine: each is a parameter
   nw_verdicts verdicts;
-  nw_kept **kept; // by number; nkept of them exist. If there are too many, all are freed at once
+  // Indexed by the number of a site or access; `nkept` entries are not NULL. If there are too many, all are freed.
+  nw_kept **kept;
   int nkept;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known); // a new reference: `known` if it fits p
-// True if a call was abandoned since the family was made. The family is then neither used nor freed.
+// Returns a new reference to `known` if this family fits p, otherwise to a new family.
+nw_family *nw_family_for(const nw_program *p, nw_family *known);
+// True if a call of the library was abandoned (base.h) since the family was made. The family is then neither used nor
+// freed.
 bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
@@ -111,7 +118,8 @@ isl_space *nw_family_space(const nw_family *f, int ndims);
 // position of a size, or of an expression of sizes, among the parameters; -1 if it is not a parameter
 int nw_family_param(nw_family *f, const nw_expr *e);
 
-// A key is built word by word. Its number identifies its content, and one fact is stored for each number.
+// A key is a sequence of words that tells what a fact is about. Keys with equal words have the same number, and one
+// fact is stored for each number.
 typedef struct nw_key {
   uintptr_t *word;
   int n, cap;
@@ -128,12 +136,13 @@ bool nw_fact_denied(nw_family *f, int number); // true if it is known to fail; u
 void nw_fact_deny(nw_family *f, int number);
 nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if it must be made
 void nw_keep(nw_family *f, int number, nw_kept kept); // takes ownership of the set and map of `kept`
-int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered objects
+// Returns the number of the fact of kind `what` about the numbers a, b, c and d.
+int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d);
 
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
   const char *name; // variable
-  int first, n; // its first dimension and their number; n > 1 for a fused loop
+  int first, n; // `first`: its first dimension; `n`: the number of its dimensions, more than 1 for a fused loop
   const nw_expr *const *fused;
   int few; // number of values if they are 0, 1, ... and this number is a small constant; otherwise 0
 } nw_dim;
@@ -190,7 +199,7 @@ typedef struct nw_site {
   int number; // number of its domain and bindings in the family
   bool exact; // true if domain and bindings are exact
   bool pieces; // true for an init that also runs for empty reductions
-  bool maybe; // true for an init that may run if a loop of a piece has no iterations: see model.c
+  bool maybe; // true for an init of which it is unknown whether it runs: see empty_reduction in model.c
   isl_set *domain;
   isl_map *instance; // execution -> block variables (for an init, only the spatial ones)
   int nvars;
@@ -208,11 +217,11 @@ struct nw_use {
   const nw_buffer *buffer;
   const nw_stmt *alloc; // the allocation around it; NULL for a parameter
   int depth; // number of loops around that allocation
-  bool write, update; // update: the read and write of a reduction's own element
+  bool write, update; // update: the write also reads its element, since it is an update of a reduction
   const nw_expr *load; // the LOAD of a read
   int n;
   const nw_expr *const *index; // in terms of the block variables
-  const nw_expr **bound; // the same, in terms of the loops
+  const nw_expr **bound; // the same index, in terms of the loops
   uint64_t *loops; // the loops in each position of the index, as bits
   int nconds;
   const nw_guarded *cond;
@@ -227,7 +236,7 @@ typedef struct nw_together {
   const nw_stmt *loop;
   int n, part_id[NW_MAX_DEPTH];
   const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
-  // true if other loops are between the parts, or if the parts run in another order; then the merged loop is equivalent
+  // true if other loops are between the parts, or if the parts run in another order; the merged loop is then equivalent
   // only if it carries no dependence
   bool apart;
 } nw_together;
@@ -302,27 +311,31 @@ nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **ba
 uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // the loops that the expression uses, as bits
 // the conditions of the site, except the bounds of the loops; the caller frees the vector
 nw_vec nw_site_conditions(const nw_site *s);
-// The loops before `from` do not connect parts. out has space for 2*NW_MAX_DEPTH parts.
+// The outer loops 0..from - 1 do not connect parts. `out` has space for 2*NW_MAX_DEPTH parts.
 int nw_site_parts(const nw_site *s, int from, nw_part *out);
 const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s); // all parts
-// nw_part_map returns the map (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
-// Parts with the same nw_part_number have the same map, except for the positions of the loops, and the same declared
-// box. The number 0 means that the part cannot be compared.
+// nw_part_map returns the map (outer loops, loops of the part) -> (outer loops, variables of the part). The outer loops
+// are 0..from - 1. nw_part_number identifies this map, except for the positions of the loops, and the declared box of
+// the part. The number 0 means that the part cannot be compared with others.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
-// Returns the map from these loops, under their bounds and conditions, to the loops before `from` and n expressions.
-// `loops` includes the loops before `from`.
+// Returns the map from these loops, under their bounds and conditions, to the loops 0..from - 1 and n expressions.
+// `loops` includes the loops 0..from - 1.
 isl_map *nw_loops_map(const nw_site *s, uint64_t loops, int from, int n, const nw_expr *const *e);
 void nw_key_loops(nw_key *k, const nw_site *s, uint64_t loops); // adds these loops, their bounds and conditions
 
-// ---- factor.c: proofs about accesses from the few loops that matter; false means only that there is no proof
-// True if it is proved that no executions of a and b that access the same element, in the same iterations of the first
-// `level` loops, are in different iterations of loop `level` with a in the earlier (or later) one.
+// ---- factor.c: proofs about accesses from the few loops that matter
+
+// These functions return false if they find no proof, even if the property holds.
+//
+// True if it is proved that no pair of executions of a and b has all of these properties: they access the same element;
+// they are in the same iterations of the first `level` loops; and in loop `level`, a is in an earlier iteration than b
+// (in a later one if `earlier` is false).
 bool nw_never_apart(const nw_model *m, const nw_use *a, const nw_use *b, int level, bool earlier);
 // True if it is proved that w accesses every element that r accesses, in the same iteration of the loops around the
-// allocation. all_terms: and that it does so for all declared values of the reduce variables of w.
+// allocation. If `all_terms` is true, w must do so for all declared values of its reduce variables.
 bool nw_surely_covers(const nw_model *m, const nw_use *r, const nw_use *w, bool all_terms);
-// True if it is proved that position d of the index is always in from..from + extent - 1.
+// True if it is proved that position d of the index is always at least `from` and less than `from + extent`.
 bool nw_index_within(const nw_model *m, const nw_use *a, int d, const nw_expr *from, const nw_expr *extent);
 
 // ---- declared.c: the instances that a block declares
@@ -334,20 +347,21 @@ isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
 bool nw_index_exact(const nw_use *a);
 void nw_key_declared(nw_key *k, const nw_use *a);
 
-// ---- cover.c: whether instances are executed once, and all of them
+// ---- cover.c: whether all declared instances are executed, and each only once
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
-// True if each entry of the loops before `from` executes an instance at most once.
+// True if every instance is executed at most once in each iteration of the loops 0..from - 1.
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from);
-// True if the sites that do the work of s execute every declared instance. *once is true if they execute each one at
-// most once.
+// True if the sites that do the same work as s together execute every declared instance. Sets *once to true if they
+// execute each one at most once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
 
-// A load of a block's result is replaced by that block's value, "C#0". If the other program has no such block,
-// the load is expanded: in the old program to the block's body, since the block was inlined; in the new program to the
-// source of the copy. So if every load gets the value that it names, two programs whose blocks have equal normal forms
-// compute the same values.
+// Normal forms serve to compare the old program with the new one. In a normal form, a load of a block's result is
+// replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other program has no
+// such block: a load in the old program becomes the body of the block, which was inlined; a load in the new program
+// becomes the source of the copy. So if every load gets the value that it names, two programs whose blocks have equal
+// normal forms compute the same values.
 bool nw_is_copy(const nw_stmt *block);
 // true if the indices are the spatial variables in some order
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);
@@ -363,9 +377,9 @@ const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
 // ---- partial.c: reductions that are computed in parts
 
-// True if `is`, which has the spatial variables and the init of `was`, combines partial results of the reduction of
-// `was`. *part is then the block of the partial results, and *answer (if answer is not NULL) is whether they are
-// complete.
+// True if the new block `is` combines partial results of the reduction of the old block `was`. Both blocks have the
+// same spatial variables and the same init. Sets *part to the block that computes the partial results, and *answer (if
+// `answer` is not NULL) to the verdict on whether they are complete.
 bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
                        const nw_stmt **part, nw_answer *answer);
 
@@ -412,16 +426,16 @@ nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, cons
 
 // ---- neutral.c: contributions that add nothing
 
-// nw_is_neutral: true if e, as component t of a contribution, never changes the reduction's value.
+// nw_is_neutral returns true if e, as component t of a contribution, never changes the reduction's value.
 //
-// nw_contributes_where: a condition on the block's variables; if it does not hold, the contribution is neutral. NULL if
-// there is none.
+// nw_contributes_where returns a condition on the block's variables such that the contribution is neutral wherever the
+// condition is false. Returns NULL if there is no such condition.
 bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
-// need: (loops around the allocation, element, values of the reduce variables); the first part has `dims` dimensions.
-// Consumes need.
+// Removes neutral contributions from `need`, and consumes it. `need` has tuples of three groups: the loops around the
+// allocation (`dims` dimensions), the element, and the values of the reduce variables.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
-void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds the inputs of this fact to a key
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // adds what the result depends on
 
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
@@ -437,11 +451,12 @@ nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m,
-                              bool structure); // structure: makes only the checks that unsafe steps must also pass
+                              bool structure); // `structure`: make only the checks that unsafe steps must also pass
 // `marks`: true if the step changes only marks; such a step may remove properties.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- marks.c: descriptions of conflicts
+
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // true if an earlier unsafe step marked the loop
 // true for two updates of one reduction, or its init and an update
 bool nw_is_reduction(const nw_use *a, const nw_use *b);
@@ -450,7 +465,7 @@ const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b,
 
 // ---- grid.c: the structure of loops that are bound to a grid
 typedef struct nw_launch {
-  const nw_stmt *at; // the statement of one launch
+  const nw_stmt *at; // the statement that is the launch (nw_is_launch)
   const nw_expr *extent[NW_GRID_DIMS]; // numbers of blocks and threads; NULL if no loop is bound to the dimension
 } nw_launch;
 nw_answer nw_check_grid(const nw_model *m);
@@ -465,7 +480,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
 // ---- witness.c: refusals with the smallest executions that conflict
 typedef struct nw_story {
   nw_refusal_kind kind;
-  const nw_use *source, *sink; // the element is the source's, or the sink's if there is no source
+  const nw_use *source, *sink; // the text names the element of the source, or of the sink if there is no source
   const nw_site *site; // used if there is no access
   const nw_stmt *loop; // a marked loop that carries the pair
   const char *message; // NULL if the caller adds the message

@@ -1,7 +1,8 @@
 // Finds the iterations of a loop in which every condition inside it holds, for all iterations of inner loops.
 //
-// Conditions are the conjuncts of a block's guard, the conditions of selects in its body, and comparisons of the sides
-// of a clamp: max(i - 1, 0) is i - 1 if 0 <= i - 1. Only conditions that use the loop's variable are considered.
+// Conditions are the conjuncts of a block's guard, and the conditions of selects in its body. A clamp also gives a
+// condition: for max(i - 1, 0) it is 0 <= i - 1, under which the clamp equals i - 1. Only conditions that use the
+// loop's variable are considered.
 #include "poly/internal.h"
 #include <isl/constraint.h>
 
@@ -12,7 +13,7 @@ typedef struct asked {
   nw_pool *pool;
   isl_set *range; // the iterations of the enclosing loops and of the loop
   isl_set *bad; // the iterations in which some condition may fail
-  // the sizes and iterations of enclosing loops for which all inner loops have iterations; only these are checked
+  // the sizes and iterations of enclosing loops for which all inner loops have iterations; only they are checked
   isl_set *some;
   isl_set *taken; // iterations in which some guarded block runs
   bool branches;
@@ -80,7 +81,7 @@ static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
 
 // ---- iterations in which conditions may fail
 
-// Returns the iterations of all loops around the block in which every guard holds that does not use the loop's
+// Returns the iterations of all loops around the block in which certain guards hold: those that do not use the loop's
 // variable.
 static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
@@ -171,8 +172,8 @@ static isl_bool in_one_piece(isl_set *good) {
   return yes;
 }
 
-// Returns a space of the enclosing loops and the loop itself, in which the bounds of the outermost `loops` loops can be
-// expressed.
+// Returns a space of the enclosing loops and the loop itself. The bounds of the outermost `loops` loops can be
+// expressed in this space.
 static nw_space outer_view(const asked *x, const nw_site *s, int loops) {
   nw_space v;
   nw_space_init(&v, x->m->f);
@@ -198,7 +199,8 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
   return set;
 }
 
-// True if, for all sizes and all iterations of the enclosing loops, lo..hi are iterations of the loop and in `good`.
+// True if, for all sizes and all iterations of the enclosing loops, all of lo..hi are iterations of the loop and are in
+// `good`.
 static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
@@ -238,8 +240,8 @@ static isl_basic_set *one_piece(isl_set *alone) {
   return NULL;
 }
 
-// Returns the greatest of the lower bounds (if `least`) or the least of the upper bounds, as one max or min. This is
-// shorter than a case distinction. Returns NULL if no bound can be expressed.
+// Returns the greatest of the lower bounds if `least` is true, otherwise the least of the upper bounds. The result is a
+// max or min expression, which is shorter than a case distinction. Returns NULL if no bound can be expressed.
 static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
@@ -284,7 +286,7 @@ static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set_free(good);
   isl_set_free(alone);
   isl_set_free(around);
-  // there are such iterations, and they are consecutive, but their bounds cannot be expressed
+  // true if there are such iterations and they are consecutive, but their bounds cannot be expressed
   bool lost = whole == isl_bool_true && !(out->lo && out->hi);
   if (none < 0 || whole < 0 || lost) return nw_proofs_lost(x->m->f->s);
   out->apart = none == isl_bool_false && !whole;
@@ -335,7 +337,7 @@ static bool holding_once(const nw_program *p, const nw_stmt *loop, nw_interval *
 
 typedef bool (*ask_once)(const nw_program *p, const nw_stmt *loop, nw_interval *out);
 
-// Repeats the question without stored results if these might have mattered.
+// Asks a question by calling `once`. Calls it again without stored results if they may have affected the answer.
 static bool ask_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out, ask_once once) {
   bool ok = once(p, loop, out);
   if (nw_stopped(p->ctx) || !nw_proofs_from_nothing(nw_proofs_of(p->ctx))) return ok;
@@ -348,10 +350,10 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   return ask_rounds(p, loop, out, holding_once);
 }
 
-// ---- the iterations of a reduction that contribute
+// ---- iterations that contribute to a reduction
 
-// Returns the iterations in which some instance of a site inside the loop may contribute; all iterations if the site
-// cannot be analysed.
+// Returns the iterations in which some instance of the site may contribute. Returns all iterations if the site cannot
+// be analysed.
 static isl_set *contributing(asked *x, const nw_site *s) {
   const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
   if (cond) cond = nw_block_bound(x->m->p, s->block, cond);

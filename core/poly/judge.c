@@ -107,8 +107,8 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
-// Checks that the program can be judged: loops, bindings and written indices are affine, and buffers are allocated
-// where they are used.
+// Checks that the access can be judged: the index of a write must be affine, and the buffer must be allocated where it
+// is used.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   const nw_ctx *c = m->p->ctx;
@@ -142,8 +142,8 @@ static nw_answer both_once(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_each_once(after) : answer;
 }
 
-// A buffer whose elements change their value can be judged by order only if it exists once, since instances do not
-// identify its copies.
+// Checks every buffer that exists more than once, since an instance does not identify the copy that it uses. Such a
+// buffer can be judged by order only if its elements do not change their value.
 static nw_answer orderly_storage(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++)
@@ -223,8 +223,8 @@ void nw_judge_forget(const nw_program *p) {
   if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
-// Answers a question about one or two programs (before may be NULL), and repeats it without stored results if these may
-// have mattered.
+// Answers a question about one program (then `before` is NULL) or two programs, by calling `once`. Calls it again
+// without stored results if they may have affected the answer.
 static bool asked(const nw_program *before, const nw_program *after,
                   bool (*once)(const nw_program *before, const nw_program *after)) {
   nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;

@@ -1,5 +1,5 @@
-// Checks that parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations
-// access the same element, unless both only read it.
+// Checks that parallel and vectorized loops, and virtual threads, carry no dependence. That is, no two iterations of
+// such a loop access the same element, unless both only read it.
 #include "ir/program/lift.h"
 #include "poly/internal.h"
 
@@ -57,8 +57,8 @@ static bool depends_on(const nw_stmt *inner, const char *var) {
   return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
 }
 
-// Threads may update one element concurrently. The lanes of a vector belong to one thread, which writes the element
-// only once.
+// Checks an atomic block. Threads may update the same element concurrently, but the lanes of a vector may not, since a
+// vector store writes each element only once.
 static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt *vector) {
   nw_ctx *c = m->p->ctx;
   const char *name = s->block.name;
@@ -123,7 +123,7 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
   return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
 }
 
-// Returns the text for two elements at the same location.
+// Returns the text for a conflict between two elements at the same location.
 static const char *folded_form(const nw_use *a, const nw_use *b) {
   return !a->write  ? "{e} is read at {s}, and {f} is written to the same location at {t} %s"
          : b->write ? "{e} is written at {s}, and {f} is written to the same location at {t} %s"
@@ -147,8 +147,8 @@ static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
   return NW_RULE(m->p->ctx, atomic_all) ? first && second : first || second;
 }
 
-// True if the init runs before loop `level`. An init that a block owns runs before its reduction's loops if it is
-// lifted (lift.c); `level` may be one of these loops or inside one.
+// True if the init runs before loop `level`. A lifted init (lift.c) runs before the loops of its reduction. So this
+// function tests whether loop `level` is one of these loops or inside one.
 static bool init_before(const nw_model *m, const nw_use *init, int level) {
   const nw_site *s = init->site;
   if (!NW_RULE(m->p->ctx, atomic_init)) return true;
@@ -158,7 +158,8 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// True if the threads of the loop may access the same element here. Atomic updates lose no contribution, in any order.
+// True if the threads of the loop may access the same element in a and b. Atomic updates lose no contribution, whatever
+// their order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
@@ -239,8 +240,8 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
   return answer;
 }
 
-// Checks that lanes write different elements, even if a guard selects a single lane: a vector cannot write a single
-// lane.
+// Checks that lanes write different elements. This is required even if a guard selects a single lane, since a vector
+// store cannot write only one lane.
 static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
   int level = nw_site_level(s, at);
   if (!NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
@@ -270,7 +271,7 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
 
 // ---- Calls
 
-// An intrinsic may use any order, so two elements of one call must not share a position.
+// An intrinsic may access the elements of a call in any order, so two of these elements must not share a position.
 
 static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
   if (!nw_may_meet(a, b) || a->depth > (NW_MUTATED(call_depth) ? 0 : level)) return NW_HOLDS;
@@ -326,7 +327,7 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 
 // ---- merged loops (whole.c)
 
-// Checks a merged loop whose iterations run in an order other than that of their numbers: no two of them may access a
+// Checks a merged loop whose iterations run in an order other than that of their numbers. No two of them may access a
 // common element, not even for updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;

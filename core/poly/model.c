@@ -1,5 +1,5 @@
-// The sites of a program: for each block, and each init that a block still owns, the set of its executions and the
-// instance of each execution.
+// Makes the sites of a program, one for each block and one for each init that a block still owns. A site has the set of
+// the executions, and the instance of each execution.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 #include <assert.h>
@@ -52,7 +52,7 @@ static bool has_extremes(const nw_stmt *l) {
   return !nw_visit(l->loop.begin, no_extreme, NULL) || !nw_visit(l->loop.extent, no_extreme, NULL);
 }
 
-// Adds the bounds as conditions, so that a minimum of several ends does not split the set into several pieces.
+// Adds the bounds as conditions. Otherwise a loop whose end is a minimum would split the set into several pieces.
 static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   nw_pool *pool = v->f->pool;
   const nw_expr *end = nw_add(pool, l->loop.begin, plain_extent(l->loop.extent));
@@ -68,7 +68,7 @@ isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   return set;
 }
 
-// Fixes a reduce loop at its first iteration, even if it has no iterations.
+// Fixes a reduce loop at its first value, even if it has no iterations.
 static isl_set *at_begin(const nw_site *s, int i, isl_set *set) {
   const nw_stmt *l = s->loop[i];
   if (!l->loop.nfused)
@@ -108,8 +108,9 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// A lifted init (lift.c) runs even if a reduce loop has no iterations, as empty reductions require. In a piece of a
-// larger reduction, such an init is only a possible write: no proof may rely on it or on its absence.
+// Returns the executions of an init in which a reduce loop has no iterations. A lifted init (lift.c) runs even then,
+// since the result of an empty reduction is its init. But if the loops are only one piece of a larger reduction, the
+// init may or may not run (`maybe`): no proof may rely on the write or on its absence.
 static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -143,7 +144,7 @@ static isl_set *declared_empty(const nw_site *s) {
   return set;
 }
 
-// Adds the executions of an init for empty reductions, and records whether there are any.
+// Adds the executions of an init for empty reductions. Sets s->pieces to whether there are any.
 static isl_set *with_empty(const nw_model *m, nw_site *s, isl_set *set) {
   isl_set *more = isl_set_intersect(empty_reduction(m, s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);
@@ -236,8 +237,8 @@ static void make_sets(nw_model *m, nw_site *s) {
   s->instance = instances(s, m->arena);
 }
 
-// A site takes its sets from another program of the schedule if it has the same contents there. An init that may have
-// no updates is excluded, since its sets depend on more than its number.
+// Gives a site its sets. They are copied if another program of the schedule has a site with the same number. An init
+// that may have no updates is excluded, since its sets depend on more than its number.
 static void site_sets(nw_model *m, nw_site *s) {
   if (s->maybe || (s->init && may_lack_updates(m, s))) {
     make_sets(m, s);
@@ -303,8 +304,8 @@ static void forget_if_empty(nw_model *m, nw_site *s) {
   m->nsites--;
 }
 
-// Adds the sites of a block: first the init that may run if a loop of a piece has no iterations, then the init that the
-// block owns, then the block.
+// Adds the sites of a block: first the init that the block owns, then, if needed, the executions of this init that may
+// or may not happen (`maybe`), then the block.
 static void add_block(build *b, const nw_stmt *block) {
   if (block->block.has_init) {
     const nw_site *init = add_site(b, block, true, false);

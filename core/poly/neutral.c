@@ -1,5 +1,6 @@
-// Contributions that add nothing: in a sum of select(condition, x, 0), those for which the condition is false. The sum
-// is the same without them, so iterations with only such contributions can be removed.
+// Finds neutral contributions, which do not change the result of a reduction. In a sum of select(condition, x, 0),
+// these are the contributions for which the condition is false. Iterations with only neutral contributions can be
+// removed.
 #include "poly/internal.h"
 #include <math.h>
 

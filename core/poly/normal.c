@@ -1,4 +1,4 @@
-// What a block computes, in terms of the computation's own blocks: copies and removed blocks are expanded.
+// Expresses what a block computes in terms of the computation's own blocks. Copies and removed blocks are expanded.
 #include "poly/internal.h"
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@ static const nw_block_target *target_of(const nw_stmt *block, const char *buffer
   return NULL;
 }
 
-// True if each index is a different variable, and every variable of the block (for an update, every spatial variable)
-// is an index.
+// True if each index is a different variable, and every variable of the block is an index. For an update, only its
+// spatial variables must be indices.
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) {
   int vars = 0;
   for (int i = 0; i < block->block.nvars; i++) {
@@ -32,7 +32,7 @@ static bool spread(const nw_stmt *b, const nw_block_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
-// Finds the blocks that write a buffer, as sites other than owned inits, and returns their number.
+// Finds the sites that write a buffer, except for inits that their blocks own. Returns the number of these sites.
 static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
   nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;
@@ -58,8 +58,8 @@ static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffe
   return true;
 }
 
-// Returns the only block whose body defines the buffer's values, if the other program has no block with its origin;
-// otherwise NULL.
+// Returns a block whose body gives the values of the whole buffer, if loads of the buffer must be expanded. They must
+// if the other program has no block with the same origin. Otherwise returns NULL.
 static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
   if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;

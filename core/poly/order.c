@@ -1,8 +1,8 @@
-// Judges a step by order: both programs must execute the same instances, each once, and no dependence may be reversed.
+// Judges a step by order. Both programs must execute the same instances, each once, and no dependence may be reversed.
 //
-// If every element of a buffer has only one value, it is sufficient that a read comes after the write and an update
-// after the init (buffer.c). Other buffers are checked here: two instances that access the same element must keep their
-// order.
+// If every element of a buffer has only one value, it is sufficient that each read comes after the write, and each
+// update after the init (buffer.c). Other buffers are checked here: two instances that access the same element must
+// keep their order.
 #include "poly/internal.h"
 
 // ---- the same blocks
@@ -150,8 +150,8 @@ static int end_of_site(const nw_uses *u, int at) {
   return at;
 }
 
-// True if a block still owns an init. If elements change their value, the time of such an init is not known well
-// enough: it runs before the reduction's loops, which may be earlier than the first update.
+// True if a block still owns an init. If elements change their value, a buffer with such an init cannot be judged. It
+// is not known when exactly the init runs: before the reduction's loops, or directly before the first update.
 static bool owns_init(const nw_uses *u) {
   for (int i = 0; i < u->n; i++)
     if (u->at[i]->site->init) return true;

@@ -1,4 +1,5 @@
-// Two accesses of one buffer: the pairs of executions that access the same element, and their order.
+// Examines two accesses of one buffer: finds the pairs of executions that access the same element, and compares their
+// order.
 #include "poly/internal.h"
 
 bool nw_may_meet(const nw_use *a, const nw_use *b) {
@@ -25,7 +26,7 @@ isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events) {
 }
 
 // Returns which access is first if all common loops are at the same iteration: -1 for a, 1 for b. Within one execution,
-// reads come before writes. An access and itself have no order.
+// reads come before writes. The result has no meaning if a and b are the same access.
 static int textual(const nw_use *a, const nw_use *b) {
   if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
   if (a->write != b->write) return a->write ? 1 : -1;

@@ -1,13 +1,13 @@
-// Reductions that are computed in parts. A block that combines partial results is equivalent to one reduction, the
-// *whole*, if the parts start from the neutral element, are combined with the same combiner, and have each contribution
-// of the whole exactly once:
+// Judges reductions that are computed in parts. A block that combines partial results is equivalent to one reduction,
+// the *whole*, under three conditions. The parts start from the neutral element. They are combined with the same
+// combiner. Together they have each contribution of the whole exactly once. For example:
 //
 //   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
 //
-// Substituting one block into the other gives a term in the variables (i, r, s). A comparison with the whole's term
+// Substituting the body of P for its load gives a term in the variables (i, r, s). A comparison with the whole's term
 // gives k = 4*s + r, for all r and s for which the part contributes more than the neutral element. isl decides whether
-// (i, r, s) -> (i, k) reaches every k once. buffer.c checks that each part is complete when it is read, as for every
-// reduction.
+// the map (i, r, s) -> (i, k) reaches every k once. buffer.c checks that each part is complete when it is read, as for
+// every reduction.
 #include "poly/internal.h"
 
 typedef struct whole {
@@ -44,8 +44,8 @@ static bool same_index(const nw_expr *const *a, const nw_expr *const *b, int n) 
   return true;
 }
 
-// Finds the block of the parts: each target of `is` must read the same element of the corresponding target of one
-// block.
+// Finds the block that computes the parts. All targets of `is` must read the same element, each from the corresponding
+// target of that block.
 static bool find_part(whole *w) {
   const nw_stmt *is = w->is;
   const nw_expr *first = is->block.target[0].value;
@@ -61,7 +61,7 @@ static bool find_part(whole *w) {
   return w->part->block.ntargets == is->block.ntargets;
 }
 
-// True if the element depends only on the part's spatial variables, in the same way in every target.
+// True if the index of every target is the same list of the part's spatial variables.
 static bool spread(const nw_stmt *part) {
   const nw_block_target *first = &part->block.target[0];
   for (int t = 0; t < part->block.ntargets; t++) {
@@ -156,8 +156,8 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions: if the
-// bodies differ, a may be an index where b is data.
+// Solves a == b if a is affine in one unknown whose coefficient is 1 or -1. Both must be index expressions. This is
+// tested here, because in bodies that differ, an index may stand where the other body has data.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
@@ -189,9 +189,9 @@ static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
   return NULL;
 }
 
-// If a body does not use a reduce variable, the comparison does not determine the variable. Then it is set to its
-// binding in the old program, in which variables of the new program replace the loops of the same names. Any choice is
-// valid, since a later check ensures that every instance is reached once.
+// Chooses values for the unknowns that the comparison of the bodies does not determine, because the bodies do not use
+// them. Such an unknown is set to its binding in the old program, in which variables of the new program replace the
+// loops of the same names. Any choice is valid, since a later check ensures that every instance is reached once.
 static void choose(whole *w) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -221,8 +221,8 @@ static bool all_solved(const whole *w) {
   return true;
 }
 
-// Finds the unknowns from bodies that must be equal. Each pass may determine another unknown. True if the bodies are
-// then equal.
+// Determines the unknowns such that the bodies become equal. Each pass may determine another unknown. True if the
+// bodies are equal at the end.
 static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
@@ -234,7 +234,7 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
   return true;
 }
 
-// Takes the contribution from select(cond, contribution, neutral): if the condition is false, nothing is added.
+// Replaces select(cond, contribution, neutral) by the contribution, and stores the condition in w->cond.
 static bool without_condition(whole *w, int n, const nw_expr **is) {
   for (int t = 0; t < n; t++) {
     if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;

@@ -1,4 +1,4 @@
-// Groups of dependent loops and variables of a site.
+// Finds the parts of a site, which are groups of loops and variables that depend on each other.
 //
 // If bindings, bounds and guards form groups that share no loop, the instances are the product of the groups'
 // instances. For example, i = 32*i_o + i_i is independent of j. Several questions about small groups are much cheaper
@@ -40,7 +40,8 @@ nw_vec nw_site_conditions(const nw_site *s) {
   return out;
 }
 
-// Joins the groups that have a loop of the mask; loops before `from` do not connect groups.
+// Joins all groups that have one of these loops, and adds these loops and variables to them. Returns the number of
+// groups.
 static int join(nw_part *part, int n, uint64_t loops, uint64_t vars) {
   nw_part joined = {loops, vars};
   int kept = 0;
@@ -108,8 +109,8 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   return part_conditions(s, loops, v, set);
 }
 
-// A step changes few loops and so few parts. A fact that is proven for a part in one program of a schedule holds in all
-// other programs with that part.
+// Numbers serve to reuse proofs: a fact that is proven for a part in one program of a schedule holds in all other
+// programs with the same part, and a step changes few parts.
 int nw_part_number(const nw_site *s, int from, nw_part part) {
   if (s->pieces || s->maybe || !s->exact) return 0;
   nw_key k = {0};
@@ -124,7 +125,7 @@ int nw_part_number(const nw_site *s, int from, nw_part part) {
   return number;
 }
 
-// Returns the map from all loops to the loops before `from` and the variables of the part.
+// Returns the map from all loops to the loops 0..from - 1 and the variables of the part.
 static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   isl_map *map = isl_map_copy(s->instance);
   for (int i = s->nvars - 1; i >= 0; i--)

@@ -1,15 +1,17 @@
 // The judge: it represents programs as isl sets and maps, and decides whether each step is correct.
 //
-// No isl type appears here. Every question is about two programs only: the judge takes original instances, bindings,
-// accesses, storage and marks from the programs, and uses no information from the primitive.
+// No isl type appears here. Every question is about two programs only. The judge takes all its information from these
+// programs, and none from the primitive that made the step. An *instance* of a block is the tuple of the values of its
+// variables in one execution.
 #pragma once
 #include "ir/program/program.h"
 
-// True if `after` is a correct rewriting of `before`. It is judged by order if both have the same blocks and
-// every original instance is executed once in each, otherwise by value. The judge also checks that accesses are inside
-// their buffers, that every output element is written, that marked loops carry no dependence, and that buffers fit in
-// their scopes. On false the context holds an NW_EREFUSED or NW_EUNDECIDED diagnostic with a refusal whose witness is
-// the lexicographically smallest pair.
+// True if `after` is a correct rewriting of `before`. The step is judged by the order of executions if both programs
+// have the same blocks and execute every instance of the computation once. Otherwise it is judged by the computed
+// values. The judge also checks that accesses are inside their buffers, that every output element is written, that
+// marked loops carry no dependence, and that buffers fit in their scopes. If the result is false, the context holds an
+// NW_EREFUSED or NW_EUNDECIDED diagnostic. The witness of its refusal is the lexicographically smallest pair of
+// executions in conflict.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
 // True if every sum of floats in `after` adds its terms in the order of `before`, so that rounding is the same. False
@@ -32,15 +34,15 @@ void nw_judge_forget(const nw_program *p);
 // write of its element, and all outputs must be written.
 bool nw_judge_first(const nw_program *p);
 
-// The iterations of a loop in which all conditions inside it hold, for all iterations of inner loops. Only conditions
-// that depend on the loop count: guards of blocks, conditions of selects, and clamps.
+// The iterations of a loop in which all conditions inside it hold, for all iterations of inner loops. The conditions
+// are guards of blocks, conditions of selects, and clamps. Those that do not depend on the loop's variable are ignored.
 typedef struct nw_interval {
   int nconds; // number of such conditions
   // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart`
   const nw_expr *lo, *hi;
   bool apart; // the iterations are not consecutive
   bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop
-  bool stands; // lo..hi are inside the loop's range for all sizes; otherwise they must be clamped
+  bool stands; // lo..hi are inside the loop's range for all sizes; if false, they must be clamped to it
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
@@ -66,6 +68,7 @@ const char *nw_judge_rule_name(int i);
 // whose answer is not final.
 long nw_judge_budget(nw_ctx *c, long most); // returns the previous limit
 
-// While this is on, a refusal names the buffer and the blocks in conflict, but no element and no iterations: the search
-// for the smallest witness takes a third of the time of a refused step. Returns the previous state.
+// Switches brief refusals on or off, and returns the previous state. A brief refusal names the buffer and the blocks in
+// conflict, but no element and no iterations. This avoids the search for the smallest witness, which takes a third of
+// the time of a refused step.
 bool nw_judge_briefly(nw_ctx *c, bool brief);

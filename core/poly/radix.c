@@ -1,6 +1,7 @@
-// Mixed radix: variables that are bound to numbers whose digits are loops, such as i = 32*i_o + i_i.
+// Derives properties of variables in mixed radix. Such a variable is bound to a number whose digits are loops, for
+// example i = 32*i_o + i_i.
 //
-// Splits and tiles make most parts numbers of this kind. isl proves the same facts with integer programs, but more
+// Splits and tiles make most variables numbers of this kind. isl proves the same facts with integer programs, but more
 // slowly. On the GEMM of tutorials/gemm.lua, a search tries 2,200 steps per second with this file and 1,700 without it.
 #include "poly/radix.h"
 
@@ -135,7 +136,7 @@ int nw_part_radix(const nw_site *s, nw_part part) {
 
 // ---- the reach of inner loops
 
-// Adds the loops at whose values these loops begin.
+// Adds the loops that the begins of these loops use.
 static uint64_t with_begins(const nw_site *s, uint64_t loops) {
   for (int i = s->nloops - 1; i >= 0; i--)
     if (loops >> i & 1) loops |= nw_site_loops_of(s, s->loop[i]->loop.begin);

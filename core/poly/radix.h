@@ -3,14 +3,14 @@
 #include "poly/internal.h"
 
 typedef struct nw_digit {
-  // the digit has `extent` values (at least 1) in steps of `weight`, for all values of the other digits
+  // the digit has `extent` values (at least 1), in steps of `weight`, whatever the values of the other digits are
   int64_t weight, extent;
 } nw_digit;
 
 enum { NW_RADIX_ONCE = 1, NW_RADIX_FULL = 2, NW_RADIX_INSIDE = 4, NW_RADIX_DENSE = 8 };
 
-// Sorts the digits, and returns which properties are known. ONCE: different digits always make different numbers.
-// DENSE: the numbers have no gaps. A property that is not returned may hold or not.
+// Sorts the digits, and returns the properties that are known to hold. ONCE: different digits always make different
+// numbers. DENSE: the numbers have no gaps. A property that is not returned may also hold.
 int nw_radix(int n, nw_digit *d);
 // Returns the known properties of the variables of a part. ONCE: as above. FULL: together they have all declared
 // values. INSIDE: they have no other values.
@@ -19,12 +19,12 @@ int nw_part_radix(const nw_site *s, nw_part part);
 // True if a condition of the site uses one of these loops, or none at all.
 bool nw_has_condition(const nw_site *s, uint64_t loops);
 
-// The values of an expression at one iteration of its outer loops: weight[i] times each outer loop i, plus a number from
-// least to most.
+// The values of an expression at one iteration of its outer loops. A value is the sum of weight[i] * i over the outer
+// loops i, plus a number from `least` to `most`.
 typedef struct nw_reach {
   int64_t weight[NW_MAX_DEPTH];
   __int128 least, most;
-  bool dense; // without conditions, every number from least to most is taken at each iteration of the outer loops
+  bool dense; // each iteration of the outer loops takes every number from `least` to `most`, if there are no conditions
 } nw_reach;
 // outer: the outer loops, as bits. False if the expression does not have this form.
 bool nw_reach_of(const nw_site *s, const nw_expr *e, uint64_t outer, nw_reach *out);

@@ -13,8 +13,8 @@ static bool one_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-// Collects one write per origin; false if the blocks of one origin write to different positions, or if a block writes
-// the buffer twice.
+// Collects one write for each origin. Returns false if two blocks of one origin have different indices for their
+// writes, or if a block writes the buffer twice.
 static bool writes_of(const nw_uses *u, nw_use **out, int *n) {
   const nw_site *last = NULL;
   *n = 0;

@@ -1,5 +1,5 @@
-// Requirements of the target and of layouts: local buffers fit on the stack, shared buffers fit in a block, and a
-// layout gives no position outside its own extents.
+// Checks requirements of the target and of layouts: local buffers fit on the stack, shared buffers fit in a block, and
+// a layout gives no position outside its own extents.
 #include "ir/program/physical.h"
 #include "poly/internal.h"
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
-// Returns the maximal number of elements in memory for a buffer with a layout or aligned strides. NO_CONSTANT if no
-// constant bounds the number; NO_PLACE, and a diagnostic, if it has no bound at all.
+// Returns the maximal number of elements in memory for a buffer with a layout or aligned strides. Returns NO_CONSTANT
+// if the number has no constant bound, and NO_PLACE with a diagnostic if it has no bound at all.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;

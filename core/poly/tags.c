@@ -1,4 +1,5 @@
-// Checks that properties of loops and stages are kept, and that they are on loops and stages that use them.
+// Checks that the properties that users give to loops and stages are kept, and that they are on loops and stages to
+// which they apply.
 #include "ir/program/tags.h"
 #include "poly/internal.h"
 
@@ -44,7 +45,7 @@ static bool is_origin(void *env, nw_stmt *s) {
 static bool stood_in_loop(carried *c, const nw_stmt *block) {
   nw_path was;
   if (nw_find(c->x->before, block->id, &was)) return stands_in(&was, c->loop);
-  c->origin = block->block.origin; // the block is a copy that the step made
+  c->origin = block->block.origin; // the block is new: the step made it as a copy
   return !nw_walk_from(c->loop, is_origin, c);
 }
 

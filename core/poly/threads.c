@@ -4,9 +4,9 @@
 // the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
 // threads of the block reach together. So the loops around a joint must have the same bounds for all threads, and the
 // thread loops among them must include all threads of the launch. The accesses of two threads to one element are
-// ordered if a joint is between them: they are in different iterations of a loop around joints, or in different
-// adjacent statements at a joint. With barriers, all threads run the earlier iteration first, so the access in that
-// iteration must also be first in the program.
+// ordered if a joint is between them. Then they are in different iterations of a loop around the joint, or in different
+// adjacent statements at the joint. With barriers, all threads run the earlier iteration or statement first, so its
+// access must also be first in the program.
 //
 // Storage is modelled as on a device: a buffer allocated inside a serial loop is the same memory in every iteration.
 #include "poly/internal.h"
@@ -19,7 +19,7 @@ typedef struct place { // the place of a site in its launch
   // execution -> (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
   unsigned along; // dimensions of the grid, one bit each
-  int alike; // all threads reach the statements of the path from the launch to this position together
+  int alike; // last position on the path such that all threads reach the statements from the launch to it together
 } place;
 
 typedef struct check {
@@ -151,16 +151,16 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// Returns a common loop whose variable determines the index in the grid, which then need not be affine; -1 if there is
-// none.
+// Returns a common loop whose variable alone determines the index in the grid; -1 if there is none. With such a loop,
+// the index need not be affine.
 static int shared_loop(const duo *d, int dim) {
   for (int i = d->pa->host; i < d->loops; i++)
     if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
   return -1;
 }
 
-// Returns the dimensions whose index must be computed: a loop is bound to them, and no single common loop determines
-// the index.
+// Returns the dimensions of the grid whose index must be computed. A loop is bound to them, but no single common loop
+// determines the index.
 static unsigned computed_dims(const duo *d) {
   unsigned along = 0;
   for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
@@ -170,7 +170,8 @@ static unsigned computed_dims(const duo *d) {
   return along;
 }
 
-// Returns the dimensions to compare for an index in the grid; none if no loop is bound to it.
+// Returns the dimensions to compare for the index along dimension `dim` of the grid. The range is empty if no loop is
+// bound to `dim`.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
@@ -183,8 +184,8 @@ static isl_map *equal(isl_map *pairs, range r) {
   return pairs;
 }
 
-// Returns the pairs that differ in at least one of these dimensions. In the first dimension in which they differ, the
-// first execution is less (want_less) or greater (want_greater).
+// Returns the pairs that differ in at least one of these dimensions. With `want_less`, this includes the pairs whose
+// first execution has the lower value in the first such dimension. With `want_greater`, it includes the other pairs.
 static isl_map *by_first(const isl_map *pairs, range r, bool want_less, bool want_greater) {
   isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
   for (int i = 0; i < r.n; i++) {
@@ -211,8 +212,9 @@ static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
   return isl_map_copy(at->indexed);
 }
 
-// Returns the pairs of executions that access the same location. With a layout, the elements of one iteration around
-// the allocation have different locations, but in another iteration the same location may hold any element.
+// Returns the pairs of executions that access the same location. If the buffer has a layout, its elements have
+// different locations within one iteration around the allocation, but in another iteration a location may hold any
+// element.
 static isl_map *meet_in_place(const duo *d, int host) {
   isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
   const nw_site *s = d->a->site;
@@ -244,7 +246,7 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
-// Returns the pairs that differ in one dimension of the grid, and agree in the other dimensions from..to.
+// Returns the pairs that differ in dimension `dim` of the grid, and agree in the others of the dimensions from..to - 1.
 static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
   isl_map *out = unlike(pairs, index_range(d, dim));
   for (int other = from; other < to; other++)
@@ -257,9 +259,9 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Consumes pairs. Reports the pairs in which the first execution is also first in the program, preferably pairs that
-// differ along one dimension only. Returns NW_HOLDS if there are none. The other pairs are found when the two accesses
-// are exchanged.
+// Reports one of the pairs in which the first execution is also first in the program, preferably a pair that differs
+// along one dimension only. Returns NW_HOLDS if there is no such pair. The other pairs are reported when the two
+// accesses are exchanged. Consumes `pairs`.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -288,7 +290,7 @@ static bool rule_on(const duo *d, bool blocks) {
 
 // ---- between blocks
 
-// Consumes pairs, and leaves in *pairs those within one block.
+// Checks the pairs between different blocks. Leaves in *pairs only the pairs within one block.
 static nw_answer check_blocks(const duo *d, isl_map **pairs) {
   isl_map *apart = isl_map_empty(isl_map_get_space(*pairs));
   for (int dim = 0; dim < 3; dim++) {
@@ -313,8 +315,8 @@ static isl_map *threads_apart(const duo *d, isl_map *pairs) {
 
 // ---- between threads
 
-// Refuses pairs that a joint orders (in loop `level`, or after all common loops) but that have the opposite order in
-// the program, because an enclosing thread loop runs the second execution first.
+// Checks pairs that a joint orders (in loop `level`, or after all common loops). Refuses those that have the opposite
+// order in the program, because an enclosing thread loop runs the second execution first.
 static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
@@ -351,7 +353,7 @@ static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt 
 
 static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
 
-// True if the two accesses are in different adjacent statements at a joint, with a first.
+// True if the two accesses are in different adjacent statements at a joint, and a is in the first of these statements.
 static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
 
 static nw_answer check_apart(const duo *d, isl_map *apart) {
@@ -458,8 +460,8 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// Refuses buffers whose elements share storage: this is valid in the order of one thread, but elements of different
-// threads may conflict.
+// Refuses buffers whose elements share storage. The sharing may be correct for the order of a single thread, but
+// elements of different threads may conflict.
 static nw_answer check_places(const check *c, int i) {
   const nw_site *s = c->m->site[i];
   for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {

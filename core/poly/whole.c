@@ -1,13 +1,13 @@
 // Merges loops that were made by splitting a fused loop.
 //
-// A loop f fused from symbolic extents M and N binds i = f // N and j = f % N, which isl represents by the two
-// original dimensions. Once f is split, i is (8*f_o + f_i) // N, which isl cannot represent. But the split changed no
-// order: if e = 8*f_o + f_i has the values 0, 1, ... M*N - 1 as the loops run, each once and in that order, one loop
-// over e does the same. The judge examines the program with that loop instead. docs/fused.md has the theorem, and the
-// conditions for loops that run in another order.
+// Let f be a loop that was fused from loops of the symbolic extents M and N. It binds i = f // N and j = f % N, which
+// isl represents by the two original dimensions. After a split of f, i is (8*f_o + f_i) // N, which isl cannot
+// represent. But the split does not change the order. If the number e = 8*f_o + f_i has the values 0, 1, ... M*N - 1,
+// each once and in that order, then a single loop over e is equivalent. The judge examines the program with that loop
+// instead. docs/fused.md has the theorem, and the conditions for loops that run in another order.
 #include "poly/whole.h"
 
-// True if some block binds a quotient or a remainder by sizes, so that there may be loops to merge.
+// True if there may be loops to merge, because some block binds a quotient or a remainder by sizes.
 static bool is_candidate(const nw_program *p) {
   nw_dividing x = {0};
   nw_walk_from(p->root, nw_divides_nothing, &x);
@@ -17,7 +17,7 @@ static bool is_candidate(const nw_program *p) {
 
 // ---- Loops whose begin depends on an outer loop
 
-// They are replaced by loops that begin at 0, with the same iterations in the same order.
+// Such a loop is replaced by a loop that begins at 0 and has the same iterations in the same order.
 
 typedef struct shifting {
   nw_program *p;
@@ -82,7 +82,7 @@ static void shift_all(making *x) {
   }
 }
 
-// Merges one set of nested loops, the outermost that can be merged; false if there is none.
+// Merges one set of nested loops: the outermost set that can be merged. Returns false if there is none.
 static bool merge_one(making *x) {
   bool done = false;
   x->id.n = 0;

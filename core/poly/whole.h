@@ -7,25 +7,25 @@
 const nw_whole *nw_whole_of(const nw_program *p, nw_family *known);
 void nw_whole_drop(const nw_program *p);
 
-// ---- whole_digits.c: a number that is divided by products of sizes
+// ---- whole_digits.c: the digits of a number that is divided by products of sizes
 typedef struct nw_dividing {
   const nw_stmt *loop; // if not NULL, only expressions that use this loop's variable are examined
   const nw_expr *base; // the innermost dividend; NULL if none was found
   bool several;
-  nw_vec use; // the divisions of base, and divisions of their quotients and remainders
+  nw_vec use; // the divisions of `base`, and the divisions of their quotients and remainders
 } nw_dividing;
 bool nw_see_division(void *dividing, const nw_expr *e); // for nw_visit
-bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a block binds a division
-// true if a block binds a quotient or a remainder of an expression that uses the loop's variable, unless that
-// expression is the variable itself and nw_digits_only holds
+bool nw_divides_nothing(void *dividing, nw_stmt *s); // for nw_walk_from; returns false if a division was found
+// True if a block in the loop binds a quotient or a remainder of an expression that uses the loop's variable. False if
+// this expression is the variable itself and nw_digits_only holds.
 bool nw_binds_digits(const nw_stmt *loop);
-bool nw_digits_only(const nw_stmt *loop); // true if the loop is represented only by the digits of its variable
+bool nw_digits_only(const nw_stmt *loop); // true if isl can represent only the digits of the loop's variable
 enum { NW_MOST_DIGITS = 8 };
-// Finds the extents of the digits, outermost first; their product is `end`. Returns their number, or 0 if there are no
-// such digits.
+// Finds the extents of the digits, outermost first. Their product is `end`. Returns the number of digits, or 0 if there
+// are no such digits.
 int nw_digit_extents(nw_pool *pool, const nw_dividing *found, const nw_expr *end, const nw_expr **out);
 
-// ---- whole_count.c: loops whose iterations are numbered
+// ---- whole_count.c: loops whose iterations an expression numbers
 typedef struct nw_merging {
   nw_program *p; // a clone, edited
   nw_family *f;

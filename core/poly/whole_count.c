@@ -1,5 +1,6 @@
-// Loops whose iterations are numbered 0, 1, ... by an affine expression. Finds these loops, the *parts* of the number,
-// and their conditions. Checks that the numbers are complete, unique and in order. See docs/fused.md.
+// Finds nested loops whose iterations an affine expression numbers 0, 1, ... These loops are called the *parts* of the
+// number. Also finds the conditions on the parts, and checks that the numbers are complete, unique and in order. See
+// docs/fused.md.
 #include "poly/whole.h"
 
 static bool is_size(const nw_program *p, const char *name) {
@@ -26,7 +27,7 @@ static bool see_only(void *env, const nw_expr *e) {
   return o->ok;
 }
 
-// True if e uses some part, and otherwise only parts and sizes.
+// True if e uses at least one part, and no variables other than parts and sizes.
 static bool of_parts(const nw_merging *x, const nw_expr *e) {
   only o = {x, true};
   if (!nw_uses_part(x, e)) return false;
@@ -109,8 +110,8 @@ static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
-// isl treats a product of sizes as a single unknown. So conditions are added that say by which numbers the
-// product is divisible because of its factors.
+// Adds a condition for each constant extent by which the end is known to be divisible. isl cannot derive this, since it
+// treats a product of sizes as a single unknown.
 static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
   nw_ranges r;
   int64_t n;
@@ -159,7 +160,7 @@ static isl_bool in_order(isl_map *number) {
   return none;
 }
 
-// True if isl proved the property. If isl failed, the whole question has no answer (x->lost).
+// True if isl proved the property. Sets x->lost if isl failed, since the whole question then has no answer.
 static bool yes(nw_merging *x, isl_bool holds) {
   if (holds < 0) x->lost = true;
   return holds == isl_bool_true;
@@ -198,8 +199,9 @@ static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *c
   return cond->op == NW_OP_LT ? end : nw_add(pool, end, nw_index(pool, 1));
 }
 
-// Returns candidate i for the exclusive upper bound of the number: from a condition, from the extent of a part, or, if
-// that extent is a quotient such as M*N // 8, its dividend. NULL if candidate i does not exist.
+// Returns candidate i for the exclusive upper bound of the number, or NULL if it does not exist. A candidate is derived
+// from a condition or from the extent of a part. If the extent is a quotient such as M*N // 8, the candidate is its
+// dividend.
 static const nw_expr *end_at(const nw_merging *x, int i) {
   nw_pool *pool = x->p->pool;
   if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);

@@ -1,5 +1,6 @@
-// Finds the number that a loop divides by products of sizes, and the extents of the number's digits. Each division
-// splits the number between two digits. See docs/fused.md.
+// Finds the digits of a number. The blocks in a loop may divide one number by products of sizes: for example, i = f //
+// N and j = f % N divide f. The number then has the digits i and j. This file finds the number and the extents of its
+// digits. See docs/fused.md.
 #include "poly/whole.h"
 
 static bool is_division(const nw_expr *e) {
@@ -63,7 +64,7 @@ static bool multiply_all(product *x, const product *by) {
   return true;
 }
 
-// Sets *out to x / by. False if it is not provable that the quotient is an integer.
+// Sets *out to x / by. Returns false if the quotient may not be an integer.
 static bool divide(const product *x, const product *by, product *out) {
   *out = *x;
   if (x->number % by->number) return false;
@@ -83,14 +84,14 @@ static const nw_expr *expr_of(nw_pool *pool, const product *x) {
   return e;
 }
 
-// ---- the digits of a number: each division is a cut between two digits
+// ---- cuts: a division by N cuts a number into the digits above N and the digits below N
 
 typedef struct cuts {
   int n;
   product at[NW_MOST_DIGITS];
 } cuts;
 
-// Adds a cut. Cuts are sorted by size, and each must be a multiple of the previous one.
+// Adds a cut. Cuts are sorted by size, and each must be a multiple of the previous one. Returns false if it is not.
 static bool add_cut(cuts *x, const product *cut) {
   product whole;
   int i = 0;

@@ -1,4 +1,4 @@
-// Merges loops: one loop replaces them, and its variable is the number that they compute. See docs/fused.md.
+// Replaces loops by one merged loop. Its variable is the number of their iterations (whole_count.c). See docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 
@@ -26,8 +26,8 @@ static void flatten(const nw_expr *e, nw_vec *out) {
   flatten(e->arg[1], out);
 }
 
-// Returns an expression in which the number replaces the parts. Returns NULL for a condition that uses only the
-// parts: it follows from the range of the number.
+// Returns e with the number in place of the parts. Returns NULL for a condition that uses only the parts, since it
+// follows from the range of the number.
 static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   nw_pool *pool = r->x->p->pool;
   if (e->type.dtype != NW_BOOL) return nw_subst(pool, e, r->name, r->by);
@@ -62,7 +62,7 @@ static bool drop_true(void *env, nw_stmt *s) {
   return true;
 }
 
-// Solves for the innermost part: it equals the number minus the terms of the other parts.
+// Finds the value of the innermost part: the number minus the terms of the other parts.
 static bool solve(const nw_merging *x, const nw_expr *number, rest *r) {
   nw_pool *pool = x->p->pool;
   for (int i = x->nchain - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
-// Makes a refusal with the smallest conflicting executions: the smallest sizes, then the first source, then its first
-// sink.
+// Makes a refusal with the smallest conflicting executions. It has the smallest sizes, then for these sizes the first
+// source, and for this source the first sink.
 #include "poly/internal.h"
 #include <isl/ilp.h>
 #include <isl/point.h>
@@ -23,8 +23,9 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
-// Consumes set. Fixes dimension d at its least value, if isl finds one; a product of unknown sizes has none. If the set
-// has several pieces, isl may return a value that no point has. Then the function returns the least point of the set.
+// Fixes dimension d at its least value, if isl finds one. It finds none for a product of unknown sizes. If the set has
+// several pieces, isl may return a value that no point has. In that case this function returns the least point of the
+// set. Consumes `set`.
 static isl_set *with_least(isl_set *set, unsigned d) {
   isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
   if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
@@ -34,15 +35,17 @@ static isl_set *with_least(isl_set *set, unsigned d) {
   return isl_set_lexmin(set);
 }
 
-// Consumes set. Finds the least point one dimension after the other, with an integer program for each. isl_set_lexmin
-// would find all coordinates at once, but is a thousand times slower for nests that are fused and split by odd factors.
+// Finds the least point, one dimension after the other, with an integer program for each. isl_set_lexmin would find all
+// coordinates at once, but is a thousand times slower for nests that are fused and split by odd factors. Consumes
+// `set`.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
   for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
   return isl_set_sample_point(set);
 }
 
-// Consumes set. The parameters become the first dimensions, so that the least point has the least sizes.
+// Finds the smallest point. The parameters become the first dimensions, so that this point has the least sizes.
+// Consumes `set`.
 static bool smallest(const nw_model *m, isl_set *set, point *out) {
   isl_size np = isl_set_dim(set, isl_dim_param), nd = isl_set_dim(set, isl_dim_set);
   if (np < 0 || nd < 0 || np > NW_MAX_DEPTH) {
@@ -274,7 +277,7 @@ static bool tells_sink_first(const char *form) {
   return sink && (!source || sink < source);
 }
 
-// ---- the refusal of a step that is only tried: which buffer and blocks are in conflict, but not which iterations
+// ---- brief refusals, for steps that are only tried: they name the buffer and the blocks, but no iterations
 
 static const char *some_element(const nw_model *m, const char *buffer) {
   return buffer ? nw_arena_printf(m->arena, "%s[..]", buffer) : NULL;
@@ -299,7 +302,7 @@ static nw_answer tell_briefly(const nw_model *m, nw_refusal_kind kind, const cha
   return NW_FAILS;
 }
 
-// If the index of an element is data, the refusal prints the index as it is in the access, and names no single element.
+// If the index is read from data, the refusal prints the index as the program writes it, and names no single element.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
   if (m->f->s->brief) {
