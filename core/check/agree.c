@@ -1,4 +1,4 @@
-// Tests whether two results agree.
+// Tests whether two results agree, that is, are equal or close enough.
 #include "check/inside.h"
 #include <math.h>
 
@@ -44,7 +44,7 @@ static double tolerance(nw_dtype t) {
   }
 }
 
-// Returns the limit above which a float dtype cannot represent every integer, so that results may be inexact.
+// Returns the magnitude above which a float dtype cannot represent every integer, so that results may be inexact.
 static double whole_limit(nw_dtype t) { return t == NW_F64 ? 0x1p53 : t == NW_F32 ? 0x1p24 : 0; }
 
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound) {

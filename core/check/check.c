@@ -1,12 +1,12 @@
 // nw_check compares a schedule with its definition. It computes the results in four ways, on the same data:
 //
-//   the definition         the tensor expression itself, without a program
-//   the scheduled program  interpreted
-//   the lowered program    interpreted; its results are bit for bit those of the compiled program
-//   the compiled program   machine code; omitted for a program that runs on a grid
+//   the definition         the tensor expressions are evaluated without a program
+//   the scheduled program  the interpreter runs it
+//   the lowered program    the interpreter runs it; the results equal those of the compiled program bit for bit
+//   the compiled program   runs as machine code; omitted for a program that runs on a grid
 //
-// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is compared
-// with the definition at the corners and at random points.
+// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size. Its results are
+// compared with the definition at the corners of the outputs and at random points.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -85,7 +85,7 @@ static bool run_all(job *j, const int64_t *sizes, nw_check_data *d) {
   return true;
 }
 
-// False if the statement is a call of an intrinsic, which may add in any order.
+// Returns false, which ends the search, if the statement is a call of an intrinsic. Intrinsics may add in any order.
 static bool find_call(void *env, nw_stmt *s) {
   (void)env;
   return s->kind != NW_CALL;
@@ -97,8 +97,8 @@ static nw_check_bound native_bound(const job *j) {
   return nw_check_any_order(nw_sched_program(j->s)) ? j->bound : NW_CHECK_BITS;
 }
 
-// Checks a shape. False if something could not be run. A mismatch is only recorded; the check continues with the other
-// shapes.
+// Checks a shape. Returns false only if something could not be run. A mismatch is recorded, and the check continues
+// with the other shapes.
 static bool check_shape(job *j, const int64_t *sizes) {
   nw_check_data d[WAYS] = {0};
   char *text = nw_check_shape_text(j->p, sizes);
@@ -191,7 +191,8 @@ static bool check_large(job *j, const int64_t *sizes) {
   return ok;
 }
 
-// Checks a program without symbolic sizes. If it is too large, the hint is to check the same steps on smaller sizes.
+// Checks a program without symbolic sizes. If it is too large, the hint of the error is to check the same steps on
+// smaller sizes.
 static bool check_constant(job *j) {
   if (!j->kernel && !nw_target_here(j->p->target))
     return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host cannot run code for %s",
@@ -207,7 +208,7 @@ static bool check_constant(job *j) {
   return ok;
 }
 
-// ---- the whole check
+// ---- all shapes
 
 static bool check_shapes(job *j) {
   int64_t *row[NW_CHECK_SHAPES];
@@ -220,8 +221,8 @@ static bool check_shapes(job *j) {
   return nw_fail(j->c, NW_ELIMIT, NULL, "no small shape satisfies the facts about the sizes");
 }
 
-// True if all results agree. Stores a heap string in `report` (if not NULL): a line for each shape, with the first
-// element that differs.
+// Returns true if all results agree. If `report` is not NULL, stores a heap string in *report. The string has a line
+// for each shape, which names the first element that differs, if any.
 bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   nw_str text = {0};
   if (report) *report = NULL;

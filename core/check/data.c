@@ -1,4 +1,4 @@
-// Data for a check: integers that are so small that their sums and products are exact.
+// Makes the data for a check: integers that are so small that their sums and products are exact.
 #include "check/inside.h"
 #include <stdlib.h>
 

@@ -1,20 +1,22 @@
-// Private to check/: the shapes that a check tries, data for them, and how exactly the results must agree.
+// The parts of a check: the shapes that it tries, the data for these shapes, and how exactly the results must agree.
+// Private to check/.
 #pragma once
 #include "check/check.h"
 
-#define NW_CHECK_WORK 300000 // limit on the block executions of the naive program that a check interprets
+// A check interprets only shapes for which the unscheduled (naive) program has at most this number of block executions.
+#define NW_CHECK_WORK 300000
 #define NW_CHECK_SHAPES 12
 #define NW_CHECK_POINTS 1000 // number of outputs that are evaluated one by one if the shape is too large to interpret
 
 // ---- Shapes (shapes.c)
 
-// Finds values for the sizes of p: small and awkward ones that satisfy the lower bounds and the facts, and that are
-// cheap to run. A row has one value for each size; if there are no symbolic sizes, there is one empty row. Writes at
-// most `max` heap rows, and returns their number.
+// Finds values for the symbolic sizes of p. The values satisfy the lower bounds and the facts, are cheap to run, and
+// include special cases such as 0 and 1. A row has one value for each size; if there are no symbolic sizes, there is
+// one empty row. Stores at most `max` rows on the heap, and returns their number.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
 int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
-double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions
-char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // for example M=7, N=1; "as it is" without sizes
+double nw_check_work(const nw_program *naive, const int64_t *sizes); // number of block executions
+char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // "M=7, N=1"; "as it is" if there are no sizes
 
 // ---- Data (data.c)
 typedef struct nw_check_data {
@@ -29,7 +31,7 @@ void nw_check_data_free(nw_check_data *d);
 nw_view *nw_check_views(const nw_check_data *d); // heap
 int nw_check_inputs(const nw_program *p); // inputs come first
 const char **nw_check_size_names(const nw_program *p); // heap
-// Computes outputs from the tensor expressions.
+// Computes the outputs in d from its inputs by evaluating the tensor expressions.
 bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
 
 // ---- Agreement of results (agree.c)
@@ -42,5 +44,5 @@ int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bo
 bool nw_check_any_order(const nw_program *p); // true if threads share a sum of floats
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
 int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be in bounds
-void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // writes C[1, 2]
-char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]; heap
+void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // writes "C[1, 2]"
+char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // "C[1, 2]"; heap

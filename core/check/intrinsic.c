@@ -70,8 +70,8 @@ static void see(void *env, const nw_access *a) {
     if (!strcmp(x->in->arg[i].name, a->buffer)) x->at[i][a->index] = true;
 }
 
-// Checks that the description touches every element of a tile: in a call, an element that it does not touch might be
-// outside the buffer.
+// Checks that the description accesses every element of its tiles. If it did not access an element, this element could
+// be outside the buffer in a call.
 static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
   seen x = {.in = in};
   nw_check_data d;
@@ -100,8 +100,8 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 
 // ---- the implementation
 
-// Compiles the source, and links the code without any library. If that works, the code calls no other code, so a
-// longjmp out of it is safe at any moment. Otherwise links it with the math library.
+// Compiles the source, and links the code without any library. If this succeeds, the code calls no other code, so a
+// longjmp out of it is safe at any moment. If it fails, links the code with the math library.
 static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Writes the name of an execution: the instance that it computes, as in C(i=0, k=1). The name is the same before and
-// after the step.
+// Writes the name of an execution: its block and the values of the block's variables, as in C(i=0, k=1). The name is
+// the same before and after the step.
 static void put_who(nw_str *b, const nw_touch *t) {
   nw_str_fmt(b, "%s%s(", t->block->block.origin, t->init && !t->block->block.init_part ? " start" : "");
   for (int i = 0; i < t->nvars; i++) nw_str_fmt(b, "%s%s=%lld", i ? ", " : "", t->var[i], (long long)t->at[i]);
@@ -40,15 +40,15 @@ static bool writes(const nw_replay_case *x, int who) {
   return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
 }
 
-// Writes the two accesses in order. If they are the same access, because the old program does once what the new one
-// does twice, writes one line.
+// Writes a line for each of the two accesses, in their order. Writes only one line if they are the same access. This
+// happens if the old program does once what the new one does twice.
 static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
   if (t[0].when != t[1].when) put_line(b, x, "", &t[!first], writes(x, !first));
 }
 
-// Prints enough digits to distinguish the numbers.
+// Writes what an element should be and what it is, with enough digits to distinguish the two numbers.
 static void put_should(nw_str *b, const char *element, double should, double is) {
   char one[40], other[40];
   for (int digits = 6; digits <= 17; digits += 11) {
@@ -134,8 +134,8 @@ static const char *label_of(const nw_replay_case *x) {
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
-// Shows the two iterations in order and interleaved. If the second iteration reads without seeing the write of the
-// first, the write is shown after the read.
+// Shows the two iterations as they run in order, and as they may run interleaved. If the second iteration does not see
+// the write of the first, the write is shown after the read.
 static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
@@ -182,7 +182,7 @@ static void put_evidence(nw_str *b, const nw_replay_case *x) {
     put_same(b, x, x->after[1].value, "each contribution must be taken once");
 }
 
-// True if the lines about the two iterations have already shown the wrong number.
+// True if the lines about the two iterations already contain the wrong number.
 static bool says_it(const nw_replay_case *x) {
   return x->paired && x->shows && same_reduction(x) && x->pair[1][1].value == x->should &&
          nw_case_final(x, x->raced, x->race) == x->is;

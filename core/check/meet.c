@@ -1,7 +1,8 @@
-// Runs two unsynchronized iterations of a marked loop alone, until a value shows the conflict.
+// Runs only the two iterations of a marked loop that are in conflict, in an order that the mark permits. Repeats this
+// until a wrong value shows the conflict.
 //
-// An interleaving may give the right value by chance. In that case another interleaving is tried, then other data, and
-// then the same two iterations with the other loops at their middle iteration, far from borders.
+// An interleaving may give the right value by chance. Then another interleaving is tried, then other data. At last the
+// same two iterations are tried with the other loops at their middle iteration, far from borders.
 #include "check/replay.h"
 #include <math.h>
 
@@ -20,8 +21,9 @@ bool nw_in_two_rounds(const nw_conflict *w) {
   return false;
 }
 
-// Returns the first interleaving to try. Two threads of a grid need not be iterations of the same loop. Such a pair has
-// no loop that could run backwards, so if the first thread writes and the second reads, the result is UNSEEN.
+// Returns the first interleaving to try. Two threads of a grid need not be iterations of the same loop, and then there
+// is no loop that could run backwards. For such threads the result is UNSEEN if the first one writes and the second one
+// reads.
 nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
@@ -29,12 +31,12 @@ nw_race nw_case_race(const nw_replay_case *x) {
   return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
 }
 
-// Returns the interleaving that is actually run. If both iterations read first, each writes the same value in either
-// order, so FIRST_STAYS is run as SECOND_STAYS.
+// Returns the interleaving that is actually run. FIRST_STAYS is run as SECOND_STAYS: if both iterations read before
+// they write, the order of the writes does not affect the values that they write.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
-// Runs the two iterations. Stores in *room where the element is stored, so that the next run knows from its start which
-// other elements share this storage.
+// Runs the two iterations. Stores the location of the element in *room, so that the next run knows from its start which
+// other elements share this location.
 static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
@@ -66,7 +68,8 @@ static bool same_touch(const nw_touch *a, const nw_touch *b) {
          a->foreign == b->foreign;
 }
 
-// True if the runs differ in the value that is read, or in the final value.
+// True if the two runs, in order and interleaved, differ: in the final value if both iterations write, otherwise in the
+// value that is read.
 static bool shows(nw_replay_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
@@ -108,8 +111,8 @@ static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop)
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Moves two executions away from borders: a loop that has the same value in both gets its middle value. Reduce loops
-// keep their value.
+// Moves two executions away from borders. A loop that has the same value in both executions is set to the middle of its
+// range, unless it is a reduce loop.
 static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);

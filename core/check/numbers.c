@@ -1,5 +1,5 @@
-// A hash table with open addressing that is at most half full. The table must be fast, since a run may make millions of
-// queries.
+// Implements a set of numbers as a hash table with open addressing that is at most half full. It must be fast, since a
+// run may make millions of queries.
 #include "check/numbers.h"
 #include "base/base.h"
 #include <stdlib.h>

@@ -48,7 +48,7 @@ static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_che
   return x->element != NULL;
 }
 
-// ---- programs that are too large: single elements are computed, with everything on which they depend
+// ---- large programs: only some elements are computed, with everything on which they depend
 
 static bool define_point(nw_replay_case *x, int output, const int64_t *index, double *value) {
   const nw_program *p = x->r->after;
@@ -60,7 +60,7 @@ static bool define_point(nw_replay_case *x, int output, const int64_t *index, do
   return ok;
 }
 
-// Checks one element. False if that takes too long.
+// Checks one element, and sets *wrong. Returns false if this takes too long.
 static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, bool *wrong) {
   int param = nw_check_inputs(x->r->after) + output;
   const nw_array *a = x->data.array[param];
@@ -80,7 +80,7 @@ static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, boo
   return true;
 }
 
-// Checks the corners of the outputs, until one is wrong or takes too long.
+// Checks the corners of the outputs. Stops if one is wrong or takes too long.
 static bool wrong_somewhere(nw_replay_case *x) {
   bool wrong = false, ran = true;
   for (int o = 0; o < x->s->noutputs && ran && !wrong; o++) {

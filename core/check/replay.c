@@ -1,19 +1,25 @@
 // Tests whether the refused program really has the conflict that a refusal names.
 //
-// The interpreter runs the executions of the witness, and everything that writes its element. This run must show one of
-// these errors: the executions are in the wrong order; they are in two iterations of the marked loop; an access is out
-// of bounds; a read finds an unwritten element, or a reduction that is not complete. If a refusal has no executions,
-// the results must be wrong.
+// The *witness* of a refusal is one or two executions that access an element. The interpreter runs these executions,
+// and all other executions that write the element. The run confirms the conflict if it shows one of these errors:
+//
+//  * the two executions are in the wrong order
+//  * they are in different iterations of the marked loop
+//  * an access is out of bounds
+//  * an element is read before it is written
+//  * a reduction is read before it is complete
+//
+// A refusal without a witness is confirmed if a result of the program is wrong.
 #include "check/replay.h"
 #include <stdlib.h>
 
 // ---- the case
 
-enum { LOOK_UP = 1 << 20 }; // elements between checks for an interrupt
+enum { LOOK_UP = 1 << 20 }; // number of elements between checks for an interrupt
 
 static bool goes_on(const nw_program *p, int64_t k) { return k % LOOK_UP || !nw_stopped(p->ctx); }
 
-// Fills the inputs with small non-zero integers, so that a wrong order changes results.
+// Fills the inputs with small non-zero integers. With zeros, a wrong order might not change the results.
 static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -24,7 +30,8 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   }
 }
 
-// Chooses a shape if there is no witness: the last shape that a check would try, because it is not a special case.
+// Chooses a shape if there is no witness. It takes the last shape that a check would try, since the first ones are
+// special cases.
 static bool some_shape(nw_replay_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
@@ -33,14 +40,14 @@ static bool some_shape(nw_replay_case *x) {
   return n > 0;
 }
 
-// True if the conflict can be observed. A step that was refused for its structure, for a capacity, or for lack of a
-// proof has no such conflict.
+// True if the refusal is about a conflict that a run can show. A refusal because of structure, capacity, or lack of a
+// proof is not about such a conflict.
 static bool can_be_seen(const nw_refused *r) {
   nw_refusal_kind k = r->refusal.kind;
   return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
-// Sets all elements of all integer inputs to `index`; the program may use these inputs as indices.
+// Sets all elements of all integer inputs to `index`, since the program may use these inputs as indices.
 static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -79,7 +86,7 @@ void nw_case_close(nw_replay_case *x) {
   free(x->element);
 }
 
-// Copies the parts that the text needs, since the watch is freed before the text is written.
+// Copies the data of `t` that the text needs, since the watch that owns them is freed before the text is written.
 nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t) {
   nw_touch to = *t;
   to.other = t->other ? nw_arena_strdup(x->r->arena, t->other) : NULL;
@@ -117,12 +124,13 @@ static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
-// Returns the buffer whose other updates need not run, because the conflict is between two updates; or NULL.
+// If the conflict is between two updates of a buffer, returns the buffer, since its other updates need not run.
+// Otherwise returns NULL.
 static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }
 
-// Runs the same two instances in the program before the step; `needs` as in nw_watch.
+// Runs the same two instances in the program before the step. nw_watch explains `needs`.
 static bool meet_before(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
@@ -137,7 +145,7 @@ static bool meet_before(nw_replay_case *x, bool needs) {
   return met;
 }
 
-// Runs the two executions of the witness in the refused program, and everything else that may write their element.
+// Runs the two executions of the witness in the refused program, and all others that may write their element.
 static bool meet_after(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
@@ -170,7 +178,8 @@ static const char *how_pair(nw_replay_case *x) {
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
 }
 
-// True if the lowered program, where barriers reorder the threads, gives the same results as before the step.
+// True if the lowered program gives the same results as the program before the step, although its barriers reorder the
+// threads.
 static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;
@@ -182,7 +191,7 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
 }
 
 // For a conflict between blocks or threads, runs the lowered program with its barriers. Returns the kind of conflict if
-// there is a race, or if a thread reads a value before it is written; otherwise NULL.
+// there is a race, or if a thread reads a value before it is written. Otherwise returns NULL.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
@@ -199,8 +208,9 @@ static const char *how_race(nw_replay_case *x) {
   return seen ? "race" : NULL;
 }
 
-// If an element gets the same value from both threads for all inputs, the order has no visible effect. Then the
-// conflict counts as shown if two threads access the element and at least one of them writes it.
+// Returns the kind of conflict between threads, or NULL. If both threads write the same value for all inputs, their
+// order has no visible effect. Then the conflict counts as shown if two threads access the element and at least one of
+// them writes it.
 static const char *how_threads(nw_replay_case *x) {
   const char *how = how_race(x);
   for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
@@ -212,8 +222,9 @@ static const char *how_threads(nw_replay_case *x) {
   return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
-// Runs the executions again, with everything that they read, so that the values are right. If the two elements share
-// storage only after the step, the program before the step has no conflict to show, so it is not run.
+// Finds the kind of conflict of two executions. Then runs the executions again, with everything that they read, so that
+// the values are right. If two elements share storage only after the step, the program before the step is not run,
+// since it has no conflict to show.
 static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
@@ -252,8 +263,9 @@ static void note_workers(nw_replay_case *x) {
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
-// If an index is read from data, the element of the witness is accessed only for some data. So all integer inputs,
-// which may be indices, are set to one coordinate of this element, and the coordinates are tried in turn.
+// Looks for the conflict. If an index is read from data, the element of the witness is accessed only for some data. So
+// all integer inputs, which may be indices, are set to one coordinate of this element. The coordinates are tried in
+// turn.
 static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);

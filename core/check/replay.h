@@ -1,17 +1,17 @@
-// Replays a refused step: runs the old and the new program in the interpreter, on small integers, and records what the
-// two conflicting executions (the witness) read and write. Private to check/.
+// Replays a refused step. Runs the programs before and after the step in the interpreter, on small integers, and
+// records what the two executions in conflict (the witness) read and write. Private to check/.
 #pragma once
 #include "check/inside.h"
 #include "check/slice.h"
 
 typedef struct nw_touch { // the first read or write of the element by an execution
-  bool is, init, unwritten, outside; // is: there is such an access; the others: as in nw_access
-  const char *other; // the accessed element, if it is another one in the same storage; or NULL
-  bool foreign; // the storage then holds the value of another element
+  bool is, init, unwritten, outside; // `is`: there is such an access; nw_access explains the others
+  const char *other; // the accessed element if it is another one at the same location, otherwise NULL
+  bool foreign; // at that time the location holds the value of another element
   int64_t when;
   double value;
   const nw_stmt *block;
-  int nvars; // the instance: its variables and their values
+  int nvars; // number of the block's variables; `var` has their names, `at` their values
   const char **var;
   int64_t *at;
 } nw_touch;
@@ -19,12 +19,12 @@ typedef struct nw_touch { // the first read or write of the element by an execut
 enum { NW_SOURCE, NW_SINK };
 
 enum {
-  NW_CASE_STEPS = 4000000, // limit of interpreter steps for a whole program
+  NW_CASE_STEPS = 4000000, // limit on interpreter steps for a whole program
   NW_CASE_FILLINGS = 4, // number of different inputs to try until one shows the conflict
 };
 
 typedef enum nw_race { // how two unsynchronized iterations may interleave
-  NW_IN_ORDER, // one after the other, in order
+  NW_IN_ORDER, // the second runs after the first
   NW_SECOND_STAYS, // both read, then the first writes, then the second: the update of the first is lost
   NW_FIRST_STAYS, // both read, then the second writes, then the first: the update of the second is lost
   NW_EARLY_INIT, // both initialize the reduction before either adds to it
@@ -40,24 +40,25 @@ typedef struct nw_watch {
   nw_slice slice;
   nw_check_data *data;
   nw_race race; // between source and sink, in the marked loop
-  bool needs; // the slice contains everything that it reads
+  bool needs; // the slice must contain everything that it reads
   int64_t now;
   nw_touch touch[2][2]; // first index: source or sink; second index: read or write
-  int64_t room; // storage location of the element, which other elements may share; before the first access, known_room
-  int64_t known_room; // that location in an earlier run, or -1
-  bool foreign; // another element was stored there later
-  bool written, unwritten, beyond; // it was written; it was read before any write; the sink is outside its domain
+  int64_t room; // location of the element, which other elements may share; equals known_room until the first access
+  int64_t known_room; // the location that an earlier run found, or -1
+  bool foreign; // the last write to the location was of another element
+  // written: the element was written; unwritten: it was read before any write; beyond: the sink is outside its domain
+  bool written, unwritten, beyond;
   nw_numbers contributed; // hashes of the contributions that were added to the element
-  int contributions; // their number when the sink read the element, or at the end
+  int contributions; // number of contributions when the sink read the element, or at the end
   double expected; // the number of all contributions
   bool grown; // elements were added to the slice during this run
 } nw_watch;
 
-const char *nw_element_name(nw_arena *a, const char *buffer, int n, const int64_t *at); // C[0, 1]
+const char *nw_element_name(nw_arena *a, const char *buffer, int n, const int64_t *at); // "C[0, 1]"
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data);
 void nw_watch_free(nw_watch *x);
-// Runs the slice; with `needs`, repeats until the slice contains everything that it reads. False if it takes too long
-// or fails.
+// Runs the slice. If `needs` is set, repeats the run until the slice contains everything that it reads. Returns false
+// if this takes too long or fails.
 bool nw_watch_run(nw_watch *x);
 
 // ---- The evidence for a conflict (replay.c finds its kind)
@@ -66,21 +67,21 @@ typedef struct nw_replay_case {
   nw_sched *s;
   const nw_refused *r;
   const nw_conflict *w; // NULL if only results can be compared
-  const char *name; // of the element of w, or NULL
+  const char *name; // name of the element of w, or NULL
   bool moved; // w is not the witness of the refusal but a similar one
   int64_t *sizes;
   nw_check_data data;
-  int index_dim; // all integer inputs, which are used as indices, hold this coordinate of the element; or -1
+  int index_dim; // all integer inputs, which may be indices, are set to this coordinate of the element; or -1
   bool runs; // there is a program that can be run, and a shape for it
-  const char *how; // what the conflict changes; NULL if no change was observed
+  const char *how; // the kind of conflict that was observed (see nw_lesson); NULL if none was
   const char *worker; // what runs an iteration of the loop that carries the conflict: "thread", "lane", ...
   bool on_grid; // that loop is bound to blocks or threads
-  bool ordered; // on_grid, and barriers of the lowered program separate all conflicts, so only the order is wrong
+  bool ordered; // on_grid is true, and barriers of the lowered program separate all conflicts: only the order is wrong
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
   // The accesses of the two iterations alone, indexed as in nw_watch: run in order, and interleaved.
   nw_touch pair[2][2], raced[2][2];
-  nw_race race; // how they interleave
-  bool paired, shows; // both runs accessed the element; a value differs between them
+  nw_race race; // how the iterations interleave in `raced`
+  bool paired, shows; // paired: both runs accessed the element; shows: a value differs between the runs
   char *element; // an output with a wrong value; heap
   double should, is; // its correct value and its wrong value
 } nw_replay_case;
@@ -90,7 +91,7 @@ void nw_case_look(nw_replay_case *x);
 void nw_case_fill(nw_replay_case *x, int seed); // different inputs for each seed
 nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t); // a copy that outlives the watch
 char *nw_case_text(const nw_replay_case *x); // heap
-bool nw_case_wrong_output(nw_replay_case *x); // fills element, should, is
+bool nw_case_wrong_output(nw_replay_case *x); // sets the fields `element`, `should` and `is`
 
 // ---- Two iterations of a marked loop (meet.c)
 
@@ -98,6 +99,7 @@ bool nw_case_wrong_output(nw_replay_case *x); // fills element, should, is
 // loop.
 bool nw_in_two_rounds(const nw_conflict *w);
 nw_race nw_case_race(const nw_replay_case *x); // the first interleaving to try
-// Fills pair, raced, race, paired and shows. It may replace the witness by a similar one, and change the data.
+// Sets the fields `pair`, `raced`, `race`, `paired` and `shows`. May replace the witness by a similar one, and change
+// the data.
 void nw_case_meet(nw_replay_case *x);
 double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race); // the last value that is written

@@ -1,4 +1,5 @@
-// Finds small and awkward shapes (0, 1, sizes near the tiles of the schedule, primes), and the cost of running them.
+// Finds shapes for a check: sizes of 0 and 1, sizes near the tiles of the schedule, and primes. Also computes the cost
+// of running them.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -47,7 +48,8 @@ static double work_below(const nw_program *p, const nw_stmt *s, const int64_t *s
   return n > 0 ? sum * (double)n : 0;
 }
 
-// The bounds of the naive program's loops depend only on sizes, so this count is exact.
+// Returns the number of block executions. It is exact, since the bounds of the naive program's loops depend only on
+// sizes.
 double nw_check_work(const nw_program *naive, const int64_t *sizes) { return work_below(naive, naive->root, sizes); }
 
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes) {
@@ -107,7 +109,7 @@ static candidates candidates_of(const nw_program *p) {
 typedef struct rows {
   const nw_program *naive, *p;
   int n, max;
-  int empty; // number of rows with a size of 0; two are enough
+  int empty; // number of rows with a size of 0; at most two are added
   int64_t **at;
 } rows;
 

@@ -1,6 +1,6 @@
-// Decides which loops of a slice are entered: those that contain a block that may be *wanted*, that is, may have an
-// execution in the slice. A block may be wanted if its loops may have the values of a wanted execution, or if the range
-// of its index includes a wanted element.
+// Decides which loops are entered when a slice is run. An execution or element is *wanted* if it belongs to the slice.
+// A loop is entered if a block inside it may have a wanted execution. A block may have one if its loops may have the
+// values of a wanted execution, or if the range of its index includes a wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>
@@ -10,9 +10,9 @@ struct nw_slice_site {
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
   int64_t at[NW_MAX_DEPTH],
-      upto[NW_MAX_DEPTH]; // the current iteration of each loop; a range for the innermost known loop
+      upto[NW_MAX_DEPTH]; // each loop is at one of at..upto: one iteration, or a range for the innermost entered loop
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
-  int first; // index in `r` of the range of the outermost loop
+  int first; // the range of the outermost loop is number `first` in `r`
   nw_ranges r; // ranges of the sizes, then of the loops; entered loops have their current values
   const nw_expr **bind; // the bindings of its variables
   const nw_expr ***index; // the indices of its targets, as expressions of loops
@@ -126,7 +126,7 @@ int nw_slice_focused(const nw_slice *s) {
   return n;
 }
 
-// ---- the blocks that may be wanted when the outer `known` loops have values
+// ---- blocks that may be wanted, if the values of the first `known` loops are known
 
 static bool stands(const nw_slice_site *t, int known, const nw_execution *e) {
   if (e->n != t->nloops || strcmp(e->block, t->block->block.name)) return false;
@@ -149,7 +149,8 @@ static bool has_vars(const nw_slice_site *t, const nw_wanted *w) {
   return true;
 }
 
-// If all loops have values and the index is a number, checks the element itself.
+// True if the block may access a wanted element at this index. If every index is a known number, tests the element
+// itself.
 static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_expr *const *index) {
   int64_t at[NW_MAX_DEPTH], to;
   for (int d = 0; d < e->buffer->ndim; d++)
@@ -158,8 +159,7 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
-// True if the block may write a wanted element. If only the inits of a buffer are wanted (inits_of), its updates do not
-// count.
+// True if the block may write a wanted element. Updates of the buffer `inits_of` are ignored.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_block_target *to = &t->block->block.target[i];
@@ -195,7 +195,8 @@ static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t lo, int64_t hi) 
   }
 }
 
-// The element itself is checked only if all loops have values.
+// True if some of the iterations lo..hi of the loop may contain a wanted execution. Single elements are tested only if
+// all loops have known values.
 bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi) {
   bool wanted = false;
   for (int i = 0; i < s->nsites; i++) {

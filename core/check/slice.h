@@ -1,13 +1,14 @@
-// A slice of a run: some executions, and all writes to some elements. Everything else is skipped, so that one conflict
-// in a large nest can be replayed quickly. The order of the executions in the slice does not change.
+// A slice is a part of a run: some executions, and all writes to some elements. Everything else is skipped, so that one
+// conflict in a large nest can be replayed quickly. The executions in the slice keep their order.
 #pragma once
 #include "check/check.h"
 #include "check/numbers.h"
 
 typedef struct nw_wanted { // executions of one block
-  const nw_execution *by_loops; // selects the execution by the values of its loops; or NULL
-  const char *origin; // if by_loops is NULL: selects the blocks with this origin,
-  int n; // and of these, the executions in which the n variables `var` have the values `at`
+  const nw_execution *by_loops; // if not NULL: the execution in which the loops have these values
+  // otherwise: the executions of blocks with this origin in which the n variables `var` have the values `at`
+  const char *origin;
+  int n;
   const char *const *var;
   const int64_t *at;
 } nw_wanted;
@@ -15,8 +16,8 @@ typedef struct nw_wanted { // executions of one block
 typedef struct nw_elements { // elements of one buffer
   const nw_buffer *buffer;
   int64_t extent[NW_MAX_DEPTH];
-  int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // their bounding box
-  nw_numbers flat; // their flat indices
+  int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // bounding box of the elements
+  nw_numbers flat; // flat indices of the elements
 } nw_elements;
 
 typedef struct nw_slice_site nw_slice_site;
@@ -36,9 +37,10 @@ typedef struct nw_slice {
 void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes);
 void nw_slice_free(nw_slice *s);
 void nw_slice_want(nw_slice *s, nw_wanted w);
-// Adds everything that writes this element. False if it was added before, or there is no such element.
+// Adds everything that writes this element. False if the element was added before, or does not exist.
 bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index);
 int nw_slice_focused(const nw_slice *s); // number of elements
-bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi); // callbacks of nw_interp_opts
+// nw_slice_enters and nw_slice_runs are callbacks of nw_interp_opts.
+bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi);
 bool nw_slice_runs(nw_slice *s, const nw_stmt *block);
 bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e); // true if the loops have these values

@@ -1,15 +1,15 @@
-// The trial of an intrinsic. Its function runs in the worker process, on tiles with several memory layouts. It must
+// Tests an intrinsic. Its function runs in the worker process, on tiles with several memory layouts. The function must
 // write exactly the values that the description computes, and nothing else.
 //
-// Each argument has its own segment; the segments of inputs are read-only. In some cases the tile is at the end of the
-// segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled with a
-// pattern. The function must not change this pattern. If it reads the pattern, a float sum becomes NaN.
+// Each argument has its own memory segment; the segments of inputs are read-only. In some runs the tile is at the end
+// of the segment, in others at its start, so that an access just outside crashes. Memory outside the tile is filled
+// with a pattern. The function must not change this pattern. If it reads the pattern, a float sum becomes NaN.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATTERN = 0xff, MARGIN = 64 }; // MARGIN: elements before and after a tile
+enum { PATTERN = 0xff, MARGIN = 64 }; // MARGIN: number of elements before and after a tile
 
 // The ways to choose the strides that the intrinsic leaves free.
 typedef enum spread { TIGHT, PADDED, WIDE, TURNED, NEGATIVE, REPEATED, OVERLAPPING, SPREADS } spread;
@@ -32,7 +32,7 @@ typedef struct trial {
   tile tile[NW_MAX_TILES];
   nw_shared *memory;
   char *before; // the memory before the call
-  nw_check_data data, want; // by parameter of the description; outputs of `data` hold their old values
+  nw_check_data data, want; // one array for each parameter of the description; outputs in `data` hold their old values
   nw_check_bound bound;
   bool whole; // the numbers are integers
 } trial;
@@ -41,7 +41,8 @@ typedef struct trial {
 
 static int64_t reach(const nw_tile_dim *dim, int64_t stride) { return (dim->extent - 1) * llabs(stride); }
 
-// Chooses strides from the innermost dimension outwards, each so large that no two elements overlap.
+// Chooses strides from the innermost dimension outwards; for TURNED, from the outermost dimension inwards. Each stride
+// is so large that no two elements have the same address.
 static void distinct_strides(tile *t, spread s) {
   int64_t span = 1;
   const nw_intrinsic_arg *a = t->arg;
@@ -56,8 +57,8 @@ static void distinct_strides(tile *t, spread s) {
   }
 }
 
-// Chooses the strides of a tile. Elements of an input may overlap: in a dimension they may all have the same position,
-// or be adjacent.
+// Chooses the strides of a tile. Different elements of an input may have the same address. REPEATED makes a stride 0,
+// and OVERLAPPING makes it 1.
 static void choose_strides(tile *t, spread s) {
   distinct_strides(t, s);
   for (int d = 0; d < t->arg->ndim && !t->arg->output; d++)
@@ -139,7 +140,7 @@ static bool expect(trial *x) {
   return good;
 }
 
-// ---- one run
+// ---- one run of the function
 
 static char *strides_text(const trial *x) {
   nw_str s = {0};
@@ -245,7 +246,7 @@ static bool lay_out(trial *x, spread s, place where) {
   return true;
 }
 
-// Fills the tiles. Outputs that are only written get the pattern, too, so that reading them is detected.
+// Fills the tiles. Outputs that are only written get the pattern, too, so that a read of them is detected.
 static void fill_tiles(trial *x) {
   for (int i = 0; i < x->in->nargs; i++) {
     const tile *t = &x->tile[i];
@@ -275,7 +276,8 @@ static void fill(trial *x, nw_array *a, uint64_t seed) {
     nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
 }
 
-// Chooses the data: whole numbers, whose sums and products are exact, or, for floats, other numbers.
+// Chooses the data. If `whole` is true, all numbers are whole, so that sums and products are exact. Otherwise floats
+// need not be whole.
 static bool choose_numbers(trial *x, bool whole, uint64_t seed) {
   const nw_program *p = x->in->description;
   x->whole = whole;

@@ -1,4 +1,4 @@
-// Tests an intrinsic's implementation against its description, on tiles.
+// Tests whether an intrinsic's implementation computes what its description says.
 #pragma once
 #include "check/inside.h"
 #include "ir/program/intrinsic.h"

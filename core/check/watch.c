@@ -1,11 +1,12 @@
-// Watches a run: records when the two executions of a witness access its element, and the effects.
+// Watches a run. Records when the two executions of a witness access their element, and which values they read and
+// write.
 #include "check/replay.h"
 #include <stdlib.h>
 
 enum {
   MAX_ROUNDS = 64,
   MAX_FOCUSED = 20000,
-  MAX_STEPS = 200000, // limit for a slice; a step is slow, since it checks which blocks may be wanted
+  MAX_STEPS = 200000, // limit for a slice, whose steps are slow, since each one tests which blocks may be wanted
 };
 
 static bool is_named(const nw_watch *x, const nw_access *a) {
@@ -15,13 +16,13 @@ static bool is_named(const nw_watch *x, const nw_access *a) {
   return true;
 }
 
-// True if the access is to the element, or to one that shares its storage because of a layout.
+// True if the access is to the element of the witness, or to an element that shares its location because of a layout.
 static bool is_element(const nw_watch *x, const nw_access *a) {
   if (is_named(x, a)) return true;
   return x->room >= 0 && !a->outside && x->w && !strcmp(x->w->buffer, a->buffer) && a->room == x->room;
 }
 
-// Records the storage of the element at its first access.
+// Records the location of the element, and whether the last write to this location was of another element.
 static void see_room(nw_watch *x, const nw_access *a, bool element) {
   bool named = is_named(x, a);
   if (named && !a->outside) x->room = a->room;
@@ -127,8 +128,8 @@ static bool runs_backwards(void *env, const nw_stmt *loop) {
   return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
-// True if a write has no effect in this interleaving: the other write overwrites it, a later read does not see it, or
-// it repeats an initialization.
+// True if a write has no effect in this interleaving. Either the other write overwrites it, or a later read does not
+// see it, or it repeats an initialization.
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
   if (x->race == NW_IN_ORDER || x->race == NW_BACKWARDS || !is_element(x, a)) return false;

@@ -1,5 +1,6 @@
-// Finds the step that made a line of the program: the step that made the first version with the content of the line. If
-// an older version had the same part of the line with other content, the step that made the older content is named,
+// Explains which steps made a line of the program. A line consists of *pieces*, such as the range of a loop, its mark,
+// or a binding. Each step makes a new version of the program. For each piece, the explanation names the step whose
+// version was the first to have it. If this step replaced an older piece, the step that made the older piece is named,
 // too.
 #include "check/check.h"
 #include "ir/text/lines.h"
@@ -41,7 +42,8 @@ static bool see_origin(void *env, nw_stmt *s) {
   return !o->found;
 }
 
-// Returns the statement in the previous version: the same statement, or the block from which it was copied.
+// Returns the statement of an older version p that corresponds to s: the same statement, or the block from which s was
+// copied.
 static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   const nw_stmt *same = with_id(p, s->id);
   if (same || s->kind != NW_BLOCK) return same;
@@ -50,7 +52,7 @@ static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   return o.found;
 }
 
-// ---- pieces: the parts of a statement's text that a step may have made
+// ---- the pieces of a statement
 
 typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL if there is no such piece
 
@@ -135,14 +137,13 @@ static bool has(const nw_stmt *s, piece f, const char *text) {
   }
 }
 
-// Returns the oldest version such that this version and all later ones, up to version i, have the piece. Sets *s to the
-// statement in that version.
+// Returns the oldest version v such that all versions v..i have the piece. Sets *s to the statement in version v.
 static int since(const history *h, int i, const nw_stmt **s, piece f, const char *text) {
   for (const nw_stmt *old; i > 0 && (old = earlier(program_at(h, i - 1), *s)) && has(old, f, text); i--) *s = old;
   return i;
 }
 
-// Returns the n-th piece of `one` that `other` does not have; heap.
+// Returns the n-th of the pieces of `one` that `other` does not have, as a heap string.
 static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) {
   char *text;
   for (int which = 0; (text = f(one, which)); which++) {
@@ -152,7 +153,8 @@ static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) 
   return NULL;
 }
 
-// Returns the piece that the step replaced by this one; heap. NULL if there is none.
+// Returns the piece of `old` that the piece `text` of `new` replaced, as a heap string. Returns NULL if there is no
+// such piece.
 static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const char *text) {
   char *mine = NULL;
   for (int n = 0; old && (mine = nth_only(new, old, f, n)); n++) {
@@ -177,7 +179,7 @@ static void put_step(nw_str *b, const history *h, int i) {
 static void put_reason(nw_str *b, const history *h, const nw_stmt *s, piece f, const char *text) {
   int i = since(h, h->n - 1, &s, f, text);
   bool own = f == guard || f == loop_mark || f == box || f == loop_range;
-  if (!own && !i) return; // a binding that the user wrote is not shown
+  if (!own && !i) return; // does not show a binding that the user wrote
   nw_str_fmt(b, "%s: ", text);
   put_step(b, h, i);
   for (char *was = NULL, *next; i > 0; was = next) {
@@ -212,7 +214,8 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
 
 // ---- Lowered lines
 
-// A lowered line belongs to the last step that changed it. A loop is also found by its name.
+// A line of the lowered program is explained by the last step that changed its statement. For a loop, the statement is
+// also found by the name of the loop.
 
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;

@@ -1,4 +1,4 @@
-// Values in memory and conversions between dtypes.
+// Reads and writes values in memory, and converts between dtypes.
 #include "base/half.h"
 #include "interp/node.h"
 #include <math.h>

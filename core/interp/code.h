@@ -1,10 +1,12 @@
-// An executable program: statements with their expressions as nodes, buffers with shadow bytes.
+// An executable program. Its statements have their expressions as nodes (node.h). Each buffer records which of its
+// elements were written.
 #pragma once
 #include "interp/node.h"
 
-// Identifies a thread of a block of a launch. `block` and `thread` each pack the three components of a grid index.
+// Identifies a thread, with its block and its launch. `block` and `thread` each pack the three components of a grid
+// index.
 typedef struct nwi_owner {
-  int64_t launch; // number of the launch, from 1; 0: none
+  int64_t launch; // number of the launch, counted from 1; 0: none
   uint64_t block, thread;
 } nwi_owner;
 
@@ -13,14 +15,14 @@ typedef struct nwi_buffer {
   nw_dtype dtype;
   char *data;
   uint8_t *written; // one byte per element; NULL for inputs, whose elements are all written
-  int64_t count, cap; // number of elements in use, and number of allocated elements
+  int64_t count, cap; // count: number of elements in use; cap: number of allocated elements
   bool own;
-  int n; // number of dimensions of the stored box; used if accesses have logical indices
+  int n; // number of dimensions of the stored box; used only if accesses have logical indices
   int64_t *min, *extent;
-  struct nwi_shadow *shadow; // which thread accessed each element last; NULL before the first access in a launch
-  struct nwi_owner owner; // owner of a buffer that is allocated in a launch
-  bool local; // scope local: each thread of a block has its own
-  int64_t *home; // location of each element if a layout defines it; else NULL
+  struct nwi_shadow *shadow; // the last accesses to each element (race.c); NULL before the first access in a launch
+  struct nwi_owner owner; // for a buffer that is allocated in a launch: the thread that entered the allocation last
+  bool local; // the scope is local: each thread of a block has its own copy
+  int64_t *home; // location of each element if the buffer has a layout; otherwise NULL
 } nwi_buffer;
 
 typedef struct nwi_target {
@@ -40,34 +42,35 @@ struct nwi_code {
   const char *name;
   nwi_node *begin, *extent; // LOOP
   bool parallel; // LOOP of a lowered program: each iteration acts like a block of a launch
-  int dim; // LOOP: its dimension of the grid, 0..5; 0 if it is parallel; -1 if it is not bound
-  bool launch; // LOOP: starts a launch (it is not inside another launch)
+  int dim; // LOOP: its dimension of the grid, 0..5; 0 for a parallel loop; -1 for any other loop
+  bool launch; // LOOP: true if it starts a launch; launches are not nested
   nwi_code *up; // the enclosing statement
-  int nlone; // LOOP: number of inner blocks with a lone init: one that runs even if the loop has no iterations
+  // LOOP: the inner blocks with a *lone* init, which is an init that runs even if the loop has no iterations
+  int nlone;
   nwi_code **lone;
-  nwi_node *cond; // GUARD; BLOCK: where, or NULL
+  nwi_node *cond; // GUARD: its condition; BLOCK: the block's own guard, or NULL
   nwi_node *init_cond; // BLOCK: the condition of its lone init
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
-  int nlayout; // ALLOC: number of dimensions of the layout, which is a function of the indices in dim_slot
+  int nlayout; // ALLOC: number of dimensions of the layout; the layout is a function of the indices in `dim_slot`
   nwi_node **layout, **room;
   int *dim_slot;
-  int nvars; // BLOCK: number of variables; the next lines are the binding, first value and slot of each
+  int nvars; // BLOCK: number of variables; each variable has a binding, a first value `lo` and a slot
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
-  // True if the binding divides by a size, for example because two reduce loops were fused. If there are no iterations,
-  // the size may be 0.
+  // For each variable: true if its binding divides by a size, for example because two reduce loops were fused. If the
+  // reduction is empty, the size may be 0.
   bool *divides;
   bool has_init;
-  bool lone_init; // the init can be a lone one: no loop of the reduction also selects the element
+  bool lone_init; // the init may be a lone one, since no loop of the reduction also selects the element
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
 
 // The state of race.c, for a lowered program that runs on a grid or has parallel loops.
 typedef struct nwi_grid {
-  int64_t launches, launch; // number of launches so far; number of the current launch, or 0
+  int64_t launches, launch; // launches: how many there were so far; launch: number of the current one, or 0
   int64_t index[NW_GRID_DIMS];
   bool inside[NW_GRID_DIMS]; // inside a loop of that dimension
   const char *loop; // the current parallel loop; NULL in a launch on a grid
@@ -80,7 +83,7 @@ typedef struct nwi_grid {
 typedef struct nwi_program {
   nwi_run run;
   const nw_program *p;
-  const nw_exec *exec; // NULL: a scheduled program
+  const nw_exec *exec; // the lowered program; NULL if a scheduled program runs
   nw_arena *arena;
   nw_pool *pool; // for the combining expressions of reductions
   nwi_scope loops; // names of loops and sizes
@@ -89,21 +92,21 @@ typedef struct nwi_program {
   nwi_code *root;
   bool gridded; // the program is lowered, and some loop is bound to a GPU index: races are detected
   nwi_grid grid;
-  nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
+  nwi_code *at[NW_MAX_DEPTH]; // loops around the current statement, for messages
   int depth;
   nwi_code *lone; // the block whose lone init is running
   nwi_code *block; // the current block
-  bool init; // true while its init runs
+  bool init; // true while the init of `block` runs
 } nwi_program;
 
 bool nwi_compile(nwi_program *x);
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
-// Allocates space for `count` elements, all unwritten.
+// Allocates space for `count` elements, and marks all of them as unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
 void nwi_fold(nwi_program *x, const nwi_code *c); // finds the elements of an allocation that share storage
-// Returns the position of a logical index in the stored box. Outside the box, returns -1, which is a failure unless the
-// run is lenient.
+// Returns the position of a logical index in the stored box. Returns -1 if the index is outside the box; the run then
+// fails unless it is lenient.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
@@ -113,7 +116,7 @@ void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 // ---- detection of races (race.c)
 //
 // Outside of launches and parallel loops, these functions do nothing.
-void nwi_private(nwi_program *x); // makes the private memory of all threads undefined
+void nwi_private(nwi_program *x); // marks the private memory of all threads as undefined
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);

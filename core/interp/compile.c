@@ -1,4 +1,4 @@
-// Turns statements into code: names become slots, expressions become nodes, and reductions become combining
+// Compiles statements to executable code: names become slots, expressions become nodes, and reductions become combining
 // expressions.
 #include "interp/code.h"
 #include <stdio.h>
@@ -34,9 +34,9 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the loop must run the init of the block even if it has no iterations (a lone init). This is false if the
-// block is inside a guard in the loop, or inside an allocation of a buffer that it writes, or if the loop belongs to
-// another reduction (ir/program/lift.c).
+// True if the loop must run the init of the block even if the loop has no iterations (a lone init). This is not the
+// case if a guard is between the loop and the block, or an allocation of a buffer that the block writes, or if the loop
+// belongs to another reduction (ir/program/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)
@@ -173,8 +173,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
-// True if the init may have to run without an update. That is necessary only if the whole reduction is empty. If only
-// one piece of a cut loop is empty, the piece with the first iteration runs the init.
+// True if the init may have to run without an update. This is necessary only if the whole reduction is empty. If a loop
+// is cut into pieces and only some pieces are empty, the piece with the first iteration runs the init.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;

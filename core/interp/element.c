@@ -1,4 +1,5 @@
-// Evaluates an element of an operation: its body, or its reduction, which is accumulated in the order of the axes.
+// Evaluates an element of an operation: its body, or its reduction. Reductions are accumulated in the order of the
+// axes.
 #include "interp/naive.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static nwi_cell product(nw_dtype t, nwi_cell a, nwi_cell b) {
 
 static double as_double(nw_dtype t, nwi_cell v) { return t == NW_F64 ? v.d : v.f; }
 
-// Returns -1, 0 or 1 if a is less than, equal to or greater than b. For floats, with `zeros`, -0 is less than +0.
+// Returns -1, 0 or 1 if a is less than, equal to or greater than b. If `zeros` is true, the float -0 is less than +0.
 static int compare(nw_dtype t, nwi_cell a, nwi_cell b, bool zeros) {
   if (!nw_dtype_is_float(t)) return (a.i > b.i) - (a.i < b.i);
   double x = as_double(t, a), y = as_double(t, b);
@@ -86,7 +87,8 @@ static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *t
   }
 }
 
-// This function may be called while another element is evaluated, so it restores the epoch.
+// Evaluates an element. This function may be called while another element is evaluated, so it restores the epoch
+// (node.h).
 bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_run *r = &x->run;
   const nw_teop *op = o->op;

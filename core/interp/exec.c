@@ -28,8 +28,8 @@ static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids)
   kids(x, c);
 }
 
-// Runs the needed iterations in lo..hi. The range is halved until a part contains no needed iteration, or is a single
-// iteration.
+// Runs those of the iterations lo..hi that are needed. Halves the range until it contains no needed iteration, or has
+// only one iteration.
 static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
   if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
   if (lo == hi) return run_iteration(x, c, lo, kids);
@@ -123,8 +123,9 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false if the block does not run. If `nothing` is true, the block's reduction is empty.
-// Reduce variables whose bindings divide by a size, which may then be 0, get their lower bounds instead.
+// Binds the block's variables. Returns false if the block does not run. If `nothing` is true, the block's reduction is
+// empty. The size by which a binding divides may then be 0, so reduce variables with such bindings get their lower
+// bounds instead.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
@@ -150,7 +151,8 @@ static void run_block(nwi_program *x, nwi_code *c) {
 
 // ---- inits of empty reductions
 //
-// The value of an empty reduction is its init. So if a reduce loop has no iterations, the inits inside it still run.
+// The value of an empty reduction is its init. So if a reduce loop has no iterations, its lone inits (code.h) still
+// run.
 
 static bool lone_along(const nwi_code *loop, const nwi_code *block) {
   for (int i = 0; i < loop->nlone; i++)
@@ -174,7 +176,7 @@ static void init_block(nwi_program *x, nwi_code *c) {
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 
-// Runs the init of x->lone, which is inside c.
+// Runs the init of the block x->lone, which is inside c.
 static void init_inside(nwi_program *x, nwi_code *c) {
   nwi_code *kid = x->lone;
   while (kid->up != c) kid = kid->up;

@@ -1,14 +1,14 @@
-// Finds the locations of the elements of a buffer with a layout, in a scheduled program. Elements at the same position
-// of the layout share a location.
+// Finds the locations of the elements of a buffer with a layout, in a scheduled program. Elements with the same
+// position in the layout share a location.
 #include "interp/code.h"
 #include <stdlib.h>
 
 enum {
   MOST = 1 << 26, // limit on the positions of a layout; beyond it, each element has its own location
-  LOOK_UP = 1 << 16, // elements between two checks for an interrupt
+  LOOK_UP = 1 << 16, // number of elements between two checks for an interrupt
 };
 
-// Returns the position of the element in the layout, as one number; -1 if it is outside.
+// Returns the position of the element in the layout, as one number; -1 if it is outside the layout.
 static int64_t position(nwi_program *x, const nwi_code *c, const int64_t *index) {
   nwi_run *r = &x->run;
   int64_t at = 0;

@@ -1,4 +1,5 @@
-// Entry points, which run a program on its arguments. The results are in the output views.
+// Entry points of the interpreter, which run a program on its arguments. Results are stored in the views of the
+// outputs.
 #include "interp/code.h"
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-// The reference interpreter: runs any program, scheduled or lowered, and traps every access outside its buffer and every read of
-// an element that was never written. On a lowered program its results equal those of generated code to the bit.
+// The reference interpreter. It runs any program, scheduled or lowered. It detects every access outside its buffer, and
+// every read of an element that was never written. On a lowered program its results equal those of generated code bit
+// for bit.
 #pragma once
 #include "lower/lower.h"
 #include "te/te.h"
@@ -22,37 +23,44 @@ typedef struct nw_access {
   int n; // number of indices of the element
   const int64_t *at; // its indices in the program
   int64_t room; // its storage location; elements that share storage have the same location
-  // outside: the element is outside the stored part. unwritten: it is read, but was not written since the allocation.
+  // outside: the element is outside the stored part; unwritten: it is read, but was not written since the allocation
   bool outside, unwritten;
   double value; // value that is read or written
 } nw_access;
 
 typedef struct nw_interp_opts {
-  void (*trace)(void *env, const nw_access *a); // NULL: none
+  void (*trace)(void *env, const nw_access *a); // receives every access; may be NULL
   void *env;
-  const bool *enough; // NULL, or a flag that ends the run, without a diagnostic, once it is true
+  const bool *enough; // a flag: when it becomes true, the run ends without a diagnostic; may be NULL
   int64_t max_steps; // 0: no limit; a run with more steps fails with NW_ELIMIT
-  // Scheduled programs only. `enters` returns true if some of the iterations lo..hi of a loop are needed; it is called
-  // for ever smaller ranges, down to single iterations. `runs` returns true if a block is needed for the current values
-  // of its loops. Everything else is skipped. `backwards` returns true if a loop runs in reverse.
+  // These functions are used only for scheduled programs, and may be NULL. Iterations and blocks that are not needed
+  // are skipped.
+  //
+  //  * `enters` returns true if some of the iterations lo..hi of a loop are needed. The interpreter first calls it for
+  //    all iterations of the loop, and then halves the range again and again, down to single iterations.
+  //  * `runs` returns true if a block is needed for the current values of its loops.
+  //  * `backwards` returns true if a loop must run from its last iteration to its first.
+  //  * `drop` returns true if a store must be discarded, as if it were overwritten at once.
   bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
   bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
-  bool (*drop)(void *env, const nw_access *a); // true if a store is discarded, as if it were overwritten at once
+  bool (*drop)(void *env, const nw_access *a);
   // If true, an access outside its buffer is skipped, and an element that was never written is read as 0. Otherwise
   // each of these ends the run.
   bool lenient;
 } nw_interp_opts;
 
-// Run a program. sizes: the values of its symbolic sizes, in order. params: the views of its parameters, in order.
+// Run a lowered or a scheduled program. sizes: the values of the symbolic sizes, in order. params: the views of the
+// parameters, in order.
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
 bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
                        const nw_interp_opts *o);
-// Evaluates the definition in its own order, without a program. inputs: placeholders in the order of
-// nw_te_order; out: whole arrays. Floats are accumulated in the order of the reduce axes as written, without fma.
+// Evaluates the definition without a program. inputs: the values of the placeholders, in the order of nw_te_order. out:
+// views of whole arrays. Floats are accumulated without fma, in the order in which the reduce axes are written.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
                    int nsizes, int ninputs, const nw_view *inputs, nw_view *out);
-// Evaluates a single output element, and only those elements of producers that it needs. Used for checks at full size.
+// Evaluates a single output element, and only those elements of other operations that it needs. Checks at full size use
+// this function.
 bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
                     int ninputs, const nw_view *inputs, const int64_t *index, double *value);
 
@@ -62,16 +70,16 @@ bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names,
 typedef struct nw_math_row {
   nw_op op;
   nw_dtype dtype; // F32 or F64
-  int lanes; // 1: scalar
+  int lanes; // 1 for a scalar function
   const char *symbol; // the function that generated code calls
   void *address; // NULL: this build has no such function
   double ulp; // documented bound of the error
   nw_features needs; // features of the CPU that it requires
-  void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
+  void (*apply)(void *out, const void *a, const void *b); // computes `lanes` values
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
-// Returns the widest row with at most `lanes` lanes that a CPU with these features can run (a scalar row always
-// exists).
+// Returns the widest row with at most `lanes` lanes that a CPU with these features can run. There is always a scalar
+// row.
 const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
 // Finds the rows that compute a vector of `lanes` lanes: each row is applied to the next lanes, the widest row first.
 // The interpreter and the code generator both use this function. Returns the number of rows.

@@ -1,5 +1,5 @@
-// Math functions: libm for single values, libmvec for vectors. The interpreter calls `apply`, and generated code calls
-// `address`. Both are the same function, so they give the same bits.
+// The table of math functions: those of libm for single values, and of libmvec for vectors. The interpreter calls the
+// function through `apply`, and generated code calls it at `address`. So both get the same bits.
 #include "interp/interp.h"
 #include <math.h>
 
@@ -73,7 +73,7 @@ typedef double d8 __attribute__((vector_size(64)));
   NW_SCALARS_##vector(function)
 #include "ir/ops.def"
 
-// The error bounds of the scalar functions on x86-64 are from glibc's manual (see ops.def). The bound of libmvec is 4
+// The error bounds of the scalar functions are from glibc's manual for x86-64 (see ops.def). The bound for libmvec is 4
 // ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
@@ -119,7 +119,7 @@ const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) 
   return best;
 }
 
-// `out` must have `lanes` entries. Remaining lanes that are fewer than those of any vector form are computed one by
+// `out` must have space for `lanes` entries. When fewer lanes remain than any vector form has, they are computed one by
 // one.
 int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;

@@ -1,4 +1,4 @@
-// Accesses to buffers. Each access is checked, and a read of an element that was never written is an error.
+// Accesses buffers. Each access is checked, and a read of an element that was never written is an error.
 #include "interp/code.h"
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
@@ -22,7 +22,7 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
   return true;
 }
 
-// ---- messages: the error and its position
+// ---- error messages
 
 void nwi_where(const nwi_program *x, nw_str *out) {
   for (int i = 0; i < x->depth; i++)
@@ -152,8 +152,8 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
-// True if every lane is on and accesses the element after that of the previous lane. The lanes then count as one
-// access.
+// True if every lane is enabled and accesses the element after that of the previous lane. The lanes are then reported
+// as one access.
 static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   for (int l = 0; l < lanes; l++)
     if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;
@@ -194,7 +194,7 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
 
 // ---- writes
 
-// Stores a value at the given index, or if index is NULL, in the single element at t->at.
+// Stores the values of the lanes at the given indices. If `index` is NULL, stores a single value at the position t->at.
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index) {
   nwi_buffer *b = t->buffer;

@@ -1,18 +1,18 @@
-// Direct evaluation of the definition: one array per operation, or one element at a time.
+// Evaluates the definition without a program: a whole array for each operation, or one element at a time.
 #pragma once
 #include "interp/node.h"
 
 // An operation whose axes are slots and whose bodies are nodes.
 typedef struct nwi_op {
   const nw_teop *op;
-  int axis, reduce; // slot of the first axis, and of the first reduce axis
+  int axis, reduce; // axis: slot of the first axis; reduce: slot of the first reduce axis
   int64_t *shape;
   int64_t count;
   nwi_node **body, **identity, **lo, **extent;
   char **data; // one array for each output, if `whole`
   bool *own;
-  bool whole; // data is complete (or, in a scan, complete as far as it may be read)
-  nw_vec memo; // elements computed one at a time: an int64_t key, then cells; see point.c
+  bool whole; // `data` is complete; for a running scan, it is complete as far as the scan may read it
+  nw_vec memo; // hash table of the elements that were computed one at a time; see point.c
 } nwi_op;
 
 typedef struct nwi_naive {
@@ -21,7 +21,7 @@ typedef struct nwi_naive {
   nwi_scope scope;
   nw_vec op; // nwi_op *
   int nslots, cap;
-  bool points; // compute elements on demand instead of whole arrays
+  bool points; // if true, elements are computed on demand instead of whole arrays
 } nwi_naive;
 
 nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op); // NULL on failure
@@ -31,4 +31,4 @@ bool nwi_element(nwi_naive *x, nwi_op *o, nwi_cell *out);
 bool nwi_whole(nwi_naive *x, nwi_op *o);
 // Returns the cells of the element at this position; computes them if they are not known yet.
 const nwi_cell *nwi_point(nwi_naive *x, nwi_op *o, int64_t at);
-bool nwi_naive_load(nwi_scope *s, nwi_node *n); // sets up a read
+bool nwi_naive_load(nwi_scope *s, nwi_node *n); // the `load` function of the scope (node.h)

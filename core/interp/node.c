@@ -1,4 +1,4 @@
-// Turns expressions into nodes.
+// Makes the nodes of expressions.
 #include "interp/node.h"
 #include <stdlib.h>
 
@@ -64,13 +64,14 @@ static void broadcast(nwi_run *r, nwi_node *n) {
   for (int l = 0; l < n->lanes; l++) n->v[l] = a;
 }
 
-// A select with one condition for all lanes: only the selected branch is evaluated.
+// Evaluates a select with one condition for all lanes. Only the selected branch is evaluated.
 static void select_one(nwi_run *r, nwi_node *n) {
   const nwi_cell *a = nwi_get(r, nwi_int(r, n->arg[0]) ? n->arg[1] : n->arg[2]);
   memcpy(n->v, a, sizeof *a * (size_t)n->lanes);
 }
 
-// A select with a condition for each lane: both branches are evaluated; the program itself masks invalid reads.
+// Evaluates a select with a condition for each lane. Both branches are evaluated, since the program itself masks
+// invalid reads.
 static void select_lanes(nwi_run *r, nwi_node *n) {
   const nwi_cell *c = nwi_get(r, n->arg[0]), *a = nwi_get(r, n->arg[1]), *b = nwi_get(r, n->arg[2]);
   for (int l = 0; l < n->lanes; l++) n->v[l] = c[l].i ? a[l] : b[l];

@@ -1,9 +1,9 @@
 // Executable expressions: a graph of nodes, each with storage for its value.
 //
 // A value has `lanes` cells. Integers and bools are wrapped to their dtype, and kept as sign- or zero-extended 64-bit
-// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. An f16 or bf16 is rounded only when it is
-// loaded, stored or the result of a cast. A subexpression that occurs several times has one node. A node is computed
-// once per epoch.
+// integers. f64 is kept as double; f32, f16 and bf16 are kept as float. An f16 or bf16 is rounded only by a load, a
+// store or a cast. A subexpression that occurs several times has one node. An *epoch* is a span of time in which no
+// variable and no element of memory changes. A node is computed at most once per epoch.
 #pragma once
 #include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
@@ -26,7 +26,7 @@ struct nwi_node {
   uint8_t dtype;
   const nw_expr *expr;
   int slot; // VAR
-  void *buffer; // LOAD: argument of the host's load function
+  void *buffer; // LOAD: what is read; set by the scope's `load` function
   const nw_math_row **row; // math functions: the rows to apply, from nw_math_plan
   int nrows;
   nwi_node *arg[];
@@ -63,14 +63,15 @@ bool nwi_stop(nwi_run *r); // counts a step; returns true if the run must end
 
 // ---- construction of nodes
 //
-// Names refer to variables in scope. The host sets up the reads.
+// Names refer to variables in scope. The user of the scope (its `host`) prepares the nodes of reads.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
-  nw_features features; // features that select math functions
+  nw_features features; // features of the CPU, by which math functions are selected
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
-  bool (*load)(struct nwi_scope *s, nwi_node *n); // sets eval and buffer of a LOAD whose arguments already have nodes
+  // sets the fields `eval` and `buffer` of a LOAD whose arguments already have nodes
+  bool (*load)(struct nwi_scope *s, nwi_node *n);
   void *host;
   nw_vec expr, node; // nodes made so far in this scope; see nwi_forget
 } nwi_scope;
@@ -80,7 +81,7 @@ void nwi_forget(nwi_scope *s); // later nodes do not reuse earlier ones
 void nwi_scope_free(nwi_scope *s);
 nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic if e cannot be executed
 
-// Return the evaluation function of an op on operands of this dtype; NULL if there is none.
+// Return the function that evaluates an op on operands of this dtype; NULL if there is none.
 nwi_eval nwi_int_op(nw_op op);
 nwi_eval nwi_float_op(nw_op op, nw_dtype t);
 nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);

@@ -1,8 +1,9 @@
-// Evaluation of each op on cells. Integers wrap to their dtype; nothing is contracted or reordered.
+// Evaluates each op on cells. Integers wrap to their dtype. Operations are never contracted to an fma or reordered.
 #include "interp/node.h"
 #include "ir/expr/whole.h"
 
-// Each function evaluates an operation on cells of one kind; the expression for its value is a column of ops.def.
+// Defines a function that evaluates an operation on cells of one kind. The expression for the value is in the given
+// column of ops.def.
 #define NW_EVAL(name, type, member, column, arity)                                                                     \
   static void name(nwi_run *r, nwi_node *n) {                                                                          \
     const nwi_cell *x = nwi_get(r, n->arg[0]), *y = (arity) > 1 ? nwi_get(r, n->arg[1]) : x;                           \
@@ -71,7 +72,7 @@ nwi_eval nwi_float_op(nw_op op, nw_dtype t) {
   return t == NW_F64 ? evals[op].wide : evals[op].single;
 }
 
-// Applies each row of the plan to its part of the lanes. f16 and bf16 are computed in f32.
+// Applies each row of the plan (nw_math_plan) to its part of the lanes. f16 and bf16 are computed in f32.
 void nwi_eval_math(nwi_run *r, nwi_node *n) {
   const nwi_cell *a = nwi_get(r, n->arg[0]), *b = n->nargs > 1 ? nwi_get(r, n->arg[1]) : NULL;
   int at = 0;

@@ -1,8 +1,8 @@
-// Entry points of the naive evaluation, and the evaluation of elements on demand.
+// Contains the entry points for evaluating a definition without a program, and evaluates elements on demand.
 #include "interp/naive.h"
 #include <stdlib.h>
 
-// ---- memo of single elements: a hash table in o->memo, at most half full
+// ---- single elements that were computed: a hash table in o->memo, at most half full
 
 typedef struct slot {
   int64_t key; // position + 1
@@ -17,7 +17,7 @@ static slot *find(nw_vec *table, int64_t at) {
   }
 }
 
-// Doubles the table if it is half full. The vector is used as a hash table: its `at` has `cap` slots.
+// Doubles the table if it is half full. The vector is used as a hash table: its array `at` has `cap` slots.
 static void make_room(nw_vec *table) {
   if (table->n * 2 < table->cap) return;
   nw_vec old = *table;

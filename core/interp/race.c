@@ -1,8 +1,9 @@
 // Detects races. The interpreter runs the blocks and threads of a launch one after another. This file compares every
 // access in a launch with earlier accesses to the same element. Two accesses, at least one of which is a write, are a
-// race if they are from different blocks, or from different threads of a block without a barrier in between; the values
-// do not matter. A parallel loop is like a launch with a block for each iteration. Its buffers that have a piece for
-// each thread are undefined at the start of an iteration, since another iteration may have used the piece.
+// race in two cases: they are from different blocks, or they are from different threads of a block without a barrier in
+// between. The values do not matter. A parallel loop is like a launch with a block for each iteration. Some buffers
+// have a piece for each CPU thread. Such a piece is undefined at the start of an iteration, since an earlier iteration
+// may have used it.
 //
 // The detection is independent of the judge: it uses only barriers and addresses.
 #include "interp/code.h"
@@ -16,8 +17,9 @@ typedef struct touch {
 
 #define SEVERAL UINT64_MAX // replaces the number of the block if several blocks made atomic writes
 
-// Three reads since the last write are kept: the last read; the last read by another thread of the same block; and the
-// last read by another block. If any read races with a later write, one of these three also does.
+// The recorded accesses to one element: the last write, and three reads after it. The reads are the last one (`read`),
+// the last one by another thread of the same block (`other`), and the last one by another block (`far`). If any read
+// races with a later write, one of these three also does.
 struct nwi_shadow {
   touch write, read, other, far;
 };
@@ -110,7 +112,7 @@ void nwi_barrier(nwi_program *x) {
   *w = key;
 }
 
-// True if this block has passed a barrier since tick `since`.
+// True if this block has passed a barrier after the time `since`, given as a number of barriers.
 static bool waited(const nwi_grid *g, int64_t since) {
   for (int mask = 0; mask < 8 && g->nwaits; mask++) {
     struct nwi_wait key = {.launch = g->launch};
@@ -176,8 +178,8 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   *s = (struct nwi_shadow){.write = now};
 }
 
-// A block gets the same memory each time it enters the allocation. Another block has different memory, and so has each
-// thread if the allocation is inside a thread loop.
+// Called when execution enters an allocation. A block gets the same memory each time it enters the allocation. Another
+// block gets different memory. If the allocation is inside a thread loop, each thread gets its own memory.
 void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
   nwi_grid *g = &x->grid;
   if (!g->launch) return;
