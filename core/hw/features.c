@@ -1,4 +1,4 @@
-// Features of instruction sets.
+// Holds the table of the features of instruction sets.
 #include "hw/features.h"
 
 static const nw_feature_row rows[] = {

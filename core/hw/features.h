@@ -1,13 +1,13 @@
-// Instruction sets, and for each set the features on which code, costs and math functions depend.
+// Instruction sets and their features. Generated code, costs and math functions depend on these features.
 #pragma once
 #include "base/base.h"
 
-// NW_ISA(id, name, features, doc)   features: the macro that lists its features
+// NW_ISA(id, name, features, doc)   features: the macro that lists the features of the instruction set
 #define NW_ISAS(NW_ISA)                                                                                                \
   NW_ISA(X86_64, "x86_64", NW_X86_64_FEATURES, "x86 with 64 bits")                                                     \
   NW_ISA(AARCH64, "aarch64", NW_AARCH64_FEATURES, "Arm with 64 bits")
 
-//   NW_FEATURE(id, name, bytes, doc)   name: its name in LLVM; bytes: size of its vectors
+//   NW_FEATURE(id, name, bytes, doc)   name: LLVM's name of the feature; bytes: size of its vectors
 #define NW_X86_64_FEATURES(NW_FEATURE)                                                                                 \
   NW_FEATURE(SSE4_2, "sse4.2", 16, "vectors of 16 bytes")                                                              \
   NW_FEATURE(AVX, "avx", 32, "vectors of 32 bytes, for floats")                                                        \

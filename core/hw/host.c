@@ -1,5 +1,5 @@
-// This host, as described by the operating system and the CPU. Values that are missing in the files stay 0 or get the
-// defaults given here, so no function fails.
+// Describes this host, with values from the operating system and the CPU. A value that they do not report stays 0 or
+// gets a default, so no function fails.
 #include "hw/hw.h"
 #include <pthread.h>
 #include <sched.h>
@@ -75,7 +75,8 @@ static void insert_cache(nw_machine_info *m, nw_cache c) {
 }
 
 // Cache levels for virtual machines that hide their caches. The first row whose `cpu` is a prefix of the CPU's name
-// applies. The machine records cite the sources of the sizes. Level 3 is shared by all available CPUs.
+// applies. The machine records cite the sources of the sizes. All available CPUs share level 3, so its field
+// `shared_by` is 0 here and is set later.
 static const struct {
   const char *cpu;
   nw_cache level[3];
@@ -139,13 +140,13 @@ static int usable_cpus(void) {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// This function is needed because __builtin_cpu_supports does not know the feature in every compiler.
+// True if the CPU has F16C. Not every compiler knows this feature in __builtin_cpu_supports.
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-// __builtin_cpu_supports also checks whether the operating system saves the registers.
+// Detects the vector features. __builtin_cpu_supports also checks whether the operating system saves the registers.
 static void read_vectors(nw_machine_info *m) {
   __builtin_cpu_init();
   m->isa = NW_ISA_X86_64;
@@ -195,7 +196,7 @@ static void read_host(void) {
   read_memory(&host);
 }
 
-// The data are read at the first call and then kept, so `available_bytes` is the value at that time.
+// Reads the data at the first call and then keeps them. So `available_bytes` is the value at the first call.
 const nw_machine_info *nw_host(void) {
   pthread_once(&once, read_host);
   return &host;

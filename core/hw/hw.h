@@ -1,4 +1,4 @@
-// The data that the operating system reports about a machine, without measurements; currently only for this host.
+// The data that the operating system and the CPU report about this host, without measurements.
 #pragma once
 #include "hw/features.h"
 
@@ -6,7 +6,7 @@ typedef struct nw_cache {
   int level;
   int64_t bytes;
   int ways, line;
-  int shared_by; // number of logical CPUs
+  int shared_by; // number of logical CPUs that share the cache
 } nw_cache;
 
 typedef struct nw_machine_info {
@@ -14,7 +14,7 @@ typedef struct nw_machine_info {
   int cores; // logical CPUs that this process may use
   nw_isa isa;
   nw_features features;
-  int vector_bytes; // widest float vector: 64, 32, 16
+  int vector_bytes; // size of the widest vector of floats: 64, 32 or 16
   int vector_registers;
   int ncaches;
   nw_cache cache[4]; // data and unified caches, level 1 first; from sysfs
@@ -22,4 +22,4 @@ typedef struct nw_machine_info {
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 
-NW_API const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
+NW_API const nw_machine_info *nw_host(void); // reads sysfs, /proc and cpuid at the first call

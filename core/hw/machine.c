@@ -1,4 +1,4 @@
-// Reading and writing the fields of machine records, by their rows.
+// Reads and writes the fields of machine records. The rows of machine_rows.c describe these fields.
 #include "hw/machine_fields.h"
 #include <ctype.h>
 #include <math.h>
@@ -82,8 +82,8 @@ static bool no_field(nw_ctx *c, const nw_section *s) {
   return false;
 }
 
-// Fails because of a wrong path. The hint has the valid words: the fields of the sections with that path and, at the
-// top level, the names of the sections.
+// Fails because of a wrong path. The hint of the error lists the valid words: the fields of the sections with that path
+// and, at the top level, the names of the sections.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
@@ -276,7 +276,7 @@ void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env) {
   }
 }
 
-// ---- sources of numbers
+// ---- the sources of the numbers
 
 bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text) {
   int i = 0;

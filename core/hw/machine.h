@@ -1,8 +1,9 @@
-// The machine record: what a cost model needs to know about a CPU, a GPU or an accelerator, in numbers with units.
+// The machine record. It describes a CPU, a GPU or an accelerator by numbers with units, for the cost models.
 //
-// Every field is a row of one table (machine_rows.c): path, unit, kind, default, doc. Reading, validation, printing,
-// help and the reference use the rows. A finished record has a value in every field that its kind of machine has; all
-// other fields are 0. A record is plain data: it is copied by assignment and belongs to the variable that holds it.
+// Every field has a row in one table (machine_rows.c), with its name, unit, kind, default and doc text. The code that
+// reads, validates and prints records, the help texts and the reference are based on these rows. A finished record has
+// a value in every field that its kind of machine has; all other fields are 0. A record is plain data and is copied by
+// assignment.
 #pragma once
 #include "hw/hw.h"
 
@@ -18,7 +19,7 @@ typedef enum nw_machine_kind {
 //
 // NW_CLASS(id, name, otherwise, doc)   otherwise: the default cost, in one of two forms:
 //   "fma"      the cost of the class with this name
-//   "0.2 13"   instructions per cycle, then latency; "-" as the first one means that the user must give a value
+//   "0.2 13"   instructions per cycle, then latency; "-" instead of the first number: the user must give it
 #define NW_CLASSES(NW_CLASS)                                                                                           \
   NW_CLASS(FMA, "fma", "- 4", "fused multiply-adds; on a machine without them, a multiplication and an addition")      \
   NW_CLASS(ADD, "add", "fma", "additions and subtractions of floats")                                                  \
@@ -61,10 +62,10 @@ typedef enum nw_class {
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
 #define NW_MACHINE_SOURCES 128
-#define NW_LANES_ROOM 256 // size of arrays with an element for each lane: the maximum of loop_lanes
+#define NW_LANES_ROOM 256 // size of arrays that have an element for each lane; the largest value of loop_lanes
 
 typedef struct nw_op_cost {
-  // instructions per cycle (for functions: calls); 0 if there is no instruction of that width
+  // instructions per cycle (for functions: calls per cycle); 0 if there is no instruction of that width
   double per_cycle[NW_WIDTHS];
   double latency; // cycles until a dependent instruction can begin
 } nw_op_cost;
@@ -73,26 +74,26 @@ typedef struct nw_machine_level { // a data cache
   int64_t bytes, ways, line, shared_by; // shared_by: number of logical CPUs
   int64_t effective_bytes; // the bytes that a program can expect to use if the cache is shared
   double latency; // cycles
-  double bytes_per_cycle; // loaded into the next level nearer to the core, or into the registers
-  double back_per_cycle; // bytes per cycle written from the next level nearer to the core
+  double bytes_per_cycle; // bandwidth to the next level nearer to the core, or to the registers
+  double back_per_cycle; // bandwidth of writes from the next level nearer to the core, in bytes per cycle
   // cycles per loaded or stored line that is not adjacent to the previous one; 0: not known
   double strided, strided_store;
-  double crowded_store; // like strided_store, if the lines map to few sets; 0: not known
-  double strided_across; // extra cycles of a load that crosses a line if the lines are not adjacent; 0: not known
-  int write_allocate; // 1 if a written line is fetched first, else 0
-  int overlaps; // 1 if its transfers overlap other transfers, else 0; used if combine = "ecm"
+  double crowded_store; // strided_store for lines that map to few sets; 0: not known
+  double strided_across; // extra cycles of a load that crosses a line, if loaded lines are not adjacent; 0: not known
+  int write_allocate; // 1 if a written line is fetched first, otherwise 0
+  int overlaps; // 1 if transfers of this level overlap other transfers, otherwise 0; used if combine = "ecm"
   double read_pj, write_pj; // per byte
 } nw_machine_level;
 
 typedef struct nw_machine_memory {
   int64_t bytes;
   double latency; // nanoseconds
-  double bandwidth, bandwidth_all; // GB/s of one thread, and of all threads together
+  double bandwidth, bandwidth_all; // in GB/s; bandwidth: of one thread; bandwidth_all: of all threads together
   int overlaps;
   double read_pj, write_pj; // per byte
 } nw_machine_memory;
 
-typedef struct nw_machine_team { // overhead of a parallel loop, by number of threads
+typedef struct nw_machine_team { // overhead of a parallel loop with this number of threads
   int64_t threads;
   double spawn; // microseconds until the last thread has started
   double barrier; // microseconds from the end of the last thread's work to the end of the loop
@@ -119,7 +120,7 @@ typedef struct nw_machine_gpu {
   int64_t shared, shared_reserved, shared_unit, banks;
   int64_t sector, line, l1_bytes, l2_bytes;
   double l1_per_cycle, shared_per_cycle, l2_bandwidth, special_per_cycle;
-  double tensor_f16, tensor_tf32, tensor_int8; // dense peak; TFLOP/s, for int8 TOP/s
+  double tensor_f16, tensor_tf32, tensor_int8; // dense peak of the tensor cores, in TFLOP/s (int8: in TOP/s)
   double launch; // microseconds
   double host_bandwidth; // GB/s
 } nw_machine_gpu;
@@ -133,7 +134,7 @@ typedef struct nw_machine_buffer { // of an accelerator
 typedef struct nw_machine_accelerator {
   int64_t rows, columns, depth; // their product is the number of multiply-adds per cycle
   int64_t input_bits, weight_bits, sum_bits;
-  int64_t queue; // tokens in a queue between two modules
+  int64_t queue; // capacity of a queue between two modules, in tokens
   double load_latency, store_latency; // cycles before the first byte
   double load_per_cycle, store_per_cycle; // bytes per cycle
   double network_pj; // per byte, from one unit to the next
@@ -141,7 +142,8 @@ typedef struct nw_machine_accelerator {
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
 
-// The source of the number of one field (path: its path), or of several fields (path: a prefix of their paths).
+// The source of the number of a field, or of the numbers of several fields. `path` is the path of the field, or a
+// prefix of the paths of the fields.
 typedef struct nw_machine_source {
   char path[40], text[160];
 } nw_machine_source;
@@ -151,7 +153,7 @@ struct nw_machine {
   int kind; // nw_machine_kind
   int64_t loop_lanes; // limit on the lanes of a vectorized loop
   int64_t stack_bytes; // limit on the bytes of each thread's buffers in the scope `local`
-  int64_t cores; // logical CPUs that can run threads; a GPU or accelerator has fields of its own for its units
+  int64_t cores; // number of logical CPUs that can run threads; for a GPU or accelerator, other fields count its units
   double clock; // GHz under load
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
   // cpu
@@ -161,24 +163,25 @@ struct nw_machine {
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
   double gather, scatter; // cycles per lane
-  double gather_least; // a gather of fewer lanes costs as much as a gather of this many
+  double gather_least; // a gather with fewer lanes costs as much as one with this number of lanes
   double gather_instructions; // instructions per lane
-  double line_crossing, page_crossing, store_crossing; // extra cycles of a load or store that crosses a line or a page
-  double alias_4k; // extra cycles of a load after a store to the same offset of another page
+  // extra cycles: of a load that crosses a line; of a load that crosses a page; of a store that crosses a line
+  double line_crossing, page_crossing, store_crossing;
+  double alias_4k; // extra cycles of a load soon after a store to the same offset in another page
   double window; // number of instructions in flight
   double scheduler; // number of instructions that can wait for their operands
   double forward; // cycles from a store to a load of the stored value
-  double forward_masked; // the same for a masked store
+  double forward_masked; // cycles from a masked store to a load of the stored value
   double store_lines; // number of different lines per cycle that stores can write
-  double branch_miss, loop,
-      call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of calling an empty function
-  double foretold; // maximal number of iterations of a loop whose end is predicted correctly
+  // cycles: of a mispredicted branch; of an iteration of an empty loop; of a call of an empty function
+  double branch_miss, loop, call;
+  double foretold; // the end of a loop is predicted correctly if the loop has at most this number of iterations
   int combine; // nw_overlap
   int nlevels;
-  nw_machine_level level[NW_MACHINE_LEVELS]; // the nearest to the core first
+  nw_machine_level level[NW_MACHINE_LEVELS]; // the level nearest to the core is first
   nw_machine_memory memory;
   int nteams;
-  nw_machine_team team[NW_MACHINE_TEAMS]; // by number of threads
+  nw_machine_team team[NW_MACHINE_TEAMS]; // in ascending order of threads
   nw_machine_energy energy;
   nw_machine_gpu gpu;
   nw_machine_accelerator accelerator;
@@ -203,16 +206,16 @@ typedef struct nw_field {
   const char *doc;
 } nw_field;
 
-// A section of the record, such as caches[] or op.*; each of its fields is a row. A list or a named section has several
-// instances.
+// A section of the record, such as caches[] or ops.*. Each of its fields has a row. A list or a named section has
+// several instances.
 typedef struct nw_section {
   const char *path; // "": the record itself; "caches", "ops", "memory"
-  unsigned kinds; // kinds of machines that have it, as bits
+  unsigned kinds; // the kinds of machines that have the section, as bits
   size_t offset, stride; // stride: 0 if there is a single instance
   size_t number; // LIST: offset of the number of instances, an int
   int most; // LIST: maximal number of instances
   int least;
-  const char *(*key)(int i); // named sections: the name of the i-th instance, NULL after the last
+  const char *(*key)(int i); // named sections: returns the name of the i-th instance; NULL after the last one
   const nw_field *row;
   int nrows;
   const char *doc;
@@ -229,23 +232,23 @@ typedef struct nw_value {
   const char *text;
 } nw_value;
 
-NW_API void nw_machine_init(nw_machine *m); // all fields unset
-void nw_machine_limits(nw_machine *m); // the default limits of programs; everything else is 0
-// Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes". Indices count from 1; the index after the last
-// extends a list. On failure returns false, with a diagnostic that names the field and its unit or, if the field is
-// unknown, the nearest name.
+NW_API void nw_machine_init(nw_machine *m); // makes all fields unset
+void nw_machine_limits(nw_machine *m); // sets the default limits of programs, and all other fields to 0
+// Sets the field with this path, for example "clock", "ops.fma.per_cycle[1]" or "caches[2].bytes". The first index is
+// 1. The index after the last one extends a list. On failure returns false. The diagnostic then names the field and its
+// unit or, if the field is unknown, the most similar name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Sets the source of the number of a field, or of all fields whose paths begin with `path`.
 NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
 // Fills in the defaults, and checks that required fields are set and that the values are consistent.
 NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
-// Calls fn for every field that this kind of machine has, in the order of the rows.
+// Calls `fn` for every field that this kind of machine has, in the order of the rows.
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
 NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the number; NULL if none is given
 
-// Returns how many ways of this cache, with all its sets, fit in effective_bytes; at least 1.
+// Returns the number of ways, each with all sets of the cache, that fit in effective_bytes; at least 1.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
@@ -255,8 +258,10 @@ nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
 // Returns the features of the CPU of the machine; for the host, the features that were detected.
 nw_features nw_machine_features(const nw_machine *m);
-// Returns the index into per_cycle of the least width that holds a vector of that many bytes; index 0 is one number.
+// Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
+// a single number.
 int nw_width_of(int64_t bytes);
-// Returns the overhead of a parallel loop with that many threads, in microseconds. The overhead is interpolated
-// linearly between the rows of `team`, and is constant outside them. spawn and barrier may be NULL.
+// Returns the overhead of a parallel loop with `threads` threads, in microseconds. The overhead is interpolated
+// linearly between the rows of `team`, and is constant outside them. `spawn` and `barrier` receive its two parts; they
+// may be NULL.
 double nw_machine_team_us(const nw_machine *m, int threads, double *spawn, double *barrier);

@@ -1,4 +1,4 @@
-// Fields of machine records in memory. Private to hw/.
+// Access to the fields of machine records in memory. Private to hw/.
 #pragma once
 #include "hw/machine.h"
 
@@ -10,7 +10,7 @@ typedef struct nw_record_field { // a field of a record
   const nw_section *section;
   const nw_field *field;
   char *base;
-  int at; // index of one of several numbers, from 1; 0 means all of them
+  int at; // index of one of the field's numbers, counted from 1; 0 means all of them
 } nw_record_field;
 
 int nw_section_elements(const nw_machine *m, const nw_section *s);

@@ -17,7 +17,7 @@ static bool said(const nw_field *f, const char *at) {
   }
 }
 
-// Writes the part of a path before the field: "caches[2]."
+// Writes the part of a path before the name of the field, for example "caches[2]."
 static const char *prefix_of(char *buf, size_t size, const nw_section *s, int element) {
   if (!s->stride || s->key)
     snprintf(buf, size, "%s%s", s->path, *s->path ? "." : "");
@@ -47,7 +47,7 @@ static void fill_numbers(const nw_field *f, char *at, double v) {
     if (isnan(((double *)(void *)at)[i])) ((double *)(void *)at)[i] = v;
 }
 
-// If the default of a field is another field of its section, the other field must come first in the table.
+// Sets a field to its default. If the default is another field of the section, that field must come first in the table.
 static void fill_field(const nw_section *s, const nw_field *f, char *base) {
   const nw_field *other = sibling(s, f->otherwise);
   char *at = base + f->offset;
@@ -240,14 +240,14 @@ static bool check_name(nw_ctx *c, const nw_machine *m) {
   return true;
 }
 
-// ---- the whole record
+// ---- complete records
 
 static const char *kind_name(int kind) {
   static const char *const names[] = {"a cpu", "a GPU", "an accelerator"};
   return names[kind];
 }
 
-// Checks that fields of other kinds of machines are unset, and makes them 0.
+// Checks that all fields of a section that this kind of machine does not have are unset, and makes them 0.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)

@@ -1,4 +1,4 @@
-// The fields of the machine record: one row each.
+// The table of the fields of the machine record, with one row for each field.
 #include "hw/machine.h"
 
 #define CPU (1u << NW_MACHINE_CPU)
@@ -26,7 +26,7 @@ static const nw_field all_rows[] = {
     WHOLE("loop_lanes", "iterations", nw_machine, loop_lanes, 1, NW_LANES_ROOM, "256",
           "maximal number of iterations (lanes) of a vectorized loop"),
     WHOLE("stack_bytes", "bytes", nw_machine, stack_bytes, 64, 1 << 30, "262144",
-          "maximal size of a thread's buffers of scope local at the same time"),
+          "maximal total size of the buffers of scope local that a thread has at the same time"),
 };
 
 #define NW_ISA(id, name, features, doc) " " name
@@ -36,7 +36,7 @@ static const char isas[] = NW_ISAS(NW_ISA);
 static const nw_field cpu_rows[] = {
     WHOLE("cores", "logical cpus", nw_machine, cores, 1, 65536, NULL, "number of logical CPUs that can run threads"),
     REAL("clock_ratio", "core cycles per cycle of the time-stamp counter", nw_machine, clock_ratio, 0, 100, "0",
-         "measured; 0: not measured"),
+         "measured ratio; 0: not measured"),
     WORD("isa", nw_machine, isa, "x86_64", isas + 1, "instruction set"),
     TEXT("cpu", nw_machine, cpu, "",
          "LLVM's name of the CPU for which code is generated; empty: any CPU with this instruction set and vectors of "
@@ -128,9 +128,9 @@ static const nw_field memory_rows[] = {
     REAL("latency", "ns", nw_machine_memory, latency, 0, 1e6, "0",
          "time from the address to the value; required for a CPU; 0: not known"),
     REAL("bandwidth", "GB/s", nw_machine_memory, bandwidth, 1e-3, 1e6, NULL,
-         "bandwidth for one thread; for the whole GPU"),
+         "bandwidth of one thread; for a GPU, of the whole GPU"),
     REAL("bandwidth_all", "GB/s", nw_machine_memory, bandwidth_all, 1e-3, 1e6, "bandwidth",
-         "bandwidth for all threads together"),
+         "bandwidth of all threads together"),
     FLAG("overlaps", nw_machine_memory, overlaps, "false",
          "whether its transfers overlap other transfers; for combine = \"ecm\""),
     REAL("read_pj", "pJ per byte", nw_machine_memory, read_pj, 0, 1e6, "0", "energy of a read; 0: not known"),
@@ -145,7 +145,7 @@ static const nw_field team_rows[] = {
 };
 
 static const nw_field energy_rows[] = {REAL("instruction", "pJ", nw_machine_energy, instruction, 0, 1e6, "0",
-                                            "energy of an instruction in addition to its operation"),
+                                            "energy of an instruction, without the energy of its operation"),
                                        REAL("static_watts", "W", nw_machine_energy, static_watts, 0, 1e5, "0",
                                             "power of one idle core, or of a whole GPU or accelerator"),
 #define NW_CLASS(id, name, otherwise, doc)                                                                             \
@@ -169,17 +169,18 @@ static const nw_field gpu_rows[] = {
     WHOLE("lanes", "f32 multiply-adds per cycle", nw_machine_gpu, lanes, 1, 65536, NULL, "rate of a multiprocessor"),
     WHOLE("lanes64", "f64 multiply-adds per cycle", nw_machine_gpu, lanes64, 0, 65536, "0", "rate of a multiprocessor"),
     REAL("special_per_cycle", "results per cycle", nw_machine_gpu, special_per_cycle, 0, 65536, "16",
-         "rate of exp, log and similar functions, of a multiprocessor"),
+         "rate at which a multiprocessor computes exp, log and similar functions"),
     WHOLE("warp", "threads", nw_machine_gpu, warp, 1, 1024, "32", "number of threads that execute together"),
     WHOLE("warps", "warps", nw_machine_gpu, warps, 1, 4096, NULL,
-          "maximal number that run on a multiprocessor at the same time"),
+          "maximal number of warps that run on a multiprocessor at the same time"),
     WHOLE("blocks", "blocks", nw_machine_gpu, blocks, 1, 4096, NULL,
-          "maximal number that run on a multiprocessor at the same time"),
+          "maximal number of blocks that run on a multiprocessor at the same time"),
     WHOLE("schedulers", "instructions per cycle", nw_machine_gpu, schedulers, 1, 64, "4",
           "instructions that a multiprocessor can issue"),
     WHOLE("registers", "registers", nw_machine_gpu, registers, 1, MOST, "65536",
           "number of 32-bit registers of a multiprocessor"),
-    WHOLE("registers_thread", "registers", nw_machine_gpu, registers_thread, 1, 65536, "255", "limit for a thread"),
+    WHOLE("registers_thread", "registers", nw_machine_gpu, registers_thread, 1, 65536, "255",
+          "maximal number of registers of a thread"),
     WHOLE("register_unit", "registers", nw_machine_gpu, register_unit, 1, 65536, "256",
           "allocation unit of a warp's registers"),
     WHOLE("shared", "bytes", nw_machine_gpu, shared, 0, MOST, NULL, "shared memory of a multiprocessor"),
@@ -217,8 +218,8 @@ static const nw_field gpu_rows[] = {
 
 static const nw_field accelerator_rows[] = {
     WHOLE("rows", "units", nw_machine_accelerator, rows, 1, 65536, NULL,
-          "rows of the array; sums run along them if the array adds across"),
-    WHOLE("columns", "units", nw_machine_accelerator, columns, 1, 65536, NULL, "columns of the array"),
+          "rows of the array of units; if units add to the sums of their neighbours, sums run along the rows"),
+    WHOLE("columns", "units", nw_machine_accelerator, columns, 1, 65536, NULL, "columns of the array of units"),
     WHOLE("depth", "multiply-adds per cycle", nw_machine_accelerator, depth, 1, 65536, "1",
           "multiply-adds per cycle of a unit"),
     WHOLE("input_bits", "bits", nw_machine_accelerator, input_bits, 1, 64, "8", "width of an input"),

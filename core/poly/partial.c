@@ -14,7 +14,8 @@ typedef struct whole {
   const nw_model *before, *after;
   const nw_stmt *was, *is, *part;
   nw_pool *pool;
-  int nk; // the reduce variables of the whole: the unknowns of the comparison, and the values found for them
+  // The reduce variables of the whole are the unknowns of the comparison. `solved` has the values found for them.
+  int nk;
   const char *unknown[NW_MAX_DEPTH];
   const nw_expr *solved[NW_MAX_DEPTH];
   const nw_expr *cond; // the condition under which the part contributes; NULL if it always does
@@ -104,7 +105,7 @@ static const char *marked(nw_pool *pool, const char *name, char with) {
   return out;
 }
 
-// Returns the body of the whole, in which the reduce variables are unknowns ("k?").
+// Returns the body of the whole, with unknowns in place of the reduce variables: "k" becomes "k?".
 static const nw_expr *body_of_whole(whole *w, int t) {
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
@@ -122,8 +123,8 @@ static const nw_expr *body_of_whole(whole *w, int t) {
   return forms.rounded ? NULL : nw_subst_n(w->pool, e, w->nk, name, by);
 }
 
-// Returns the body of the part for the element that is read. Its reduce variables are renamed ("s'") to distinguish
-// them from those of the reader.
+// Returns the body of the part for the element that is read. Its reduce variables are renamed, for example from "s" to
+// "s'", to distinguish them from those of the reader.
 static const nw_expr *body_of_part(const whole *w, int t) {
   const char *name[2 * NW_MAX_DEPTH];
   const nw_expr *by[2 * NW_MAX_DEPTH];

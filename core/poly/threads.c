@@ -1,4 +1,4 @@
-// Conflicts between the blocks and threads of one launch.
+// Finds conflicts between the blocks and threads of one launch.
 //
 // Blocks run in any order, so two blocks must not access the same element, unless both only read it. Between barriers
 // the threads of a block run in any order. A barrier can be placed at a *joint*: before or after a statement that all
@@ -13,9 +13,9 @@
 
 typedef struct place { // the place of a site in its launch
   nw_path path; // ends in the block
-  int launch; // position of the launch on the path; -1 if it is not on a grid
+  int launch; // position of the launch on the path; -1 if there is no launch
   int host; // number of loops outside the launch
-  bool unsafe; // true if it is inside a loop that an unsafe step has bound
+  bool unsafe; // true if an unsafe step has bound a loop around the site
   // execution -> (execution, index in the grid along the dimensions in `along`); made on first use
   isl_map *indexed;
   unsigned along; // dimensions of the grid, one bit each
@@ -24,7 +24,7 @@ typedef struct place { // the place of a site in its launch
 
 typedef struct check {
   const nw_model *m;
-  place *at; // by position of the site
+  place *at; // one for each site, in the order of the sites
   nw_vec *syncs;
 } check;
 
@@ -33,7 +33,7 @@ typedef struct duo { // two accesses of one launch
   const nw_model *m;
   nw_use *a, *b;
   place *pa, *pb;
-  int loops, stmts; // numbers of common loops and of common statements on the paths
+  int loops, stmts; // loops: number of common loops; stmts: number of common statements on the paths
   unsigned along; // dimensions of the grid whose index is added to each execution of a pair, as bits
 } duo;
 
@@ -224,8 +224,8 @@ static isl_map *meet_in_place(const duo *d, int host) {
   return isl_map_union(other, nw_meet(d->m, d->a, d->b));
 }
 
-// Returns the pairs of executions in one launch that access the same location or, if `logical`, the same element. Each
-// execution is followed by its index in the grid.
+// Returns the pairs of executions in one launch that access the same location or, if `logical` is true, the same
+// element. In a pair, each execution is followed by its index in the grid.
 static isl_map *pairs_of(const duo *d, bool logical) {
   int host = d->pa->host;
   isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
@@ -337,7 +337,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
 }
 
-// Checks pairs that a joint orders; consumes pairs.
+// Checks pairs that a joint orders. Consumes `pairs`.
 static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt *loop) {
   isl_bool none = isl_map_is_empty(pairs);
   nw_answer answer = none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;

@@ -1,9 +1,9 @@
-// Targets, which are made from machine records and reference counted, and the target of this host.
+// Makes targets from machine records, and counts references to them. Also makes the target of this host.
 #include "target/target.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-// The host's target in a session, and the registered back ends and cost models.
+// What a session stores about targets: the target of this host, and the registered back ends and cost models.
 typedef struct known {
   nw_target *host;
   const nw_backend *backend[NW_MACHINE_KINDS];
@@ -22,7 +22,7 @@ static known *known_of(nw_ctx *c) {
   return slot->data;
 }
 
-// ---- limits that follow from a record
+// ---- the limits of a machine
 
 static void add_scope(nw_limits *l, const char *name, const char *owner, int64_t bytes) {
   nw_scope_limit *s = &l->scope[l->nscopes++];
@@ -66,7 +66,8 @@ void nw_target_release(nw_target *t) {
 
 // ---- this host
 
-// Returns a record with the values that the system reports. Costs need a complete record (lua/nestwright/hw/host.lua).
+// Returns a record that has only the values that the system reports. To predict costs, a complete record is needed
+// (lua/nestwright/hw/host.lua).
 static nw_machine host_machine(void) {
   const nw_machine_info *h = nw_host();
   nw_machine m;

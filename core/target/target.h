@@ -1,6 +1,7 @@
-// The target of a program, as one value: the record of a machine, the limits that follow from it, the features of its
-// CPU, the back end that makes and runs code for it, and the model that predicts its time. A program holds a reference
-// to its target; steps, passes, code generators and models get all information about the machine from the target.
+// The target of a program. A target has the record of a machine, the limits that follow from the record, the features
+// of the CPU, the back end that makes and runs code for the machine, and the model that predicts the time of programs.
+// A program holds a reference to its target. Steps, passes, code generators and models get all information about the
+// machine from the target.
 #pragma once
 #include "hw/machine.h"
 
@@ -13,8 +14,8 @@ typedef struct nw_scope_limit {
 #define NW_TARGET_SCOPES (NW_MACHINE_BUFFERS + 4)
 
 typedef struct nw_limits {
-  int64_t lanes; // of a vectorized loop
-  int64_t registers; // vector registers of a core; registers of a GPU's thread
+  int64_t lanes; // maximal number of lanes of a vectorized loop
+  int64_t registers; // number of vector registers of a core; for a GPU, of registers of a thread
   nw_launch_limit launch;
   int nscopes;
   nw_scope_limit scope[NW_TARGET_SCOPES];
@@ -23,16 +24,17 @@ typedef struct nw_limits {
 // A C compiler that links object files for a target.
 typedef struct nw_linker {
   const char *command; // NULL for the system's own compiler
-  const char *package; // the Debian package that has it
+  const char *package; // the Debian package that contains this compiler
   const char *const *libraries; // libraries that kernels call; ends with NULL
 } nw_linker;
 
-// Makes code for a kind of machine, and runs it if such a machine is available. The type nw_kernel is defined in run/.
+// A back end, which makes code for a kind of machine, and runs it if such a machine is available. The type nw_kernel is
+// defined in run/.
 typedef struct nw_backend {
   const char *name, *doc;
   bool (*compile)(nw_kernel *k, const nw_build_opts *o); // emits code; also loads it if the machine is available
   char *(*text)(nw_kernel *k, const char *view); // text of the code; NULL without a diagnostic if there is no such view
-  // makes an object file for a linker (heap)
+  // makes an object file for a linker, in memory on the heap
   bool (*object)(nw_kernel *k, const char *entry, char **data, size_t *bytes);
   nw_linker (*linker)(const nw_target *t);
   bool (*call)(nw_kernel *k); // runs the kernel, whose arguments and workspaces are prepared
@@ -40,7 +42,7 @@ typedef struct nw_backend {
   int64_t (*bytes)(const nw_kernel *k); // size of the loaded code
 } nw_backend;
 
-// Predicts the time of a program on a kind of machine, with the reasons.
+// A cost model, which predicts the time of a program on a kind of machine, with the reasons.
 typedef struct nw_cost_model {
   const char *name, *doc;
   nw_cost *(*cost)(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
@@ -58,7 +60,8 @@ struct nw_target {
 nw_target *nw_target_host(nw_ctx *c); // this host, as the system describes it; borrowed
 bool nw_target_here(const nw_target *t); // true if code for the target runs on this host
 const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name); // NULL if there is no scope of that name
-// The features that both the target and this host have: code for the target may use them on this host.
+// Returns the features that both the target and this host have. Code for the target may use them on this host.
 nw_features nw_target_features_here(const nw_target *t);
-// Registers a back end and a model for a kind of machine when a session starts; targets that are made later use them.
+// Registers a back end and a model for a kind of machine. Called when a session starts. Targets that are made later use
+// them.
 void nw_target_provide(nw_ctx *c, nw_machine_kind kind, const nw_backend *backend, const nw_cost_model *model);

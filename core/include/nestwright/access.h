@@ -1,4 +1,4 @@
-// The executions and memory accesses of a program, in program order.
+// Enumerates the executions and the memory accesses of a program, in program order.
 #pragma once
 #include "nestwright/array.h"
 #include "nestwright/program.h"
@@ -7,10 +7,11 @@
 extern "C" {
 #endif
 
-// Options for the enumeration of a program's accesses without running it.
+// Options for enumerating the accesses of a program without running the program.
 typedef struct nw_walk_opts {
   const int64_t *sizes; // values of the symbolic sizes, in order
-  int thread, threads; // simulate thread number `thread` of `threads`; threads = 0: all iterations, sequentially
+  // threads > 0: simulate thread number `thread` of `threads`; threads = 0: run all iterations sequentially
+  int thread, threads;
 } nw_walk_opts;
 
 // ---- the executions of a program's blocks, in order
@@ -26,11 +27,11 @@ typedef struct nw_visit_axis { // an axis of the stage that a block computes
 } nw_visit_axis;
 typedef struct nw_visit_block {
   const char *name, *stage; // stage: the stage that the block computes
-  bool init; // the split-off init of a reduction
+  bool init; // true for the init of a reduction that is a separate block
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first
-  const char *buffer; // first output of the block, with nindex indices; NULL if the indices depend on data
+  const char *buffer; // the buffer of the block's first output, which has nindex indices; NULL if they depend on data
 } nw_visit_block;
 typedef struct nw_visited { // an execution
   int block;
@@ -43,19 +44,20 @@ NW_API nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *s
 NW_API void nw_visits_free(nw_visits *v);
 NW_API int nw_visits_blocks(const nw_visits *v);
 NW_API const nw_visit_block *nw_visits_block(const nw_visits *v, int block);
-// nw_visits_ask adds a block to the query. nw_visits_only restricts one of its axes to the given values, which must be
-// in ascending order. Only requested executions are enumerated.
+// nw_visits_ask adds a block to the query. nw_visits_only restricts an axis of this block to the given values, which
+// must be in ascending order. Only the executions of the query are enumerated.
 NW_API void nw_visits_ask(nw_visits *v, int block);
 NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64_t *values);
-// Finds the executions in program order. The iterations of a vectorized loop run together; all other loops, even
-// parallel ones, run sequentially. False if there are more than `most` executions (NW_ELIMIT), or after an interrupt.
+// Finds the executions of the query in program order. The iterations of a vectorized loop run together; all other
+// loops, even parallel ones, run sequentially. False if there are more than `most` executions (NW_ELIMIT), or after an
+// interrupt.
 NW_API bool nw_visits_walk(nw_visits *v, int64_t most);
 NW_API int64_t nw_visits_count(const nw_visits *v);
 NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
-// Returns the execution of a block for these values of its loops, even if the program never reaches it.
+// Returns the execution of a block for these values of its loops, even if the program never runs this execution.
 NW_API const nw_visited *nw_visits_there(nw_visits *v, int block, const int64_t *loop);
 
-// One of the loops around a load or store, and how the address changes with this loop.
+// A loop around a load or store, and how the address of the access changes with this loop.
 typedef struct nw_moved {
   const char *loop;
   int64_t extent; // -1: not constant

@@ -1,4 +1,4 @@
-// Arrays: data in memory.
+// Arrays, which hold data in memory.
 #pragma once
 #include "nestwright/expr.h"
 
@@ -8,9 +8,9 @@ extern "C" {
 
 NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
 // For tests: places tensors and temporaries directly before an inaccessible page, or directly after one. An access
-// outside them then crashes, which is reported as an error. align: the alignment of tensors that are before such a
-// page, a power of two. If it is 0, their size determines the alignment, which may then be less than code with
-// streaming stores requires.
+// outside them then crashes, and the crash is reported as an error. `align` is the alignment of tensors that are before
+// such a page, a power of two. If it is 0, the alignment follows from the size of the tensor. It may then be less than
+// code with streaming stores requires.
 typedef enum nw_fence { NW_FENCE_OFF, NW_FENCE_AFTER, NW_FENCE_BEFORE } nw_fence;
 NW_API void nw_fences(nw_ctx *c, nw_fence fence, size_t align);
 NW_API nw_array *nw_array_retain(nw_array *a);
@@ -27,8 +27,8 @@ NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
 // Fills the array with random numbers; integers are drawn from lo..hi inclusive. False after an interrupt; then only a
 // part of the array is filled.
 NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
-// For loops over elements: returns true and leaves a diagnostic if the session was interrupted. It checks only at every
-// 65,536th element.
+// For loops over elements: returns true and leaves a diagnostic if the session was interrupted. Tests this only at
+// every 65,536th element.
 static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
 // Loads a .npy file of version 1.0 or 2.0, in C or Fortran order, little or big endian.
 NW_API nw_array *nw_array_load(nw_ctx *c, const char *path);

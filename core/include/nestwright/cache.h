@@ -1,4 +1,4 @@
-// Simulation of the caches on the accesses of a program.
+// Simulates caches for the accesses of a program.
 #pragma once
 #include "nestwright/access.h"
 
@@ -19,11 +19,11 @@ typedef struct nw_sim_opts {
   int nlevels;
   nw_sim_level level[NW_MAX_LEVELS]; // nearest to the core first
   int line; // bytes of a line, a power of two; the same for all levels
-  bool misses; // which accesses each level sees: all accesses (false), or only the misses of the previous level (true)
-  // distinguish conflict from capacity misses; needs a second, fully associative simulation of each level
+  bool misses; // true: each level sees only the misses of the previous level; false: each level sees all accesses
+  // true: distinguish conflict from capacity misses, by a second, fully associative simulation of each level
   bool conflicts;
-  // sampling: simulate only one line in `part`; 0: all lines. Fully associative caches are made smaller by the
-  // same factor
+  // sampling: of every `part` lines, simulate only one, and make fully associative caches smaller by the same factor;
+  // 0: simulate all lines
   int part;
 } nw_sim_opts;
 
@@ -31,7 +31,7 @@ typedef struct nw_sim_counts {
   int64_t asked; // number of lines that were requested, with repetitions
   int64_t outcome[NW_OUTCOMES];
   int64_t read_misses, write_misses;
-  int64_t written_back; // dirty lines evicted; lines still dirty at the end are not counted
+  int64_t written_back; // number of evicted dirty lines; lines that are still dirty at the end are not counted
 } nw_sim_counts;
 typedef struct nw_touched {
   const char *tensor;
@@ -39,17 +39,17 @@ typedef struct nw_touched {
   int lanes; // number of adjacent elements
   bool write;
   uint64_t address;
-  uint8_t outcome[NW_MAX_LEVELS]; // by level: the worst nw_outcome of the lines of the access
+  uint8_t outcome[NW_MAX_LEVELS]; // for each level: the worst nw_outcome of the lines of the access
 } nw_touched;
 typedef struct nw_iteration { // an iteration of a loop
   const char *loop;
   int depth; // number of enclosing loops
-  int64_t index; // from 0
-  int64_t from, to; // number of its first access, and of the first access after it
+  int64_t index; // number of the iteration, counted from 0
+  int64_t from, to; // from: number of its first access; to: number of the first access after it
 } nw_iteration;
 typedef struct nw_trace nw_trace;
 // Computes the accesses of the lowered program, in order, without running it. NULL if they depend on data, or if there
-// are more than `most` accesses (NW_ELIMIT). o: the caches to simulate; NULL: none.
+// are more than `most` accesses (NW_ELIMIT). o: the caches to simulate; may be NULL.
 NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most,
                                const nw_sim_opts *o);
 // Records the accesses while the interpreter runs the program, with arguments as for nw_interpret.
@@ -57,21 +57,21 @@ NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *c
 NW_API void nw_trace_free(nw_trace *t);
 NW_API int64_t nw_trace_count(const nw_trace *t);
 NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-// Returns the number of iterations, which are in the order of their ends. Only nw_trace_walk records iterations.
+// Returns the number of recorded iterations. They are sorted by their ends. Only nw_trace_walk records iterations.
 NW_API int64_t nw_trace_iterations(const nw_trace *t);
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
-// Returns the index of the first access that differs, or -1 if all are equal.
+// Returns the index of the first access in which the traces differ, or -1 if they are equal.
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b);
-// All accesses of a program as pixels. A pixel shows the worst outcome of its accesses, so that every miss is visible.
-// The values are 0 for no access, 1 for a read hit, 2 for a write hit, and 3, 4 and 5 for a cold, capacity and conflict
-// miss. With level = -1, a pixel shows which level served the access: 1 for the first level, 2 for the second, and so
-// on; the number of levels plus 1 stands for memory.
+// A raster shows all accesses of a program as pixels. A pixel shows the worst outcome of its accesses, so that every
+// miss is visible. Its value is 0 for no access, 1 for a read hit, 2 for a write hit, 3 for a cold miss, 4 for a
+// capacity miss, and 5 for a conflict miss. If `level` is -1, a pixel shows which level served the access: 1 for the
+// first level, 2 for the second, and so on; the number of levels plus 1 stands for memory.
 typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
 typedef struct nw_lane { // the pixels of one tensor
   const char *tensor;
-  int64_t from, to; // where the lowest row begins and the highest row ends, in units of y
+  int64_t from, to; // from: where the lowest row begins; to: where the highest row ends; both in units of y
   int64_t accesses;
-  int64_t outcome[NW_OUTCOMES]; // number of accesses by outcome
+  int64_t outcome[NW_OUTCOMES]; // number of accesses with each outcome
   uint8_t *pixel; // rows of `width` pixels, the lowest row first
 } nw_lane;
 typedef struct nw_raster nw_raster;
@@ -86,11 +86,12 @@ NW_API int nw_raster_lanes(const nw_raster *r); // number of accessed tensors, i
 NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
 NW_API int64_t nw_raster_touched(const nw_raster *r,
                                  int column); // bytes of all distinct lines accessed up to the end of that column
-// Returns the number of recorded iterations. A loop is recorded only if it has at most 300 iterations in total.
+// Returns the number of recorded iterations. The iterations of a loop are recorded only if there are at most 300 of
+// them in the whole program.
 NW_API int64_t nw_raster_iterations(const nw_raster *r);
 NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // misses of one load or store of the program in one level
-  int level; // from 0
+  int level; // 0 is the first level
   const char *tensor, *loop; // loop: the innermost enclosing loop, or NULL
   bool write;
   nw_sim_counts count;
@@ -103,7 +104,8 @@ NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
 // Reuse distances, also called stack distances. A distance is the number of distinct lines requested between two
 // requests of the same line; the second request hits in a fully associative cache that has more lines than that. Each
-// tensor has its own counts: one bin for each distance below 64, then 64 bins between a power of two and the next.
+// tensor has its own histogram. It has one bin for each distance below 64. From there on, it has 64 bins between each
+// power of two and the next.
 typedef struct nw_reuse nw_reuse;
 NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
 NW_API void nw_reuse_free(nw_reuse *r);
@@ -115,8 +117,8 @@ NW_API int nw_reuse_bins(const nw_reuse *r);
 NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin);
 NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
 
-// For each set of a level and each column (the columns are equal intervals of time): the number of lines in the set,
-// and the number of distinct lines that are requested from it.
+// The filling of the sets of a level over time. The columns are equal intervals of time. For each set and each column,
+// there is the number of lines in the set, and the number of distinct lines that are requested from it.
 typedef struct nw_filling nw_filling;
 NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                  int level, int columns);

@@ -1,4 +1,4 @@
-// Checks of a schedule, and explanations of refused steps.
+// Checks a schedule, and explains refused steps.
 #pragma once
 #include "nestwright/sched.h"
 
@@ -9,15 +9,16 @@ extern "C" {
 // Compares the results of a schedule with the definition on small shapes. Constant shapes are also checked at their own
 // size (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
-// If the last step was refused, runs its program on small integers to show the conflict. False if it was not refused.
+// The explanation of the last step if it was refused. To show the conflict, the refused program is run on small
+// integers.
 typedef struct nw_lesson {
   // The kind of conflict that the interpreter observed: "order", "place", "iterations", "race", "twice", "outside",
   // "domain", "unwritten", "incomplete" or "value"; NULL if it observed none.
   const char *how;
-  bool visible; // false for a refusal because of structure or capacity: then there is nothing to run
+  bool visible; // false if there is nothing to run, because the step was refused for its structure or for a capacity
   char *text; // text for users; heap
 } nw_lesson;
-NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out);
+NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out); // false if the last step was not refused
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// Cost of a program, predicted by the model of a machine.
+// Predicts the cost of a program with the model of a machine.
 #pragma once
 #include "nestwright/cache.h"
 #include "nestwright/machine.h"
@@ -7,17 +7,17 @@
 extern "C" {
 #endif
 
-// ---- what a program costs
+// ---- the cost of a program
 typedef struct nw_cost_opts {
   const nw_target *target;
   const int64_t *sizes;
   int threads; // 0 or 1: a single thread does all the work
-  bool conflicts; // distinguish conflict from capacity misses: slower
-  bool full; // each level sees all accesses, not only the misses of the previous level; often faster
-  bool in_cache; // no cache simulation: all data is in the first level
+  bool conflicts; // distinguish conflict from capacity misses; this is slower
+  bool full; // let each level see all accesses, not only the misses of the previous level; this is often faster
+  bool in_cache; // simulate no caches: all data is in the first level
 } nw_cost_opts;
 typedef struct nw_cost_total {
-  double cycles, seconds; // of the whole program
+  double cycles, seconds; // time of the whole program
   const char *bound; // the main bottleneck of the first thread
   double flops, instructions, spills, joules; // sums over all threads
   int threads; // number of threads that have work; 1 if no loop is parallel
@@ -26,20 +26,22 @@ typedef struct nw_cost_total {
 } nw_cost_total;
 // A loop or a guard of the lowered program, with the cost of the first thread; number 0 is the whole program.
 typedef struct nw_cost_loop {
-  const char *name; // of a loop; NULL for the whole program and for a guard
-  int id; // of the statement
+  const char *name; // name of a loop; NULL for the whole program and for a guard
+  int id; // id of the statement
   int depth; // number of enclosing loops, including this one
-  int64_t entered, times; // how many times the loop begins; total number of its iterations
-  double cycles; // with everything inside it
+  int64_t entered, times; // entered: how many times the loop begins; times: total number of its iterations
+  double cycles; // of the loop and everything inside it
   const char *bound;
 } nw_cost_loop;
-typedef struct nw_cost_term { // a limit on speed: the cycles of the first thread if there were no other limit
+// A limit on speed, such as the bandwidth of memory. `cycles` is the time of the first thread if there were no other
+// limit.
+typedef struct nw_cost_term {
   const char *name;
   double cycles;
 } nw_cost_term;
 typedef struct nw_energy_row {
   char name[24];
-  const char *unit; // unit of count
+  const char *unit; // unit of `count`
   double count, pj, joules;
 } nw_energy_row;
 typedef struct nw_cost_buffer {
@@ -48,8 +50,8 @@ typedef struct nw_cost_buffer {
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
-// Returns the part of the caches that the cost model assumes for one of `threads` threads, after it has subtracted what
-// the other threads use.
+// Returns the part of the caches that the cost model assumes for one of `threads` threads. It leaves out what the other
+// threads use.
 NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);
@@ -72,11 +74,11 @@ NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);
 NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 
-// ---- compiled code, simulated without being run
-typedef struct nw_code_time { // all members are 0 for code for an unknown CPU
-  double instructions, cycles; // cycles: if all data is in the first cache level
-  double mispredicted; // mispredicted branches
-  double waits; // cycles of loads waiting for the cache
+// ---- simulation of compiled code, without running it
+typedef struct nw_code_time { // all members are 0 if the code is for an unknown CPU
+  double instructions, cycles; // cycles: the time if all data is in the first cache level
+  double mispredicted; // number of mispredicted branches
+  double waits; // cycles in which loads wait for the cache
 } nw_code_time;
 // Simulates the assembly that nw_kernel_text returns. expected: the estimated number of executed instructions. False
 // after an interrupt.

@@ -36,9 +36,9 @@ NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
 NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: a caller that keeps an expression must retain its pool
-// Returns the pool for new expressions of the user: the pool of the compute in progress, or a common pool if there is
-// none. Every function of the language that returns an expression makes it in this pool. The result is borrowed, and is
-// valid only until the next nw_compute_begin, nw_compute_end or nw_build_drop.
+// Returns the pool for new expressions of the user. This is the pool of the compute in progress, or a common pool if no
+// compute is in progress. Every function of the language that returns an expression makes it in this pool. The result
+// is borrowed, and is valid only until the next nw_compute_begin, nw_compute_end or nw_build_drop.
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
 typedef enum nw_op {
@@ -51,8 +51,8 @@ typedef enum nw_op {
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
 NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
-// True if the user may give this name to an object; `what` describes the object ("a tensor"). Otherwise the diagnostic
-// has the reason: a program text with this name could not be parsed.
+// True if the user may give this name to an object; `what` describes the object ("a tensor"). A name is not allowed if
+// a program text that contains it could not be parsed. The diagnostic then gives the reason.
 NW_API bool nw_name_given(nw_ctx *c, const char *what, const char *name);
 // Applies any unary or binary op and promotes its operands. A literal (a constant of type i64 or f64) takes the dtype
 // of the other operand.

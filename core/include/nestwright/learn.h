@@ -1,4 +1,4 @@
-// Ranking models, trained on measurements.
+// Models that predict measured values or rank candidates. They are trained on measurements.
 #pragma once
 #include "nestwright/session.h"
 
@@ -6,12 +6,12 @@
 extern "C" {
 #endif
 
-// ---- models that rank, learned from measurements
+// ---- models
 typedef struct nw_learn_rows {
   int rows, features;
-  const float *feature; // row by row
+  const float *feature; // the features of all rows, one row after the other
   const float *margin; // initial score of each row; NULL means 0
-  const float *label; // the measured value: larger is better; not used for prediction
+  const float *label; // the measured value of each row; larger is better; not used for prediction
   int ngroups;
   const int *group; // number of rows of each group; only rows of the same group are compared
   const float *weight; // weights of the rows (regression) or of the groups (ranking); NULL: all are 1
@@ -20,9 +20,9 @@ typedef struct nw_learn_opts {
   int rounds, depth, seed;
   double rate; // learning rate
   double columns, sample; // fractions of the features and rows that each tree uses
-  int forest; // trees per boosting round, whose scores are averaged; 0 means 1
+  int forest; // number of trees per boosting round; their scores are averaged; 0 means 1
   double least; // least number of rows (or sum of weights) in a leaf; 0 means 1
-  bool squares; // regression on the labels; otherwise ranking within each group
+  bool squares; // true: regression on the labels; false: ranking within each group
 } nw_learn_opts;
 typedef struct nw_learner nw_learner;
 NW_API nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o);

@@ -1,4 +1,4 @@
-// The lowered program as data: loops, statements, accesses, buffers.
+// The lowered program as data: its loops, statements, accesses and buffers.
 #pragma once
 #include "nestwright/access.h"
 
@@ -9,16 +9,16 @@ extern "C" {
 typedef struct nw_lowered nw_lowered;
 typedef struct nw_body_row { // a loop or a guard, in program order; number 0 is the whole program
   int id; // id of the statement; 0 for the whole program
-  const char *name, *mark; // of a loop; NULL for the whole program and for a guard
+  const char *name, *mark; // name and mark of a loop; NULL for the whole program and for a guard
   int up; // number of the enclosing body; -1 if there is none
   int depth; // number of enclosing loops, including this one
-  int64_t extent; // of a loop; -1: not constant
+  int64_t extent; // extent of a loop; -1 if it is not constant
   int conditions; // number of conditions: the guard's own condition, and the selects in bounds and conditions
 } nw_body_row;
 typedef struct nw_statement_row { // a store
   int id, body; // body: number of the innermost enclosing body
-  int first, n; // its accesses; the last one is the store
-  int operations; // number of operations on values; a shared value counts once, and an fma counts as two operations
+  int first, n; // its accesses are the n accesses from number `first` on; the last one is the store
+  int operations; // number of operations on values; a shared subexpression counts once; an fma counts as two operations
   int selects; // number of selects between values
   int conditions; // number of masks and selects, including those in indices
   bool copies; // true if it is a plain copy, which stores the loaded value
@@ -28,9 +28,9 @@ typedef struct nw_statement_row { // a store
 } nw_statement_row;
 typedef struct nw_access_row { // one load or store of the program text
   const char *buffer;
-  const void *index; // equal pointers: the same index
-  const void *spread; // equal pointers: the same index except for a constant offset
-  int64_t offset; // the constant offset
+  const void *index; // identifies the index: accesses with the same pointer have the same index
+  const void *spread; // identifies the index without its constant offset
+  int64_t offset; // that constant offset
   int lanes;
   bool write, masked;
   bool steady; // adjacent lanes are always `step` elements apart
@@ -40,7 +40,7 @@ typedef struct nw_stored_row { // a buffer
   const char *name, *scope;
   nw_dtype dtype;
   bool temporary; // not an argument of the kernel
-  int64_t elements; // -1: unknown without the sizes
+  int64_t elements; // number of elements; -1 if it depends on unknown sizes
 } nw_stored_row;
 // sizes: values of the symbolic sizes, in order; NULL if they are unknown.
 NW_API nw_lowered *nw_lowered_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);

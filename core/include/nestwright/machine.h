@@ -1,4 +1,4 @@
-// Measurements of this machine.
+// Measures this machine.
 #pragma once
 #include "nestwright/expr.h"
 
@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-// Lets steps report the cost of starting threads on this machine. The first step that needs this cost measures it, once
-// per process, unless the machine is too busy.
+// Lets steps report the cost of starting threads on this machine. This cost is measured when a step first needs it,
+// once per process. It is not measured if the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
 // Returns the measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
 NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
@@ -15,17 +15,17 @@ NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // in the text of the loop count. Stores at most `most` samples in `rate` and returns their number; 0 on failure.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
-// Measures this machine in about two seconds; calls `found` for each measured value, with the path of its field in the
+// Measures this machine in about two seconds. Calls `found` for each measured value, with the path of its field in the
 // machine record (hw/machine.h).
 typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
 NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
 // An energy counter of a package ("package-0") or of its memory ("dram").
 typedef struct nw_energy_zone {
   char zone[64], name[32];
-  double joules, limit; // current value; value at which it wraps to 0
+  double joules, limit; // joules: the current value; limit: the value at which the counter wraps to 0
 } nw_energy_zone;
-// Stores the zones in order and returns their number; 0, with a diagnostic, if there are none. root: the directory to
-// read; NULL means /sys/class/powercap.
+// Stores the zones in order and returns their number. Returns 0 with a diagnostic if there are none. root: the
+// directory to read; NULL means /sys/class/powercap.
 NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
 NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules
 NW_API double nw_core_hz(void); // clock of this core, measured with a chain of dependent adds; 0: unknown
@@ -34,7 +34,7 @@ NW_API double nw_peak_vs_ports(nw_ctx *c);
 NW_API char *nw_machine_text(nw_ctx *c); // CPU, features, caches and cores as text
 // Describes cache n of this machine; cache 0 is the nearest to a core. False if there is no such cache.
 NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
-NW_API int nw_machine_cache_cpus(int n); // logical CPUs that share it
+NW_API int nw_machine_cache_cpus(int n); // number of logical CPUs that share cache n
 
 #ifdef __cplusplus
 }

@@ -9,8 +9,8 @@ extern "C" {
 // ---- loop nests, parsed from a text or made from a program
 
 typedef struct nw_loopnest nw_loopnest;
-// Parses a nest; docs/cost.md has the grammar. `set` names the set of sizes from which the parameters take their values
-// (NULL: none). The arrays `name` and `value` then set n of the parameters.
+// Parses a nest; docs/cost.md has the grammar. The parameters take their values from the set of sizes that has the name
+// `set`, if `set` is not NULL. Then the arrays `name` and `value` set n of the parameters.
 NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
 // Returns the memory accesses of a program as a nest. Fails with NW_ELIMIT if they are not affine.
@@ -24,7 +24,8 @@ NW_API const char *nw_loopnest_array(const nw_loopnest *n, int i, uint64_t *addr
 
 typedef struct nw_count_opts {
   nw_sim_opts caches;
-  // simulate thread number `thread` of `threads`, with its own caches; threads = 0: one thread does all the work
+  // threads > 0: count for thread number `thread` of `threads`, with its own caches; threads = 0: one thread does all
+  // the work
   int thread, threads;
   bool simulate; // simulate every access instead of using the model
   bool exact; // fail (NW_ELIMIT) instead of estimating
@@ -32,16 +33,18 @@ typedef struct nw_count_opts {
 } nw_count_opts;
 
 typedef struct nw_counted {
-  int64_t accesses; // of the nest
+  int64_t accesses; // number of accesses of the nest
   int64_t touched; // number of lines that the model requested in order to count the misses, over all levels
-  bool exact[NW_MAX_LEVELS]; // by level; if false, the counts are estimates with the relative error below
+  bool exact[NW_MAX_LEVELS]; // for each level: if false, the counts are estimates with the relative error below
   double error[NW_MAX_LEVELS];
 } nw_counted;
 
-// Returns the misses by level, array and reference. The loop of a row is the innermost one around the reference.
+// Returns the misses, one row for each level and each reference to an array. The loop of a row is the innermost loop
+// around the reference.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
 
-// Work of the statements as written. Operations are unknown for a nest that was made from a program.
+// The work of a nest: its operations, calls and bytes, as the statements are written. The operations are unknown for a
+// nest that was made from a program.
 enum { NW_NEST_OPERATIONS = 64 };
 typedef struct nw_nest_operation {
   const char *name; // a class of operations: hw/machine.h

@@ -6,8 +6,9 @@
 // from which it was obtained. `char *` results are heap strings that the caller must free(); `const char *` results are
 // borrowed.
 //
-// Errors. A function that can fail returns NULL or false and leaves a diagnostic in the context; the first failure
-// is kept until nw_clear. A NULL operand is passed through, so a chain of calls needs one check at its end.
+// Errors. A function that can fail returns NULL or false and leaves a diagnostic in the context. The first failure is
+// kept until nw_clear. A function that gets NULL as an operand returns NULL, so a chain of calls needs only one check,
+// at its end.
 #pragma once
 #include "nestwright/session.h"
 #include "nestwright/expr.h"

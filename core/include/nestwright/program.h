@@ -12,7 +12,7 @@ typedef struct nw_show_opts {
   bool full; // the exact text form, which can be parsed; otherwise the short form for users
   int changed_since; // mark the statements that this step or a later one changed (0: none)
   int nmarks; // number of statements to mark, each with a remark
-  const int *mark; // ids
+  const int *mark; // ids of these statements
   const char *const *remark;
   bool only_marked; // replace subtrees without a mark by ...
 } nw_show_opts;
@@ -37,21 +37,23 @@ NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // expressi
 // Computes an extent. True if its value follows from the given sizes.
 NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names,
                                  const int64_t *values, int64_t *out);
-// Evaluates an extent or a condition of sizes that is written as in steps: "M // 16 + 1". False if a name has no value.
+// Evaluates a text that is an integer expression of sizes, such as "M // 16 + 1", or a condition on sizes. The syntax
+// is that of the arguments of steps. False if a name has no value.
 NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,
                           int64_t *out, bool *is_condition);
 NW_API const char *nw_program_name(const nw_program *p);
 NW_API bool nw_program_unsafe(const nw_program *p); // true if a step was not checked by the judge
-// The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, outer statements first.
+// The nest of a scheduled program as data. It has a row for every loop, stage, guard, allocation, prefetch and call. An
+// outer statement comes before the statements inside it.
 typedef struct nw_outline_row {
   const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; name is NULL if it has none
-  const char *mark; // of a loop: "", "parallel", ...
-  const char *axis; // of a stage: its last axis that is not a reduce axis, or NULL
+  const char *mark; // for a loop: "", "parallel", ...
+  const char *axis; // for a stage: its last axis that is not a reduce axis, or NULL
   int id, depth;
-  // of a loop that begins at 0: the number of iterations; -1 if it is not constant, and for other statements
+  // for a loop that begins at 0 and has a constant number of iterations: this number; otherwise -1
   int64_t extent;
   bool unsafe; // true if a step that was not judged made or changed the statement
-  bool stream; // of a stage: its stores are non-temporal
+  bool stream; // for a stage: true if its stores are non-temporal
   char *text; // text for users: "i_o in 0..32  parallel"
 } nw_outline_row;
 NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out);

@@ -1,4 +1,4 @@
-// Running and measuring kernels, logging their threads, and running other programs.
+// Runs and measures kernels, logs their threads, and runs external programs.
 #pragma once
 #include "nestwright/array.h"
 #include "nestwright/program.h"
@@ -14,11 +14,11 @@ typedef struct nw_build_opts {
   bool no_cache; // compile even if the object cache has the code
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
-// Combines kernels of the same computation: a call runs the first kernel whose facts hold. Every other kernel must
-// assume the facts of the last kernel too.
+// Combines kernels of the same computation. A call of the result runs the first kernel whose facts hold for the sizes
+// of the call. The facts of the last kernel must be among the facts of every other kernel.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
 NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
-                                         nw_array *const *args); // seconds to choose the kernel; < 0: failure
+                                         nw_array *const *args); // time to choose the kernel; below 0 on failure
 NW_API int64_t nw_kernel_code_bytes(const nw_kernel *k); // bytes of machine code
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);
 NW_API void nw_kernel_release(nw_kernel *k);
@@ -32,25 +32,26 @@ NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // check
 typedef struct nw_time {
   double min, median, spread; // seconds; spread is the interquartile range over the median
   int reps, threads;
-  double *sample; // reps values in the order of the runs; heap, the caller frees it
+  double *sample; // `reps` values, in the order of the runs; heap
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
-// Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure,
-// with NW_ELIMIT if the call was stopped.
+// Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.
+// The code of the diagnostic is NW_ELIMIT if the call was stopped.
 NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit);
-// Runs the kernels alternately: A B C A B C ...; out has n entries.
+// Runs the kernels in turn: A B C A B C ... `out` has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
-// An entry in the log of one call: a part of a parallel loop that one thread ran without interruption, with the wall
-// time and the CPU time of the thread. Times are in seconds since the call began.
+// An entry in the log of one call. It is a part of a parallel loop that one thread ran without interruption. It has the
+// wall time, in seconds since the call began, and the CPU time of the thread.
 typedef struct nw_span {
-  int loop; // number of the loop in the program, from 0
-  int64_t region; // index of the execution of a parallel loop (nw_region) in the call, from 0
+  int loop; // number of the loop in the program, counted from 0
+  int64_t region; // number of the nw_region in the call, counted from 0
   int thread;
   int64_t from, to; // iterations of the loop
   double begin, end, cpu;
 } nw_span;
-// One execution of a parallel loop, from the start of its first thread to the end of its last one, with the barrier.
+// One execution of a parallel loop: from the start of its first thread to the end of its last one, including the
+// barrier.
 typedef struct nw_region {
   int loop;
   double begin, end;
@@ -68,34 +69,36 @@ NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL if it is unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
-// Writes a shared library (the path ends in .so) with the kernel as a plain C function, and its header next to it, for the
-// target of the kernel. Needs a C compiler that links for that target.
+// Writes a shared library for the target of the kernel, and a header next to it. The library has the kernel as a plain
+// C function. The path must end in .so. Needs a C compiler that links for the target.
 NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
 NW_API nw_target *nw_kernel_target(const nw_kernel *k); // borrowed
 NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, one per line; "" if there are none
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // true if steps of its schedule were not judged
-// Returns the text of the lowered program after this pass, or after the last pass if `pass` is NULL.
+// Returns the text of the lowered program after the pass with the name `pass`, or after the last pass if `pass` is
+// NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
-NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // by line of that text: statement id or 0; heap
+// Returns, on the heap, the statement id or 0 for each line of the text after the last pass.
+NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n);
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // the program as C99 with OpenMP
-// Runs a program in the interpreter. After `most` steps it stops with NW_ELIMIT; 0: no limit.
+// Runs a program in the interpreter. The run stops with NW_ELIMIT after `most` steps; 0 means no limit.
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
-                        nw_array *const *args); // evaluates the definition; args as for a kernel
+                        nw_array *const *args); // evaluates the definition; `args` are those of a kernel
 
-// An external program, found on PATH and run to its end without a shell. Its input is a file in memory, which it may also
-// open as /dev/stdin. The program and its children are killed if the session is interrupted, or if `stopped` (may be
-// NULL) returns true.
+// An external program, which is found on PATH and run to its end without a shell. Its input is a file in memory, which
+// it may also open as /dev/stdin. The program and its children are killed if the session is interrupted, or if
+// `stopped` returns true. `stopped` may be NULL.
 typedef struct nw_child {
-  const char *what; // description for progress: "gnuplot draws"
+  const char *what; // description for progress messages: "gnuplot draws"
   const char *input;
   size_t ninput;
   bool (*stopped)(void *env);
   void *env;
   bool absent; // true if it was not started because there is no such program
-  int status; // exit status; negative: the signal that ended it
+  int status; // exit status; if a signal ended the program, minus the number of the signal
   char *out, *said; // heap: standard output, and the beginning of standard error
   size_t nout;
 } nw_child;

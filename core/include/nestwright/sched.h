@@ -1,4 +1,4 @@
-// Schedules: steps, versions, refusals.
+// Schedules, with their steps, versions and refusals.
 #pragma once
 #include "nestwright/program.h"
 #include "nestwright/te.h"
@@ -7,20 +7,20 @@
 extern "C" {
 #endif
 
-NW_API nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs); // for this host
+NW_API nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs); // the target is this host
 NW_API nw_sched *nw_sched_new_for(nw_ctx *c, nw_target *t, int n, nw_tensor *const *outputs);
 NW_API nw_target *nw_sched_target(const nw_sched *s); // borrowed
 NW_API nw_sched *nw_sched_anew(const nw_sched *s,
-                               nw_target *t); // the same computation, without steps, for another target
+                               nw_target *t); // a schedule of the same computation, without steps, for target t
 NW_API nw_sched *nw_sched_retain(nw_sched *s);
 NW_API void nw_sched_release(nw_sched *s);
-NW_API const nw_program *nw_sched_program(const nw_sched *s); // current, borrowed
+NW_API const nw_program *nw_sched_program(const nw_sched *s); // the current program; borrowed
 NW_API const nw_program *nw_sched_version(const nw_sched *s, int version); // borrowed; NULL if there is none
-NW_API int nw_sched_current(const nw_sched *s); // version number; 0 is the naive program
+NW_API int nw_sched_current(const nw_sched *s); // number of the current version; version 0 is the naive program
 NW_API int nw_sched_parent(const nw_sched *s,
                            int version); // the version to which the step was applied; 0 for the naive program
 
-// An argument of a step. Loops and stages are given by name; loops also by id (a handle). Expressions may use sizes.
+// An argument of a step. A stage is given by its name, a loop by its name or its id. Expressions may use sizes.
 typedef enum nw_arg_kind {
   NW_ARG_NONE,
   NW_ARG_LOOP,
@@ -32,14 +32,15 @@ typedef enum nw_arg_kind {
   NW_ARG_EXPR, // an integer expression of sizes and loop variables
   NW_ARG_COND, // a condition on sizes and loop variables
   NW_ARG_STMT, // a loop or a stage
-  NW_ARG_VALUE, // a word (in name) or, if name is NULL, a whole number (in i)
-  NW_ARG_INTRINSIC, // by name or id
+  NW_ARG_VALUE, // a word (in `name`) or, if `name` is NULL, a whole number (in `i`)
+  NW_ARG_INTRINSIC, // an intrinsic, given by name or id
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name; // STR, INTRINSIC; LOOP, STAGE (its block or buffer) and STMT by name; EXPR and COND as text
-  int64_t i; // INT; if name is NULL: the id of a LOOP or STMT
+  // STR: the text; INTRINSIC, LOOP, STMT: its name; STAGE: the name of its block or buffer; EXPR, COND: its text
+  const char *name;
+  int64_t i; // INT: the number; LOOP, STMT: its id, if `name` is NULL
   int n; // LIST, EXPRS: number of items
   const nw_arg *item; // LIST
   // EXPRS: layout expressions in the variables "_0", "_1", ...; EXPR, COND: one expression in sizes of the user or of
@@ -50,7 +51,7 @@ typedef struct nw_param { // one parameter of a primitive
   const char *name;
   nw_arg_kind kind;
   nw_arg_kind item; // LIST: kind of its items
-  bool optional, option; // option: true if it is given by name in a table after the arguments, {tail = "cut"}
+  bool optional, option; // option: it is given by name in a table after the arguments, as in {tail = "cut"}
   const char *choices; // STR: "guard|cut|mask"
   const char *doc;
 } nw_param;
@@ -61,8 +62,8 @@ typedef struct nw_primitive {
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
-  // message of a refusal, in which $n stands for argument n: "cannot split $0". NULL: "cannot" and the name of the
-  // primitive
+  // Message of a refusal, in which $n stands for argument n: "cannot split $0". If NULL, the message is "cannot" and
+  // the name of the primitive.
   const char *refused;
 } nw_primitive;
 NW_API int nw_primitive_count(void);
@@ -70,26 +71,27 @@ NW_API const nw_primitive *nw_primitive_at(int i);
 NW_API const nw_primitive *nw_primitive_find(const char *name);
 
 #define NW_MAX_RESULTS 32
-typedef struct nw_results { // results of a step: loops (ids) or stages (names; borrowed from the new program)
+typedef struct nw_results { // results of a step: ids of loops, or names of stages (borrowed from the new program)
   int n;
   int loop[NW_MAX_RESULTS];
   const char *stage[NW_MAX_RESULTS];
 } nw_results;
-// Applies a step. args has one argument for each parameter of the primitive; NW_ARG_NONE stands for an omitted one. On
-// failure the schedule is unchanged.
+// Applies a step. `args` has one argument for each parameter of the primitive; NW_ARG_NONE stands for an omitted one.
+// On failure the schedule is unchanged.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
 // For searches: returns the program that the step would make; the caller must release it. If the step is refused,
-// returns NULL and stores the reason in *why (heap; why may be NULL). The step is judged like a real one, but no
-// version is made. The reason names the buffer and the blocks in conflict, but not the two iterations, and has no
-// picture or suggestions. The context must not have an error.
+// returns NULL, and stores the reason on the heap in *why if `why` is not NULL. The step is judged like a real one, but
+// no version is made. The reason names the buffer and the blocks in conflict. It does not name the two iterations, and
+// has no picture and no suggestions. The context must not have an error.
 NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
-// A legal step that changes the current program, drawn from all primitives, loops and sensible arguments.
+// A legal step that changes the current program. It is drawn at random from all primitives, loops and sensible
+// arguments.
 typedef struct nw_random_step {
   const nw_primitive *primitive; // NULL if no draw was legal
   nw_arg args[NW_MAX_PARAMS];
   nw_program *program; // the program that the step makes; nw_random_step_free releases it
   char *text; // the step as typed; heap
-  int draws, refused; // number of draws, and of refused draws
+  int draws, refused; // draws: number of steps that were drawn; refused: number of these that were refused
   struct nw_arena *arena; // owns the arguments
 } nw_random_step;
 // The same seed gives the same step for the same program. NULL on an interrupt.
@@ -103,7 +105,7 @@ NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
 NW_API void nw_sched_goto(nw_sched *s, int version); // goes to a version by number; does nothing if there is none
-NW_API int nw_sched_named(const nw_sched *s, const char *name); // version by name or number; -1 and an error
+NW_API int nw_sched_named(const nw_sched *s, const char *name); // finds a version by name or number; -1 on failure
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // the steps as Lua code, or as JSON
 // Applies the steps again, with the judge. The error names the first step that fails.
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);
@@ -112,14 +114,14 @@ NW_API bool nw_sched_replay(nw_sched *s, const char *json);
 NW_API char nw_judge_question(const nw_ctx *c);
 // A version in the log: the changes that its step made, and the cost of its program.
 typedef struct nw_log_entry {
-  int version, parent; // parent -1: the naive program
+  int version, parent; // parent: -1 for the naive program
   bool unsafe;
   const char *step, *branch, *notes; // borrowed; NULL if there is none
   int added, removed, changed; // numbers of statements
-  // of one run; below 0 if they depend on sizes without values
+  // numbers for one run; below 0 if they depend on sizes without values
   double operations, input_bytes, output_bytes, temp_bytes;
   bool exact; // false if the numbers are upper bounds, because guards or uneven bounds could not be counted
-  char *formula; // operations as an expression of sizes, if the number is unknown; heap, or NULL
+  char *formula; // if the number of operations is unknown, an expression of sizes for it; heap, or NULL
   int nbuffers;
   const char *buffer[NW_MAX_RESULTS]; // temporaries
 } nw_log_entry;
@@ -128,23 +130,24 @@ NW_API int nw_sched_versions(const nw_sched *s); // number of versions, includin
 // Returns the number of operations of one run of a version at these sizes; below 0 if it depends on data.
 NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names,
                                   const int64_t *values);
-// For tests: reverses every word of a text for users if NW_SCRAMBLE is set. Code that parses such a text then fails.
+// For tests: if the environment variable NW_SCRAMBLE is set, reverses every word of a text for users. Code that parses
+// such a text then fails.
 NW_API char *nw_as_shown(char *text);
-// Explains which steps made a line (1, 2, ...) of the short form, or of the lowered program. Returns a heap text with
-// one reason per line; NULL and an error if there is no such line.
+// Explains which steps made line number `line` (1, 2, ...) of the short form or of the lowered program. Returns a heap
+// text with one reason per line. Returns NULL with an error if there is no such line.
 NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
 // The result of trying a primitive on a loop: the step if it is legal, otherwise the reason against it.
 typedef struct nw_move {
   const char *primitive;
   char *step; // as typed; heap, or NULL if there were no sensible arguments
   char *why; // reason of the refusal, or NULL if the step is legal; heap
-  bool undecided; // not decided by the quick check; it may be legal
+  bool undecided; // the quick check could not decide the step, so it may be legal
 } nw_move;
 // Tries every primitive on a loop. Returns the number of moves; nw_moves_free frees them. Returns -1 if there is no
 // such loop.
 NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out);
 NW_API void nw_moves_free(int n, nw_move *m);
-// A loop as a possible location for computing a stage.
+// A possible location for the computation of a stage: inside a loop, or at the root.
 typedef struct nw_location {
   char *loop; // name of the loop, or NULL for the root; heap
   char *why; // reason against the location, or NULL if it is legal; heap
@@ -159,13 +162,14 @@ NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s); // notes of the last step, or ""
 NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step of this version may change the rounding of floats
 // Functions on loops. The handle of a loop is its id.
-NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
-// Returns the name of a loop. NULL and NW_ESTALE if a step replaced the loop; the error names this step.
+NW_API int nw_sched_loop(nw_sched *s, const char *name); // returns the id; 0 with an error if there is no such loop
+// Returns the name of a loop. Returns NULL with NW_ESTALE if a step replaced the loop; the error names this step.
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id);
-// Returns the first value of a loop as heap text; "0" for a piece without iterations. NULL and NW_ESTALE as above.
+// Returns the first value of a loop as heap text; "0" for a piece without iterations. Returns NULL with NW_ESTALE as
+// above.
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id);
-// Stores the ids of the loops that replace this loop in the current version: the loop itself, or the loops that steps
-// made from it, in order. Returns their number.
+// Stores the ids of the loops that stand for this loop in the current version: the loop itself, or, in order, the loops
+// that steps made from it. Returns the number of these loops.
 NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
 NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as shown in the nest; NULL if it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);

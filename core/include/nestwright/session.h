@@ -1,4 +1,4 @@
-// A session: diagnostics, interrupts, progress, recovery, its files. Every other header includes this one.
+// A session, with its diagnostics, interrupts, progress, recovery and files. Every other header includes this one.
 #pragma once
 #include <setjmp.h>
 #include <stdbool.h>
@@ -15,11 +15,11 @@ extern "C" {
 typedef struct nw_ctx nw_ctx; // a session
 typedef struct nw_pool nw_pool; // interned expressions; reference counted
 typedef struct nw_expr nw_expr; // immutable, unique in its pool
-typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; reference counted
-typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; reference counted
+typedef struct nw_tensor nw_tensor; // a placeholder or one output of an operation (te.h); reference counted
+typedef struct nw_axis nw_axis; // a reduce axis or scan axis (te.h); reference counted
 typedef struct nw_program nw_program; // a frozen loop nest; reference counted
-typedef struct nw_machine nw_machine; // a machine record: hw/machine.h
-typedef struct nw_target nw_target; // the target of a program: target/target.h; reference counted
+typedef struct nw_machine nw_machine; // a machine record (hw/machine.h)
+typedef struct nw_target nw_target; // the target of a program (target/target.h); reference counted
 typedef struct nw_sched nw_sched; // a history of programs; reference counted
 typedef struct nw_array nw_array; // data in memory; reference counted
 typedef struct nw_kernel nw_kernel; // machine code; reference counted
@@ -31,7 +31,7 @@ typedef enum nw_code {
   NW_ERANGE, // out of range: index, size
   NW_EMEMORY, // out of memory
   NW_ESTALE, // a handle to something that a step has replaced
-  NW_EREFUSED, // the judge refused a step; see refusal
+  NW_EREFUSED, // the judge refused a step; the diagnostic has a refusal
   NW_EUNDECIDED, // the judge could not decide within its budget, so it refused
   NW_ELIMIT, // a limit of the target or of this library
   NW_EIO, // a file cannot be read or written
@@ -60,13 +60,13 @@ typedef enum nw_refusal_kind {
 // One execution of a block: the values of the enclosing loops, outermost first.
 typedef struct nw_execution {
   const char *block; // NULL if there is no such execution
-  bool init; // true if this is the init of a reduction block that has not been split off
+  bool init; // true if this is the init of a reduction, and the init is not a separate block
   bool write; // true if it writes the element, false if it reads it
   int n;
   const char **loop;
   int64_t *at;
 } nw_execution;
-// A witness of a conflict, in numbers: the sizes, one or two executions, and the element that they access.
+// The witness of a conflict: the sizes, one or two executions, and the element that they access.
 typedef struct nw_conflict {
   int nsizes; // number of symbolic sizes, in the order of the program
   int64_t *size;
@@ -88,7 +88,7 @@ typedef struct nw_refusal {
   const char *sink_block, *sink;
   const char *distance; // "1" or "(0, 0, 1)", or NULL
   const char *message; // "cannot run k_o in parallel"
-  // true if the message is only the reason ("it is a scan"), and the text of the step is put before it later
+  // true if the message is only a reason ("it is a scan"); the text of the step is then put before it
   bool detail;
   const char *why; // one sentence about the two iterations
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
@@ -109,21 +109,21 @@ NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // removes the last failure
 NW_API void nw_interrupt(nw_ctx *c); // stops the current call; safe in a signal handler and in another thread
 NW_API bool nw_stopped(nw_ctx *c); // true, with a diagnostic, if the session was interrupted
-// Sets the function that receives the progress of work that takes longer than `patience` seconds (NULL: no receiver).
-// It gets the description of the work, the part that is done (0..1, or below 0 if unknown), and the seconds since the
-// work began. `what` is NULL when the work is done.
+// Sets the function that receives the progress of long work; it may be NULL. The function is called only if the work
+// takes longer than `patience` seconds. Its arguments are the description of the work, the part that is done (0..1, or
+// below 0 if unknown), and the seconds since the work began. When the work is done, `what` is NULL.
 typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
 NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double patience);
-// Reports the progress of work that consists of many calls and began at `since` (seconds of the monotonic clock).
-// `what` is NULL when the work is done.
+// Reports the progress of work that consists of many calls. The work began at the time `since`, in seconds of the
+// monotonic clock. Pass NULL as `what` when the work is done.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
 // A recovery point: the place to which a thread returns if a call cannot be finished, because a small allocation failed
-// or an internal condition does not hold. The thread calls nw_recovery_open, then `if (setjmp(p.jump))`, and at the end
-// nw_recovery_close. If a call in between cannot be finished, setjmp returns a second time, and p has a code and a
-// message; without a recovery point, the process would end. nw_recovery_recover then repairs the session: the session,
-// its programs and its schedules are as they were before the call. The memory that the call allocated is lost.
+// or an internal condition does not hold. (Without a recovery point, the process would end.) The thread calls
+// nw_recovery_open, then `if (setjmp(p.jump))`, and at the end nw_recovery_close. If a call in between cannot be
+// finished, setjmp returns a second time, and p has a code and a message. nw_recovery_recover then restores the
+// session, its programs and its schedules to their state before the call. The memory that the call allocated is lost.
 typedef struct nw_recovery {
   jmp_buf jump;
   struct nw_recovery *outer;
@@ -134,25 +134,25 @@ typedef struct nw_recovery {
 NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
-NW_API void nw_recovery_keep(void); // the objects that the call has made so far will outlive it: they have an owner
-// For callers of code that may throw exceptions: nw_recovery_now returns the current recovery point, and
-// nw_recovery_back restores it afterwards.
+NW_API void nw_recovery_keep(void); // declares that all objects made so far by the call have an owner and must be kept
+// For callers of code that may throw exceptions: nw_recovery_now returns the current recovery point before the call,
+// and nw_recovery_back makes it current again after an exception.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
-// For tests: makes memory request number `request` from now on fail (1 is the next one; 0: no request fails). Each
-// request counts this number down. Returns what remained of the previous number.
+// For tests: makes a future memory request fail. It is request number `request`, where the next request has number 1; 0
+// means that no request fails. Returns the previous setting, counted from now.
 NW_API int64_t nw_refuse_memory(int64_t request);
-// Returns the number of bytes that can still be allocated under the tightest limit of this process and of the machine.
+// Returns the number of bytes that can still be allocated, by the tightest limit of this process and of the machine.
 NW_API int64_t nw_memory_left(void);
 NW_API void nw_say_limit(char *out, size_t n); // writes a description of that limit
-// True if n elements of `each` bytes for `what` ("the trace") can be allocated by any allocator. Otherwise false, with
-// the diagnostic NW_EMEMORY.
+// True if there is memory for n elements of `each` bytes; `what` describes them ("the trace"). Otherwise returns false
+// with the diagnostic NW_EMEMORY. The memory is not allocated, so the caller may use any allocator.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // Writes the path of the state directory, $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, and creates the
 // directory if it is missing. False if there is no home directory.
 NW_API bool nw_state_dir(char *out, size_t n);
-// True if a text of n bytes is UTF-8 without control characters; line breaks are allowed only if `lines` is set.
-// Otherwise the diagnostic names the offending byte of `what`.
+// True if a text of n bytes is UTF-8 without control characters. Line breaks are allowed only if `lines` is set. If the
+// result is false, the diagnostic names the offending byte; `what` describes the text.
 NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines);
 // Returns the text in a form that is safe to print, as a heap string: invalid UTF-8 and characters that control a
 // terminal become escapes such as \x1b. Line breaks are kept.

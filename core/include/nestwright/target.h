@@ -1,4 +1,4 @@
-// The target of a program: a machine, its limits, its back end and its model.
+// The target of a program, which has a machine, its limits, its back end and its cost model.
 #pragma once
 #include "nestwright/session.h"
 
@@ -6,13 +6,14 @@
 extern "C" {
 #endif
 
-// Makes the target for a complete machine record. Its back end and model are those registered when the session started.
+// Makes the target for a complete machine record. Its back end and cost model are those that were registered when the
+// session started.
 NW_API nw_target *nw_target_new(nw_ctx *c, const nw_machine *m);
 NW_API nw_target *nw_target_retain(nw_target *t);
 NW_API void nw_target_release(nw_target *t);
 NW_API bool nw_target_here(const nw_target *t); // true if this host can run code for the target
-NW_API void nw_backends_provide(nw_ctx *c); // run/: registers the available back ends in the session
-NW_API void nw_models_provide(nw_ctx *c); // cost/: registers the available cost models
+NW_API void nw_backends_provide(nw_ctx *c); // registers the available back ends in the session; defined in run/
+NW_API void nw_models_provide(nw_ctx *c); // registers the available cost models; defined in cost/
 
 #ifdef __cplusplus
 }

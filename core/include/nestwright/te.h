@@ -6,35 +6,38 @@
 extern "C" {
 #endif
 
-// A symbolic size: an expression for use in shapes. `lo` is its least value (0 or more). A fact is a bool expression of
-// sizes, such as M % 16 == 0; it is assumed to hold, and is checked when a kernel is called.
+// nw_size_var returns a symbolic size, which is an expression for use in shapes. `lo` is its least value, at least 0.
+// nw_size_fact adds a fact, which is a bool expression of sizes, such as M % 16 == 0. A fact is assumed to hold, and is
+// checked when a kernel is called.
 NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
-// A placeholder for the state of a scan. Its reads are checked by nw_scan, where the range of the time is known. A
-// plain placeholder is allowed too: nw_scan then also checks that reads of earlier times stay in bounds at the first
-// times.
+// Returns a placeholder for the state of a scan (see nw_scan). nw_scan checks the reads of the state, since it knows
+// the range of the time. A plain placeholder may be the state, too. nw_scan then also checks that reads of earlier
+// times stay in bounds at the first times.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
 NW_API const nw_expr *nw_axis_var(const nw_axis *a); // the axis as an index expression; borrowed
 NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index); // A(i, k)
-// Reductions, allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max", "argmin", "argmax".
+// Returns a reduction, which is allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max",
+// "argmin" or "argmax".
 NW_API const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, int naxes, nw_axis *const *axes);
 
 // A compute is built in two calls, so that the caller can run user code between them: nw_compute_begin makes the axes,
-// and nw_compute_end takes one body per output. An arg-reduction is one body and makes two outputs: the value, and the
-// index (i64). The result of nw_build_axis is borrowed.
+// and nw_compute_end takes one body per output. An exception is an argmin or argmax, which is one body and makes two
+// outputs: the value, and the index (i64). The result of nw_build_axis is borrowed.
 typedef struct nw_build nw_build;
 NW_API nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *const *names,
                                   const nw_expr *const *extents);
 NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
 NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies,
-                          nw_tensor **outputs); // number of outputs; 0 on failure
+                          nw_tensor **outputs); // returns the number of outputs; 0 on failure
 NW_API void nw_build_drop(nw_build *b); // cancels the compute; called instead of nw_compute_end
-// A recurrence over dimension 0, whose index is called the time. The first times of the state come from the rows of
-// init, and all later times come from update. The body of update reads `state` (from nw_scan_state, or a placeholder of
-// the full shape) at earlier times, or at elements of the same time that are already written. A scan has n states.
+// Makes a scan, which is a recurrence over dimension 0. The index in this dimension is called the time. The scan has n
+// states. The rows of `init` are the values of a state at the first times, and `update` computes all later times. The
+// body of `update` reads `state`, which is made by nw_scan_state or is a placeholder of the full shape. It may read
+// earlier times, and elements of the same time that are already written.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 
