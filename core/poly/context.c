@@ -5,9 +5,9 @@
 #include <isl/options.h>
 #include <stdlib.h>
 
-// The limit on the isl operations for a question. They take less than a second, or two seconds if the question is
-// answered again without stored results (nw_proofs_from_nothing). isl itself counts operations, so a verdict never
-// depends on the clock.
+// The limit on the isl operations for a question. This number of operations takes less than a second. If the question
+// is answered again without stored results (nw_proofs_from_nothing), it may take twice as long. isl itself counts the
+// operations, so a verdict never depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
@@ -168,8 +168,8 @@ static int blocks_of(const nw_stmt *s) {
   return n;
 }
 
-// The number of blocks beyond which the budget grows in proportion to it. The work on a question grows in that way,
-// since it consists of one or two smaller questions for each block.
+// If a program has more blocks than this, its budget grows in proportion to the number of blocks. The work on a
+// question grows in proportion, too, since it consists of one or two smaller questions for each block.
 enum { MANY_BLOCKS = 64 };
 
 // Lowers the limit for deep nests, because an operation takes longer there: it works on a row of a tableau, which has a

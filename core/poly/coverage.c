@@ -1,6 +1,6 @@
-// Checks that every element that is read is written, at any time. If all declared instances are executed, the check
-// uses the declared instances, because its result then stays valid when the loops change. Otherwise it uses the
-// executions.
+// Checks that every element that is read is also written, before or after the read. If all declared instances are
+// executed, the check uses the declared instances, because its result then stays valid when the loops change. Otherwise
+// it uses the executions.
 #include "poly/internal.h"
 
 // True if the write is of the class and certain to happen. Only such a write proves anything.

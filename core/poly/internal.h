@@ -52,7 +52,7 @@ typedef struct nw_proofs {
 } nw_proofs;
 typedef struct nw_price {
   double from, cost; // `from`: the operation counter when the work began; `cost`: the operations that the work took
-  long asked; // the last question that was charged for it
+  long asked; // number of the last question that was charged for this work
 } nw_price;
 double nw_proofs_meter(nw_proofs *s);
 void nw_price_begin(nw_proofs *s, nw_price *price);
@@ -81,7 +81,7 @@ typedef struct nw_verdicts {
   nw_verdict_key *at;
   int n, cap;
   char *verdict; // indexed by the number of the content: 0 unknown, 1 proved, 2 disproved
-  nw_price *price; // same index
+  nw_price *price; // indexed in the same way
 } nw_verdicts;
 // The sets and maps of one site or one access. They are stored by number, since the programs of one schedule share most
 // of them.
@@ -134,7 +134,7 @@ bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
 bool nw_fact_denied(nw_family *f, int number); // true if it is known to fail; used only if no witness is needed
 void nw_fact_deny(nw_family *f, int number);
-nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if it must be made
+nw_kept *nw_kept_find(const nw_family *f, int number); // NULL if nothing is stored
 void nw_keep(nw_family *f, int number, nw_kept kept); // takes ownership of the set and map of `kept`
 // Returns the number of the fact of kind `what` about the numbers a, b, c and d.
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d);
@@ -189,7 +189,7 @@ typedef struct nw_parts {
 typedef struct nw_site {
   const nw_stmt *block;
   bool init; // the init that this reduction block still owns
-  int seq; // textual order
+  int seq; // position in the order of the text
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
   int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is the number of dimensions
@@ -199,7 +199,7 @@ typedef struct nw_site {
   int number; // number of its domain and bindings in the family
   bool exact; // true if domain and bindings are exact
   bool pieces; // true for an init that also runs for empty reductions
-  bool maybe; // true for an init of which it is unknown whether it runs: see empty_reduction in model.c
+  bool maybe; // true for an init that may or may not run: see empty_reduction in model.c
   isl_set *domain;
   isl_map *instance; // execution -> block variables (for an init, only the spatial ones)
   int nvars;
@@ -272,17 +272,17 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the p
 nw_model *nw_model_judged(const nw_program *p, nw_family *known);
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
-// Makes a space of the loops around an access in which its index and conditions can be expressed, and the set of those
-// conditions.
+// nw_use_space makes a space of the loops around an access in which its index and its conditions can be expressed.
+// nw_use_conditions returns the set of the points of this space at which the conditions hold.
 void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v);
 isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v);
 void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
 void nw_scan_loop(nw_space *v, const nw_stmt *loop);
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // consumes set
-// true if the origin is the same, and both or neither are an init
+// true if the blocks have the same origin, and either both sites are inits or neither is
 bool nw_site_same_work(const nw_site *a, const nw_site *b);
 
-// ---- index.c: finds accesses and sites without a walk over the whole program, in the order of the text
+// ---- index.c: finds accesses and sites, in the order of the text, without a search through the whole program
 void nw_model_index(nw_model *m);
 nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
 nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // sites that do the same work; s may be of another model
@@ -481,11 +481,11 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
 typedef struct nw_story {
   nw_refusal_kind kind;
   const nw_use *source, *sink; // the text names the element of the source, or of the sink if there is no source
-  const nw_site *site; // used if there is no access
+  const nw_site *site; // the site of the execution if there is no access
   const nw_stmt *loop; // a marked loop that carries the pair
   const char *message; // NULL if the caller adds the message
-  // may contain {e} element, {f} element of the sink, {s} source, {t} sink, {b} block of the source, {c} block of the
-  // sink
+  // The reason. These words in it are replaced: {e} by the element, {f} by the element of the sink, {s} by the source,
+  // {t} by the sink, {b} by the block of the source, {c} by the block of the sink, {n} by the buffer.
   const char *why;
 } nw_story;
 // consumes bad; returns NW_FAILS or NW_ABORTED

@@ -1,4 +1,4 @@
-// The verdict: selects the question for a step, and makes the checks that every step needs.
+// Finds the verdict on a step. Selects the question for the step, and makes the checks that every step needs.
 #include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>

@@ -95,7 +95,7 @@ static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_
   return answer;
 }
 
-// `parallel`, `vector`: the innermost enclosing loops with these marks.
+// `parallel` and `vector` are the innermost enclosing loops with these marks.
 static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_stmt *parallel, const nw_stmt *vector) {
   nw_answer answer = NW_HOLDS;
   if (is_parallel(s)) answer = check_nesting(m, s, vector ? vector : parallel);

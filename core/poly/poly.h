@@ -46,8 +46,8 @@ typedef struct nw_interval {
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
-// Finds a range of iterations of the loop such that no update inside the loop contributes in any other iteration.
-// nconds is 0 if some update always contributes.
+// Finds a range of iterations of the loop such that no update inside the loop contributes in any other iteration. Sets
+// out->nconds to 0 if some update always contributes.
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // false if it is undecided
 
 // A place where a barrier is needed: block `before` must finish in all threads before block `after` begins, either in

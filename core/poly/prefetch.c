@@ -1,6 +1,6 @@
-// A prefetch changes no value, so its addresses are not checked. But a prefetch must be useful: the buffer must exist
-// where it is prefetched, and the enclosing loop must use it. No code can be generated if the buffer does not exist, or
-// if vector lanes prefetch; both are refused even in unsafe steps.
+// Checks prefetches. A prefetch changes no value, so its addresses are not checked. But it must be useful: the buffer
+// must exist where it is prefetched, and the enclosing loop must use the buffer. No code can be generated if the buffer
+// does not exist, or if vector lanes prefetch. Both are refused even in unsafe steps.
 #include "poly/internal.h"
 
 typedef struct look {

@@ -47,8 +47,8 @@ bool nw_has_condition(const nw_site *s, uint64_t loops) {
   return has;
 }
 
-// The value to which a variable is bound, as a sum of loops. A loop that begins at an affine value of other loops is
-// treated as a loop that begins at 0, plus that value.
+// The value to which a variable is bound, as a sum of loops. If a loop begins at an affine value of other loops, the
+// sum has this value and a loop that begins at 0.
 typedef struct sum {
   int n;
   const char *loop[NW_MAX_DEPTH]; // outermost first

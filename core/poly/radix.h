@@ -16,7 +16,7 @@ int nw_radix(int n, nw_digit *d);
 // values. INSIDE: they have no other values.
 int nw_part_radix(const nw_site *s, nw_part part);
 
-// True if a condition of the site uses one of these loops, or none at all.
+// True if some condition of the site uses one of these loops, or uses no loop at all.
 bool nw_has_condition(const nw_site *s, uint64_t loops);
 
 // The values of an expression at one iteration of its outer loops. A value is the sum of weight[i] * i over the outer

@@ -77,7 +77,7 @@ typedef struct load {
   const nw_model *m;
   nw_scope scope;
   int64_t limit;
-  const char *fit, *one; // for messages: where buffers must fit, and the name of the scope
+  const char *fit, *one; // texts for messages; fit: where the buffers must fit; one: the name of the scope
   nw_answer answer;
 } load;
 

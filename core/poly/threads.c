@@ -136,7 +136,8 @@ static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsign
   return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
 }
 
-typedef struct range { // n dimensions to compare: from a on in the first execution, from b on in the second
+// The n dimensions to compare. They begin at dimension a of the first execution, and at dimension b of the second.
+typedef struct range {
   int a, b, n;
 } range;
 
@@ -488,7 +489,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
   return answer;
 }
 
-// The model is freed at once, since p will be edited.
+// Frees the model at the end, since the caller will edit p.
 bool nw_syncs(const nw_program *p, nw_vec *out) {
   NW_MUST(!p->model);
   nw_proofs *s = nw_proofs_of(p->ctx);

@@ -30,10 +30,10 @@ typedef struct nw_merging {
   nw_program *p; // a clone, edited
   nw_family *f;
   nw_arena *arena;
-  int nchain; // nested loops, from the outermost part to the innermost
+  int nchain; // number of loops in `chain`: nested loops, from the outermost part to the innermost
   nw_stmt *chain[NW_MAX_DEPTH];
   bool part[NW_MAX_DEPTH];
-  const nw_expr *e, *end; // the number, and its exclusive bound
+  const nw_expr *e, *end; // e: the number; end: its exclusive upper bound
   int ndims;
   const nw_expr *dim[NW_MOST_DIGITS];
   nw_vec cond; // conditions that use only the parts

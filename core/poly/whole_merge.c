@@ -12,7 +12,7 @@ static bool has(const nw_vec *v, const nw_expr *e) {
 
 typedef struct rest {
   const nw_merging *x;
-  const char *name; // the part that follows from the number and the other parts
+  const char *name; // name of the innermost part, whose value follows from the number and the other parts
   const nw_expr *by; // the value of that part
   bool ok;
 } rest;

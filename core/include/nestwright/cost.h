@@ -64,7 +64,8 @@ NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
 // Returns the number of rows. The rows describe the first thread, and are sorted by level, then by load or store.
 NW_API int nw_cost_misses(const nw_cost *k);
 NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
-// True if a level's counts equal those of the reference simulator; otherwise *error is the relative error of the misses.
+// True if the counts of a level equal those of the reference simulator. If not, *error is the relative error of the
+// misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 NW_API int nw_cost_levels(const nw_cost *k); // number of cache levels, plus memory
 NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,

@@ -1,4 +1,4 @@
-// Programs: loop nests, and their text.
+// Programs, which are loop nests, and their texts.
 #pragma once
 #include "nestwright/expr.h"
 
@@ -10,13 +10,13 @@ typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
 typedef struct nw_show_opts {
   nw_style style;
   bool full; // the exact text form, which can be parsed; otherwise the short form for users
-  int changed_since; // mark the statements that this step or a later one changed (0: none)
+  int changed_since; // mark the statements that this step or a later one changed; 0: mark none
   int nmarks; // number of statements to mark, each with a remark
   const int *mark; // ids of these statements
   const char *const *remark;
-  bool only_marked; // replace subtrees without a mark by ...
+  bool only_marked; // show "..." in place of subtrees without a mark
 } nw_show_opts;
-NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o = NULL: the short form as plain text
+NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // if o is NULL: the short form as plain text
 NW_API char *nw_program_print(const nw_program *p); // the full text form; parse(print(p)) is the same program
 NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
 NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);

@@ -47,7 +47,7 @@ typedef struct nw_span {
   int loop; // number of the loop in the program, counted from 0
   int64_t region; // number of the nw_region in the call, counted from 0
   int thread;
-  int64_t from, to; // iterations of the loop
+  int64_t from, to; // range of iterations of the loop
   double begin, end, cpu;
 } nw_span;
 // One execution of a parallel loop: from the start of its first thread to the end of its last one, including the
@@ -67,7 +67,7 @@ NW_API int64_t nw_log_regions(const nw_log *l);
 NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_lost(const nw_log *l); // number of spans and regions that did not fit in the log
 NW_API int nw_log_loops(const nw_log *l);
-NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL if it is unknown
+NW_API const char *nw_log_loop(const nw_log *l, int i); // name of the loop; NULL if it is unknown
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
 // Writes a shared library for the target of the kernel, and a header next to it. The library has the kernel as a plain
 // C function. The path must end in .so. Needs a C compiler that links for the target.
@@ -76,7 +76,7 @@ NW_API nw_target *nw_kernel_target(const nw_kernel *k); // borrowed
 NW_API const char *nw_kernel_notes(const nw_kernel *k); // remarks on the code, one per line; "" if there are none
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
-NW_API int nw_kernel_unsafe(const nw_kernel *k); // true if steps of its schedule were not judged
+NW_API int nw_kernel_unsafe(const nw_kernel *k); // number of steps of its schedule that were not judged
 // Returns the text of the lowered program after the pass with the name `pass`, or after the last pass if `pass` is
 // NULL.
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);
