@@ -52,7 +52,7 @@ static bool form_of_ramp(nw_arena *a, const nw_form *base, const nw_form *stride
   return true;
 }
 
-// Finds the form of a name. A size is a known number, so M*i is affine, like 8*i.
+// Finds the form of a name. If the sizes are given, a size M is a number, so M*i is affine, like 8*i.
 static bool form_of_name(nw_arena *a, const nw_names *names, const char *name, nw_form *out) {
   int slot = nw_name_slot(names, name);
   if (slot < 0) return false;
@@ -101,7 +101,7 @@ struct nw_calc {
   nw_dtype dtype;
   int64_t i; // INT
   int slot; // VAR
-  nw_form *form; // a faster way to evaluate; NULL if the expression is not affine, or so small that it is not faster
+  nw_form *form; // the affine form, which is faster to evaluate; NULL if not affine, or for a single name or number
   int n;
   nw_calc *arg[3];
 };

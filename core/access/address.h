@@ -1,13 +1,13 @@
-// Computes index expressions: as affine forms if possible, otherwise by evaluation.
+// Converts index expressions to affine forms, or, if they are not affine, to compiled expressions.
 #pragma once
 #include "ir/expr/expr.h"
 
-// Names in scope, with the slots that hold their values.
+// Names in scope, with their slots. A *slot* is a position in the array of current values.
 typedef struct nw_names {
   nw_vec name; // const char *, innermost last
-  nw_vec slot; // (intptr_t)
+  nw_vec slot; // the slot of each name, as an intptr_t
   int nsizes; // slots below this number hold sizes
-  const int64_t *size; // the values of the sizes when forms are built; NULL if unknown
+  const int64_t *size; // the values that forms use for the sizes; NULL if unknown
 } nw_names;
 
 // An affine expression. Its value in lane l is rest + step*l + the sum of coef[i] * (the value of slot[i]).
@@ -19,7 +19,7 @@ typedef struct nw_form {
 } nw_form;
 
 int nw_name_slot(const nw_names *names, const char *name); // -1 if the name is not in scope
-// Finds the form of e, which may contain only i64 arithmetic. False if e is not affine.
+// Finds the form of e. Returns false if e is not affine, or if it contains anything but i64 arithmetic.
 bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *out);
 int64_t nw_form_at(const nw_form *f, const int64_t *slot); // the value in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);
@@ -28,5 +28,6 @@ int64_t nw_form_coef(const nw_form *f, int slot);
 typedef struct nw_calc nw_calc;
 nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL if e has loads or floats
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
-// Bounds the value in lane 0 for slots in lo..hi. The bounds may not be tight. Returns false if no bounds are known.
+// Finds bounds *from..*to of the value in lane 0 if each slot i is in lo[i]..hi[i]. The bounds may not be tight.
+// Returns false if no bounds are known.
 bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

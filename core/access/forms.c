@@ -1,4 +1,5 @@
-// Affine forms: sums, ranges, conditions, quotients; and the scope in which expressions are converted to them.
+// Computes with affine forms: sums, ranges, conditions and quotients. Also implements the scope in which expressions
+// are converted to forms.
 #include "access/affine/cases.h"
 
 static bool no(nw_affine_scope *s, const char *why) { return nw_fail(s->ctx, NW_ELIMIT, NULL, "%s", why); }
@@ -34,7 +35,7 @@ void nw_affine_scope_pop(nw_affine_scope *s) { s->name.n--, s->value.n--; }
 static const nw_form zero = {0};
 static const int64_t FAR = INT64_C(1) << 60;
 
-// Returns a + by*b. A value that is too large becomes a number that is outside every range.
+// Returns a + by*b, or INT64_MAX if the absolute value exceeds FAR.
 static int64_t plus(int64_t a, int64_t by, int64_t b) {
   __int128 v = a + (__int128)by * b;
   return v > FAR || v < -FAR ? INT64_MAX : (int64_t)v;
@@ -171,7 +172,8 @@ static const nw_quotient *quotient_in(const nw_affine_scope *s, const nw_form *f
   return NULL;
 }
 
-// For q = floor(of / by), q + g >= 0 becomes of + by*g >= 0, and -q + g >= 0 becomes by*g + by-1 - of >= 0.
+// Let q = floor(of / by). The condition q + g >= 0 becomes of + by*g >= 0, and -q + g >= 0 becomes
+// by*g + by-1 - of >= 0.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond) {
   nw_form f = *cond;
   int64_t coef;
@@ -196,7 +198,7 @@ static int quotient_slot(nw_affine_scope *s, const nw_form *of, int64_t by, int6
   return q->slot;
 }
 
-// Splits f = by*out + remainder. Returns the remainder, whose coefficients are in 0..by-1.
+// Divides each coefficient of f by `by`. Sets *out to the quotients, and returns the remainders, which are in 0..by-1.
 static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_form *out) {
   nw_form left = nw_form_sum(a, f, 0, &zero, 0), q = nw_form_sum(a, f, 0, &zero, 0);
   q.rest = nw_floordiv_i64(f->rest, by), left.rest = nw_floormod_i64(f->rest, by);

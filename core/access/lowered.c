@@ -15,8 +15,8 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// Makes the index of a shifted tail affine. Such a tail begins at the minimum of two positions; all iterations but the
-// last use the first position, which is affine.
+// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. Such a tail starts at
+// min(a, b), where a is affine. The minimum is a in all iterations but the last.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -69,7 +69,7 @@ static bool collect_load(void *env, const nw_expr *e) {
 
 // ---- statements
 
-// True for an operation on values. Index arithmetic, comparisons and operations on truth values do not count.
+// True for an operation on values. Index arithmetic, comparisons and Boolean operations are not operations on values.
 static bool works_on_values(const nw_expr *e) {
   return e->n && e->type.dtype != NW_BOOL && !nw_op_has((nw_op)e->op, 'X');
 }

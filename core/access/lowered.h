@@ -1,6 +1,6 @@
-// The lowered program as data: loops and guards, statements, and accesses with their strides. All code that needs facts
-// about a lowered program reads them here or in the program itself, never in its text. nestwright.h has the same data
-// as rows.
+// Describes a lowered program as data: its loops and guards, its statements, and its accesses with their strides. Code
+// that needs facts about a lowered program reads this data or the program itself; it never parses the program's text.
+// nestwright.h has the same data as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -10,15 +10,15 @@ typedef struct nw_lowered_body {
   const nw_stmt *stmt;
   int up; // number of the enclosing body, or -1
   int depth; // number of enclosing loops, including the body itself if it is a loop
-  int slot; // LOOP: the slot of its variable in the forms
-  int conditions; // number of conditions of a guard, and of selects in bounds and conditions
+  int slot; // for a loop: the slot of its variable in the forms; otherwise -1
+  int conditions; // 1 for a guard, plus the number of selects in the condition or in the loop's bounds
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL if the access is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane is spread + offset, or, if this is NULL, offset
+  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; NULL means 0
   int64_t offset;
   int body; // number of the body that contains it
   int buffer; // number in the program
@@ -35,9 +35,9 @@ typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
   int first, n; // its accesses; the last of them is the store
-  int operations; // number of operations on values; each value is computed once, and an fma counts twice
+  int operations; // number of operations on values; a shared subexpression counts once, and an fma counts as two
   int selects;
-  int conditions; // masks and selects, also in indices
+  int conditions; // number of masks and selects, including those in indices
   bool copies; // stores exactly what it loads
   bool fills; // loads nothing
   bool updates; // loads the element that it stores
@@ -47,10 +47,10 @@ struct nw_lowered {
   nw_exec *exec; // holds a reference
   nw_arena *arena;
   nw_vec body, access, statement; // nw_lowered_body *, ...
-  nw_names names; // of sizes, then of open loops
+  nw_names names; // of the sizes; during construction, also of the enclosing loops
   int nslots;
 };
 
-// size: values of the program's sizes, in order. If it is NULL, the sizes are unknown, and an index that needs a size
-// is not affine.
+// `size` holds the values of the program's sizes, in order. If it is NULL, the sizes are unknown, and an index that
+// multiplies by a size is not affine.
 nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

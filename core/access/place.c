@@ -27,8 +27,8 @@ static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names 
   return true;
 }
 
-// Checks that no size is too large. A limit on arrays is not sufficient, since the extent of a loop may be a size that
-// no array has.
+// Checks that no size is too large. A limit on arrays is not sufficient: a size may be the extent of a loop without
+// being a dimension of an array.
 static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++)
     if (sizes[i] > NW_MOST)

@@ -1,6 +1,6 @@
-// Addresses of buffers. Buffers follow each other in the order of the program, and each starts at a page boundary. This
-// makes it reproducible which buffers share cache sets. A buffer with scope local that is on the stack and fits into
-// the vector registers is in registers, not in memory.
+// Assigns addresses to buffers. Buffers follow each other in program order, and each starts at a page boundary, so the
+// same buffers share cache sets in every run. A buffer of scope `local` is in registers, not in memory, if it is on the
+// stack and fits into the vector registers.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -16,8 +16,8 @@ typedef struct nw_placed { // a buffer
 } nw_placed;
 
 typedef struct nw_places {
-  int n; // one for each buffer of the program, in its order
-  nw_placed *at;
+  int n; // number of buffers of the program
+  nw_placed *at; // one for each buffer, in program order
   uint64_t from, to; // the range of all addresses
 } nw_places;
 

@@ -4,7 +4,7 @@
 
 enum { DEEP = 64 };
 
-// Returns the estimated number of statements that a loop executes for the current values of the outer loops.
+// Estimates the number of stores that a part of the program executes for the current values of the outer loops.
 static double weight(const nw_walker *w, const nw_nest *c, int depth) {
   if (c->stmt->kind == NW_STORE) return 1;
   double sum = 0;
@@ -27,7 +27,7 @@ static double part_of_kids(const nw_walker *w, const nw_nest *c) {
   return all > 0 ? done / all : 0;
 }
 
-// Returns the finished fraction of a nest that is running.
+// Returns the fraction of a nest that has finished, while the nest is running.
 static double part_of(const nw_walker *w, const nw_nest *c) {
   if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
   double extent = (double)nw_calc_at(c->extent, w->slot, 0),

@@ -2,12 +2,12 @@
 #include "access/ready.h"
 #include "ir/expr/fold.h" // nw_memo
 
-typedef struct context { // a branch of a statement's selects: the values evaluated in it, and in enclosing branches
-  nw_memo seen;
-  struct context *up;
+typedef struct context { // a branch of a select, or the statement outside of all selects
+  nw_memo seen; // the expressions already evaluated in this branch
+  struct context *up; // the enclosing branch
 } context;
 
-typedef struct making { // one statement
+typedef struct making { // a statement whose acts are being made
   nw_walker *w;
   const nw_stmt *stmt, *loop;
   nw_nest *code;
@@ -96,7 +96,9 @@ static bool touch(making *m, const char *buffer, const nw_expr *index, const nw_
   return true;
 }
 
-// ---- expressions: each distinct one is evaluated once per execution, after its arguments
+// ---- expressions
+
+// Each distinct expression is evaluated once per execution of the statement, after its arguments.
 
 static bool make_expr(making *m, const nw_expr *e);
 
@@ -173,7 +175,8 @@ static bool make_kids(nw_walker *w, const nw_stmt *s, const nw_stmt *loop, nw_ne
   return true;
 }
 
-// Returns the number of accesses of an iteration; -1 if some iterations skip some of them.
+// Returns the number of accesses in one execution of c. Returns -1 if c contains a loop, a guard, or a store that is
+// not plain.
 static int plain_count(const nw_nest *c) {
   if (c->stmt->kind == NW_STORE) return c->plain ? c->nacts : -1;
   if (c->stmt->kind == NW_PREFETCH) return 0;

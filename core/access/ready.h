@@ -1,4 +1,4 @@
-// A program prepared for a walk: statements with the addresses of their accesses.
+// Represents a program that is prepared for a walk (walker.h): its statements with the addresses of their accesses.
 #pragma once
 #include "access/address.h"
 #include "access/walker.h"
@@ -10,7 +10,7 @@ typedef struct nw_site_code {
   nw_form at; // if affine: elements from the start of the buffer
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL if all lanes are active
-  const nw_expr *where, *when; // the index and the mask as expressions
+  const nw_expr *where, *when; // the index, and the mask, as expressions
   bool repeated; // occurs in the statement more than once; the access is made only at the first occurrence
   int64_t done; // if repeated: the number of the last statement execution that made this access
   int elem; // bytes of an element
@@ -39,7 +39,7 @@ struct nw_nest {
   nw_calc *cond; // GUARD
   int nacts; // STORE
   nw_act *act;
-  bool plain; // STORE: has only TOUCH acts, each of one access at an affine address
+  bool plain; // STORE: all its acts are TOUCH, and each makes one access at an affine address
   bool flat; // LOOP: contains only plain stores, with at most NW_BATCH / 4 accesses per iteration
   int nrefs; // if flat: the accesses of an iteration, with the step of each address
   nw_ref *ref;
@@ -57,12 +57,12 @@ struct nw_walker {
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;
-  int thread, threads; // the thread whose share is walked; with 0 threads, everything is walked
+  int thread, threads; // only the share of `thread` is walked; if `threads` is 0, everything is walked
   // during a walk
   bool inside; // true inside a parallel loop
   nw_ref *batch;
   int n;
-  int64_t time; // accesses handed out so far
+  int64_t time; // number of accesses handed out so far
   int64_t tell; // time of the next progress report
   const char *what; // the text of that report
   int64_t execution; // number of the current statement execution

@@ -7,7 +7,7 @@ static bool is_in(const nw_vec *v, const void *p) {
   return false;
 }
 
-// Counts one more iteration of the loop; false if the loop has too many.
+// Counts one more iteration of the loop. Returns false if the loop now has more than `most` iterations.
 static bool room_for(nw_rounds *r, const nw_stmt *loop) {
   if (!r->most) return true;
   if (is_in(&r->many, loop)) return false;

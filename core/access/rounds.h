@@ -1,10 +1,10 @@
-// Records when each iteration of a loop begins and ends during a walk. A *round* is one iteration of a loop.
+// Records when each iteration of a loop begins and ends during a walk (walker.h). A *round* is one iteration of a loop.
 #pragma once
 #include "access/walker.h"
 
 typedef struct nw_rounds {
   nw_arena *arena; // not owned
-  int64_t most; // limit of the iterations of a loop; a loop with more is left out; 0 means no limit
+  int64_t most; // a loop with more iterations than this is left out; 0 means no limit
   int depth; // number of open loops
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];
@@ -14,5 +14,5 @@ typedef struct nw_rounds {
 } nw_rounds;
 // Records the start of an iteration, or the end of the loop; see nw_round_fn.
 void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time);
-void nw_rounds_close(nw_rounds *r); // removes the iterations of loops with more than `most` of them
+void nw_rounds_close(nw_rounds *r); // removes the records of loops with more than `most` iterations
 void nw_rounds_free(nw_rounds *r);

@@ -1,4 +1,5 @@
-// Walks a program: loops increment addresses, and accesses are handed out in batches.
+// Walks a program and hands out its accesses in batches. Innermost loops increment addresses instead of computing them
+// anew.
 #include "access/walker.h"
 #include "base/share.h"
 #include "access/ready.h"
@@ -121,7 +122,7 @@ static void tick(nw_walker *w) {
   if (++w->ticks % 65536 == 0 && !w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
 
-// Runs iterations from..to-1 of the loop.
+// Runs the iterations `from` to `to` - 1 of the loop.
 static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
   if (is_idle(w)) return;
   w->slot[c->slot] = begin + from;

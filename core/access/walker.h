@@ -1,14 +1,15 @@
 // A *walk* lists the memory accesses of a lowered program, in execution order, without running it.
 //
-// The accesses are those of the interpreter in the lowered program (interp.h), at the addresses of place.h. A statement
-// makes each of its loads and stores once, and adjacent lanes are one access.
+// The accesses are those that the interpreter (interp.h) makes when it runs the lowered program. Their addresses come
+// from place.h. A statement makes each of its loads and stores once. If all lanes of a load or store are active and
+// adjacent, they are one access.
 #pragma once
 #include "access/place.h"
 
 typedef struct nw_ref { // one access
   uint64_t address; // of its first byte
   uint32_t site; // the load or store it comes from
-  uint16_t bytes; // contiguous
+  uint16_t bytes; // number of contiguous bytes
   uint16_t write;
 } nw_ref;
 
@@ -21,23 +22,24 @@ typedef struct nw_ref_site { // a load or store of the program
 } nw_ref_site;
 
 typedef struct nw_walker nw_walker;
-// sizes: values of the program's symbolic sizes, in order. Fails (NULL) if addresses or control flow depend on data.
+// `sizes` holds the values of the program's symbolic sizes, in order. Returns NULL if addresses or control flow depend
+// on data.
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // True if the program allows these sizes; otherwise a diagnostic says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
-// Lowers a scheduled program and prepares it for a walk; its sizes must be allowed. A thread gets the same share of
-// each outermost parallel loop as at run time, except that dynamic chunks are assigned to the threads in turn. Thread 0
-// also runs everything outside of these loops.
+// Lowers a scheduled program and prepares it for a walk. Returns NULL if the program does not allow the sizes. A thread
+// gets the same share of each outermost parallel loop as at run time, except that dynamic chunks are assigned to the
+// threads in turn. Thread 0 also runs everything outside of these loops.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);
 int nw_walker_sites(const nw_walker *w);
 const nw_ref_site *nw_walker_site(const nw_walker *w, int i);
 const nw_places *nw_walker_places(const nw_walker *w);
 
-#define NW_BATCH 2048 // most accesses handed out at a time
+#define NW_BATCH 2048 // the largest number of accesses in a batch
 // Receives the accesses in batches, in order; returns false to end the walk.
 typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
-// Called when a loop begins an iteration, or ends (index -1), before access number `time`.
+// Called when a loop begins iteration `index`, or ends (index -1). `time` is the number of the next access.
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
 // Walks the program. False when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);

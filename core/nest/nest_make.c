@@ -1,4 +1,4 @@
-// Builds the affine nest from the text of a nest and values of its parameters.
+// Builds an affine nest from the text of the nest and the values of its parameters.
 #include "access/affine/affine_inside.h"
 #include "nest/nest_make.h"
 
@@ -31,7 +31,7 @@ static bool add_cases(nw_nest_maker *k, nw_affine_node *to, int array, const nw_
   return true;
 }
 
-// Adds a reference. The number of its element within the array is a sum over the dimensions.
+// Adds a reference. The position of its element within the array is the sum of index * stride over the dimensions.
 static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r, bool write, int site) {
   nw_pool *pool = k->t->pool;
   const nw_nest_shape *s = &k->shape[r->array];
@@ -74,7 +74,7 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
 
 // ---- Loops and ifs
 
-// Sites are numbered in the order of the text. A statement that is repeated for several cases keeps its sites.
+// Sites are numbered in the order of the text. If a statement is copied for several cases, all copies have its sites.
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;

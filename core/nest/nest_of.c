@@ -6,8 +6,8 @@
 typedef struct writer {
   nw_text *t;
   const nw_affine_nest *nest;
-  const nw_expr **var; // by slot
-  const char **name; // by slot
+  const nw_expr **var; // the variable of each slot
+  const char **name; // the name of each slot
 } writer;
 
 // ---- forms as expressions
@@ -20,7 +20,7 @@ static const nw_expr *expr_of(const writer *w, const nw_form *f, int64_t by) {
   return e;
 }
 
-// Returns the index of the element at byte offset f. Offsets are multiples of `elem`, the bytes of an element.
+// Returns the index of the element at byte offset f. An element has `elem` bytes, and f is a multiple of it.
 static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   nw_form g = *f;
   g.rest /= elem;
@@ -29,7 +29,7 @@ static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   return expr_of(w, &g, 1);
 }
 
-// Returns ceil(form / div) for a lower bound (`begin`), and floor(form / div) + 1 for an upper bound.
+// Returns max(ceil(form / div)) for a lower bound (`begin`), and min(floor(form / div) + 1) for an upper bound.
 static const nw_expr *bound_of(const writer *w, int n, const nw_affine_bound *b, bool begin) {
   nw_pool *p = w->t->pool;
   const nw_expr *e = NULL;
@@ -87,7 +87,7 @@ static nw_text_ref ref_of(const writer *w, const nw_affine_ref *r) {
   return x;
 }
 
-// Writes the references from..end-1 as a statement: reads, and a write after them if there is one.
+// Writes the references `from` to `end` - 1 as a statement. Only the last of them may be a write.
 static void write_statement(writer *w, const nw_affine_node *s, int from, int end, nw_text_node *to) {
   nw_text_node *x = nw_text_node_new(w->t, NW_TEXT_STMT);
   nw_str value = {0};

@@ -1,4 +1,4 @@
-// Counts the operations of a value, by class, while the value is parsed.
+// Counts the operations of each class in a value, while the value is parsed.
 #include "ir/ops.h"
 #include "nest/nest_read.h"
 

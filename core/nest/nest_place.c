@@ -3,7 +3,7 @@
 #include "access/place.h"
 #include <stdlib.h>
 
-// Adds a position in the text to the current failure.
+// Adds a position in the text to the current diagnostic.
 bool nw_nest_blame(nw_nest_maker *k, int line, int column) {
   char message[400];
   const nw_diag *d = nw_error(k->m.s.ctx);
@@ -54,7 +54,7 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
                  "params: the nest has no set of sizes \"%s\"", name);
 }
 
-// Finds a parameter's value that is given by name, or by the set. Returns false if there is none.
+// Finds the value of a parameter if it is given by name or by the set. Returns false if it is not given.
 static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
                         int64_t *out) {
   int at = number_of(param, n, name);
@@ -138,7 +138,7 @@ static int by_address(const void *a, const void *b) {
   return (x->bytes > 0) - (y->bytes > 0); // an empty array comes first
 }
 
-// Sorts arrays by address, and records the new position of each.
+// Sorts the arrays by address, and records the new position of each array. Fails if two arrays overlap.
 static bool sort_arrays(nw_nest_maker *k) {
   nw_affine_nest *n = k->m.nest;
   qsort(n->array, (size_t)n->narrays, sizeof *n->array, by_address);

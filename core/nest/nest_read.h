@@ -1,4 +1,5 @@
-// Private to the parser of nests: tables of parameters, sizes and arrays (nest_table.c), statements (nest_text.c).
+// Declares the functions that the parser of nests shares between its files. nest_table.c parses the parameters, sizes
+// and arrays. nest_text.c parses the loops and statements. Private to the parser.
 #pragma once
 #include "nest/nest_text.h"
 #include "ir/text/parse.h"
@@ -6,12 +7,12 @@
 typedef struct nw_text_reader {
   nw_parser ps;
   nw_text *t;
-  nw_vec scope; // const char *: enclosing loops
+  nw_vec scope; // const char *: the names of the enclosing loops
   int lines;
   nw_str value; // text of the value of the current statement
   nw_text_ref ref[NW_TEXT_REFS];
   int nrefs;
-  nw_text_ops ops; // operations of that value
+  nw_text_ops ops; // operations of the value of the current statement
 } nw_text_reader;
 
 bool nw_text_tables(nw_text_reader *r); // reads all lines of parameters, sizes and arrays
@@ -19,10 +20,11 @@ bool nw_text_is_param(const nw_text *t, const char *name);
 bool nw_text_is_loop(const nw_text_reader *r, const char *name);
 int nw_text_array_of(const nw_text *t, const nw_token *name); // -1 if there is no such array
 const char *nw_text_new_name(nw_text_reader *r, const char *what);
-const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what); // may use parameters and loops
-bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // a literal number
-const nw_expr **nw_text_kept(nw_text_reader *r, int n, const nw_expr *const *e); // a copy in the arena
-// Reads a list in brackets, up to the closing bracket or a colon; at most `most` items.
+// Reads an expression of parameters and loops.
+const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what);
+bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // reads a literal number
+const nw_expr **nw_text_kept(nw_text_reader *r, int n, const nw_expr *const *e); // returns a copy in the arena
+// Reads a list of at most `most` items, up to a closing bracket or a colon.
 bool nw_text_indices(nw_text_reader *r, int most, const char *what, int *n, const nw_expr **out);
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *sign); // nest_ops.c
 void nw_text_note_call(nw_text_ops *ops, const nw_token *name);

@@ -34,7 +34,7 @@ void nw_text_free(nw_text *t) {
 
 // ---- references
 
-// Reads the indices `[i, j]` or `[i][j]`; `[i, j : 8]` accesses eight elements from that index on.
+// Reads a reference with the indices `[i, j]` or `[i][j]`. `[i, j : 8]` accesses eight elements, the first at [i, j].
 static bool read_ref(nw_text_reader *r) {
   nw_token at = r->ps.tok;
   const nw_expr *index[NW_TEXT_DIMS];

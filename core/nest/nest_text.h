@@ -1,4 +1,4 @@
-// Loop nests as text, parsed but without values of parameters. docs/cost.md has the grammar.
+// Represents the parsed text of a loop nest, in which parameters have no values yet. docs/cost.md has the grammar.
 #pragma once
 #include "access/affine/affine.h"
 #include "hw/machine.h" // nw_class
@@ -19,7 +19,7 @@ typedef struct nw_text_param {
   const nw_expr *value; // may use earlier parameters
 } nw_text_param;
 
-typedef struct nw_text_set { // values of some parameters under a name: `sizes SMALL: N = 60, M = 70`
+typedef struct nw_text_set { // a named set of parameter values: `sizes SMALL: N = 60, M = 70`
   const char *name;
   int n;
   const char **param;
@@ -32,20 +32,21 @@ typedef struct nw_text_array {
   int elem;
   int ndim;
   const nw_expr **dim;
-  const nw_expr *pad, *align, *address; // pad: elements after each row; the others: bytes; NULL if not in the text
+  // `pad` is the number of elements added to each row. `align` and `address` are in bytes. NULL if not in the text.
+  const nw_expr *pad, *align, *address;
   int line, column;
 } nw_text_array;
 
 typedef struct nw_text_ref {
   int array, nindex;
   const nw_expr **index;
-  int64_t lanes; // adjacent elements
+  int64_t lanes; // number of adjacent elements
   int line, column;
 } nw_text_ref;
 
-typedef struct nw_text_ops { // the operations of a value, as written; f64 classes are counted as f32 classes here
+typedef struct nw_text_ops { // numbers of the operations in a value, as written; f64 operations count as f32 operations
   int of[NW_CLASS_COUNT];
-  int calls; // of functions without a class
+  int calls; // number of calls of functions that have no class
 } nw_text_ops;
 
 typedef enum nw_text_kind { NW_TEXT_SEQ, NW_TEXT_LOOP, NW_TEXT_IF, NW_TEXT_STMT } nw_text_kind;
@@ -62,13 +63,14 @@ struct nw_text_node {
   int64_t chunk; // LOOP
   const nw_expr *cond; // IF
   nw_text_node *other; // IF: a SEQ, or NULL
-  // STMT: target op value; without an op there is only the value, whose references are read
+  // STMT: `target op value`, or only a value, whose references are read
   int ntargets; // 1 if the target is an array element; 0 if it is a scalar, or there is none
-  const char *scalar, *op; // op: "=", "+=", ...; all but "=" read the target before the value
-  const char *value; // text; a byte 1 marks the place of the next reference
-  int nrefs; // the target first, if any; then those of the value, in source order
-  nw_text_ref *ref;
-  nw_text_ops ops; // of the value, and of the op
+  const char *scalar; // the target if it is a scalar
+  const char *op; // "=", "+=", ...; all but "=" read the target before the value
+  const char *value; // its text, with a byte 1 in place of each reference
+  int nrefs;
+  nw_text_ref *ref; // the target if it is an array element, then the references of the value in source order
+  nw_text_ops ops; // the operations of the value and of `op`
 };
 
 typedef struct nw_text {
@@ -83,16 +85,17 @@ typedef struct nw_text {
 
 // Returns NULL on failure, with "line:column: ..." in the message.
 nw_text *nw_text_parse(nw_ctx *c, const char *text);
-// given: true for each parameter whose value differs from the text; NULL if there are none.
+// given[i] is true if value[i] replaces the value of parameter i in the text. `given` is NULL if no value is replaced.
 void nw_text_print(nw_str *out, const nw_text *t, const bool *given, const int64_t *value);
 void nw_text_free(nw_text *t);
 nw_text *nw_text_new(nw_ctx *c);
 nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
-// Builds the nest of the text, in the arena. value: the values of the parameters, in order.
+// Builds the nest of the text, in the arena. `value` holds the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the value of each parameter: the value given by name or else by the set (which may be NULL),
-// or else by the text. False if a name is unknown, or a value cannot be computed.
+// Finds the value of each parameter. A value given by name comes first, then the value in `set` (which may be NULL), then
+// the value in the text. Sets given[i] if the value is not from the text. Returns false if a name is unknown, or if a
+// value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.

@@ -1,7 +1,7 @@
-// A loop nest with affine bounds, guards and references, which is the input of the cache model.
+// Represents loop nests with affine bounds, guards and references. They are the input of the cache model.
 //
-// A nest is made from a lowered program or from a text (nest files). The caller owns the arena that contains it. Time
-// is the order of execution: children in order, and the references of a statement in order.
+// A nest is made from a lowered program or from the text of a nest file. The caller owns the arena that contains it.
+// The children of a node execute in order, and so do the references of a statement.
 #pragma once
 #include "access/address.h"
 
@@ -22,7 +22,7 @@ typedef struct nw_affine_bound { // form / div with div > 0, rounded up for a lo
 typedef struct nw_affine_ref {
   int array; // number in the nest
   nw_form at; // byte offset from the start of the array
-  int bytes; // contiguous bytes accessed from that offset on
+  int bytes; // number of bytes accessed from that offset on
   bool write;
   int site; // number of the load or store to which it belongs; a gather has several references with one site
 } nw_affine_ref;
@@ -32,7 +32,7 @@ struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
   nw_affine_node **kid; // for all kinds but STMT
-  // LOOP: slot = first, first + step, ... up to last inclusive. Here, first is the maximum of `begin`, and last is the
+  // LOOP: slot = first, first + step, ... while slot <= last. Here, first is the maximum of `begin`, and last is the
   // minimum of `end`.
   const char *name;
   int slot;
@@ -41,7 +41,7 @@ struct nw_affine_node {
   nw_affine_bound *begin, *end;
   bool parallel; // an outermost parallel loop, whose iterations are distributed among threads
   int chunk; // how the iterations are distributed among threads, as nw_chunk_of (tags.h) returns it
-  // GUARD: kids run where all conditions are >= 0
+  // GUARD: the children run if all conditions are >= 0
   int nconds;
   nw_form *cond;
   // STMT

@@ -4,24 +4,27 @@
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
 
-enum { TRIES = 20000, STEPS = 5, ROWS = 200 }; // limits of a proof: tries, consecutive steps, and known inequalities
+// A *try* eliminates one slot from one inequality. These are the limits of a proof: tries, eliminations in a row, and
+// known inequalities.
+enum { TRIES = 20000, STEPS = 5, ROWS = 200 };
 static const int64_t MOST_TRIES = 50000000; // limit of tries for all proofs together
 
-typedef struct inequality { // a linear form that is >= 0; coef: by depth of the loop, outermost first
-  bool cut; // its constant was rounded: it holds only for integers
+typedef struct inequality { // a linear form that is >= 0
+  bool cut; // its constant was rounded, so it holds only for integers
   int64_t rest;
-  int64_t *coef;
+  int64_t *coef; // one for each enclosing loop, outermost first
 } inequality;
 
 typedef struct prover {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   int depth, most; // current depth; greatest depth
-  int *at; // by slot: the depth of its loop
-  int64_t *lo, *hi; // by depth: the range of the loop at the current position
+  int *at; // for each slot: the depth of its loop
+  int64_t *lo, *hi; // for each depth: the range of the enclosing loop at that depth
   nw_vec row; // inequality *: facts at the current position
-  int64_t total; // tries of all proofs
-  int tries, found; // found: the site of a reference that was not proved to be inside, or -1
+  int64_t total; // number of tries in all proofs
+  int tries; // number of tries in the current proof
+  int found; // the site of a reference that was not proved to be inside, or -1
 } prover;
 
 static inequality *new_row(const prover *p) {
@@ -45,7 +48,8 @@ static int64_t common(const prover *p, const inequality *x) {
   return g;
 }
 
-// Returns |a|*x + sign*|c|*row, which eliminates the slot, divided by the common divisor of all coefficients.
+// Eliminates the slot from x. Returns |a|*x + sign*|c|*row, divided by the greatest common divisor of the coefficients.
+// Here, a is the slot's coefficient in `row`, and c is its coefficient in x.
 static inequality *eliminated(const prover *p, const inequality *x, const inequality *row, int slot, int sign) {
   int64_t a = llabs(row->coef[slot]), c = sign * llabs(x->coef[slot]);
   inequality *y = new_row(p);
@@ -65,7 +69,7 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   return y;
 }
 
-// True if the least value in the box of the slots' ranges is >= 0.
+// True if the least value of x for all slots in their ranges is >= 0.
 static bool holds_in_box(const prover *p, const inequality *x) {
   __int128 least = x->rest;
   for (int s = 0; s < p->depth; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
@@ -116,8 +120,8 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// Adds a fact. Combines it with each earlier fact, and adds the combinations that rounding makes stronger: for example,
-// 4*i + 4*q <= 7 becomes i + q <= 1.
+// Adds a fact. Combines it with each earlier fact, and adds those combinations that become stronger when their constant
+// is rounded: for example, 4*i + 4*q <= 7 becomes i + q <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -186,7 +190,7 @@ static void look(prover *p, const nw_affine_node *x) {
 
 // ---- enumeration
 
-enum { MOST_TRIED = 1000000 }; // limit of iterations and references
+enum { MOST_TRIED = 1000000 }; // limit of the number of iterations plus the number of references
 
 typedef struct trial {
   const nw_affine_nest *nest;
@@ -217,7 +221,7 @@ static bool is_inside(trial *t, const nw_affine_ref *r) {
   return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
 }
 
-// Runs a node. Returns false if a reference is outside its array, or if there are too many iterations.
+// Runs a node. Returns false if a reference is outside its array, or if the limit MOST_TRIED is reached.
 static bool run(trial *t, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
   if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;

@@ -1,12 +1,13 @@
-// Converts loops of a program to loops with affine bounds. A fused loop over a box is split again.
+// Converts loops of a program to loops with affine bounds. A loop whose variable is divided by constants, such as a
+// fused loop, is split.
 #include "access/affine/affine_make.h"
 #include "ir/program/tags.h"
 
 enum { MOST_BLOCKS = 8 };
 
-// The numbers by which quotients and remainders divide a loop's variable. They are called blocks, since a number d
-// divides the loop into blocks of d iterations. Each divides the previous one.
-typedef struct blocks {
+// The constants by which the quotients and remainders in a body divide the loop's variable. Such a constant d splits
+// the loop into *blocks* of d iterations.
+typedef struct blocks { // block sizes, in descending order
   int n;
   int64_t at[MOST_BLOCKS];
 } blocks;
@@ -59,7 +60,7 @@ static void find_blocks(const nw_maker *m, const nw_nest *c, search *x) {
   for (int i = 0; i < c->nkids; i++) find_blocks(m, c->kid[i], x);
 }
 
-// Finds the blocks that are useful for the range lo..hi.
+// Finds the block sizes to split by if the variable is in lo..hi. Each divides the previous one.
 static blocks blocks_of(const nw_maker *m, const nw_nest *c, int64_t lo, int64_t hi) {
   blocks all = {0}, chain = {0};
   search x = {c->stmt->loop.var->pool, c->stmt->loop.var->name, &all};
@@ -115,12 +116,12 @@ static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool 
   return out;
 }
 
-// True for a constant bound at which a block begins (plus = 0) or ends (plus = 1).
+// True if b is a constant at which a block begins (`plus` is 0) or ends (`plus` is 1).
 static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Finds the bounds of the position within the block whose number is in slot `outer`.
+// Finds bounds of the position within a block. The number of the block is in slot `outer`.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
@@ -134,7 +135,7 @@ static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, 
   return true;
 }
 
-// Makes the loops. base: the form that is added to the loop's value to give the variable's value.
+// Makes the loops. The value of the program's variable is `base` plus the value of the loop.
 static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
                        nw_form base, nw_affine_node *to) {
   int64_t lo, hi;
@@ -180,7 +181,7 @@ static const nw_expr *without_zero(const nw_expr *extent) {
   return extent;
 }
 
-// Makes the loop if it has a single form as its begin, and a minimum of forms as its extent.
+// Makes the loop if its `begin` is a single form and its `extent` is a minimum of forms. Sets *made to whether it is.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
   nw_bounds from = {0}, until = {0};
@@ -192,7 +193,7 @@ static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *
   return !*made || make_bounded(m, c, &from, &until, to);
 }
 
-// Makes a loop for each case, with a copy of the body.
+// Makes a loop with a copy of the body for each case of `begin` and `extent`.
 static bool make_cases(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   nw_cases b, e;
   if (!nw_cases_of(&m->s, c->stmt->loop.begin, &b) || !nw_cases_of(&m->s, c->stmt->loop.extent, &e)) return false;

@@ -1,4 +1,4 @@
-// Nodes of an affine nest under construction.
+// Makes the nodes of an affine nest.
 #include "access/affine/affine_make.h"
 
 enum { MOST_NODES = 50000 };
@@ -11,7 +11,7 @@ nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind) {
 }
 
 static void *grown(nw_arena *a, void *at, int n, size_t size) {
-  if (n && (n < 4 || (n & (n - 1)))) return at; // there is space for 4, 8, 16, ... items
+  if (n && (n < 4 || (n & (n - 1)))) return at; // the capacity is 4, 8, 16, ... items
   char *to = nw_arena_alloc(a, size * (size_t)(n ? 2 * n : 4));
   if (n) memcpy(to, at, size * (size_t)n);
   return to;

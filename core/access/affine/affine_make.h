@@ -1,4 +1,4 @@
-// An affine nest under construction, from a program.
+// Builds an affine nest from a program.
 #pragma once
 #include "access/affine/cases.h"
 #include "access/ready.h"
@@ -7,11 +7,11 @@ typedef struct nw_maker {
   nw_affine_scope s;
   const nw_walker *w;
   nw_affine_nest *nest;
-  int *array; // by buffer: the number of its array in the nest
+  int *array; // for each buffer: the number of its array in the nest
   bool inside; // true inside a parallel loop
   int nodes;
   nw_conds path; // for the current statement: the conditions under which the current access is made
-  nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement so far, each with its path condition
+  nw_vec site, under; // the statement's accesses so far (nw_site_code *), and their path conditions (nw_conds *)
 } nw_maker;
 
 nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
@@ -22,23 +22,23 @@ bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
 // Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
-// Wraps a node in the loops of the quotients from number n on.
+// Wraps a node in the loops that set the quotients with number n and higher (cases.h).
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 
 // ---- bounds of loops: affine_bounds.c
 
 #define NW_MOST_BOUNDS 16
 
-typedef struct nw_bounds { // the maximum of ceil(form / div), or the minimum of floor(form / div)
+typedef struct nw_bounds { // lower: the maximum of ceil(form / div); upper: the minimum of floor(form / div)
   int n;
   nw_affine_bound at[NW_MOST_BOUNDS];
 } nw_bounds;
 
 bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false if there are too many
-// Writes e + plus as such a maximum (for the lower bound of a loop) or minimum. False, without a diagnostic, if e has
-// another form.
+// Writes e + `plus` as a lower bound if `begin`, otherwise as an upper bound. Returns false, without a diagnostic, if
+// this is not possible.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
-// Finds the range of a loop's values. A bound of INT64_MIN or INT64_MAX is not known.
+// Finds the range of a loop's values. INT64_MIN or INT64_MAX means that this bound is not known.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
 nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
 // Finds the form of e if it has only one case. Otherwise returns false, without a diagnostic.

@@ -4,6 +4,6 @@
 #include "access/walker.h"
 
 // Converts the program of w to a nest, in the arena. The nest has the same accesses, sites and addresses as the walker,
-// in the same order, also for the share of each thread. Fails (NULL, NW_ELIMIT and the reason) if the program is not an
-// affine nest, or the nest is too large.
+// in the same order. The same is true for the share of each thread. Returns NULL, with a diagnostic of kind NW_ELIMIT,
+// if the program is not an affine nest or the nest is too large.
 nw_affine_nest *nw_affine_of(nw_arena *a, const nw_walker *w);

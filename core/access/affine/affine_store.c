@@ -1,4 +1,4 @@
-// Converts the accesses of a statement to affine references: lanes, masks, branches, and repeated loads.
+// Converts the accesses of a statement to affine references. Handles lanes, masks, branches and repeated loads.
 #include "access/affine/affine_make.h"
 
 static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "%s", why); }
@@ -57,7 +57,7 @@ static nw_affine_bound *lane_bounds(nw_maker *m, const nw_conds *when, bool begi
   return b;
 }
 
-// Adds a loop over the lanes in which all of `when` holds.
+// Adds a loop over the lanes in which all conditions of `when` hold.
 static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *when) {
   nw_affine_node *loop = nw_maker_node(m, NW_AFFINE_LOOP);
   loop->name = "lane";
@@ -69,7 +69,7 @@ static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, cons
   return add_ref(m, loop, x->site, &at, 1) && nw_maker_add(m, to, loop);
 }
 
-// Sets *all to conditions under which `when` holds in all lanes.
+// Sets *all to the conditions under which `when` holds in all lanes. Returns false if they are unsatisfiable.
 static bool in_all_lanes(nw_maker *m, const nw_conds *when, nw_conds *all) {
   *all = (nw_conds){0};
   for (int i = 0; i < when->n; i++) {
@@ -92,7 +92,8 @@ static nw_conds of_no_lane(nw_maker *m, const nw_conds *c) {
   return out;
 }
 
-// Adds an access whose mask has one case: a single access if all lanes are active, otherwise one for each active lane.
+// Adds an access whose mask is the single case `mask`. If all lanes are active, this is one access; otherwise it is one
+// access for each active lane.
 static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *mask) {
   nw_conds always = of_no_lane(m, mask), all;
   nw_union rest;
@@ -108,7 +109,7 @@ static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const n
   return true;
 }
 
-// Adds an access for each active lane, if no two lanes are ever accessed together.
+// Adds an access for each active lane. The caller ensures that lanes are not adjacent.
 static bool add_lane_by_lane(nw_maker *m, nw_affine_node *to, const access *x, const nw_union *mask) {
   for (int l = 0; l < m->s.lanes; l++)
     for (int i = 0; i < mask->n; i++) {
@@ -160,8 +161,8 @@ static bool add_cases(nw_maker *m, nw_affine_node *to, const nw_site_code *site,
   return true;
 }
 
-// Adds each lane as an access of its own, if the lanes are not at equal distances. This is possible only if no two
-// lanes are ever adjacent.
+// Adds one access for each lane, if the lanes are not at equal distances. Fails if all lanes may be adjacent, since
+// they would then be a single access.
 static bool add_scattered(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
   nw_form *at = NW_NEW_N(m->s.arena, nw_form, m->s.lanes);
   bool apart = false;
@@ -198,7 +199,7 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
 
 // ---- repeated accesses
 
-// Finds the cases in which the current path holds, and none of the earlier paths to the same site holds.
+// Finds the cases in which the current path condition holds, but that of no earlier access to the same site holds.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;
@@ -216,7 +217,7 @@ static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   return true;
 }
 
-// Returns the conditions after the first n, which are those of the path and already hold.
+// Returns the conditions of c without the first n, which are those of the path and hold already.
 static nw_conds after(const nw_conds *c, int n) { return (nw_conds){c->n - n, c->at + n}; }
 
 static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
@@ -235,7 +236,7 @@ static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site)
 
 static bool add_acts(nw_maker *m, nw_affine_node *to, const nw_nest *c, int from, int end);
 
-// Adds the acts from..end under the condition or its negation.
+// Adds the acts `from` to `end` - 1 under the condition `when`.
 static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const nw_union *when, int from, int end) {
   nw_conds path = m->path;
   for (int i = 0; i < when->n && from < end; i++) {
@@ -248,7 +249,7 @@ static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const 
   return true;
 }
 
-// Adds a select: UNLESS, the acts of the true branch, JUMP, the acts of the false branch.
+// Adds a select. Its acts are an UNLESS, the acts of the true branch, a JUMP, and the acts of the false branch.
 static bool add_select(nw_maker *m, nw_affine_node *to, const nw_nest *c, int at, int *end) {
   const nw_act *unless = &c->act[at];
   nw_union yes, other;

@@ -14,9 +14,10 @@ typedef struct walk {
   int64_t *slot;
   nw_ref batch[NW_BATCH];
   int n;
-  nw_ref now[NW_BATCH]; // for an innermost loop: the accesses of an iteration
-  uint64_t add[NW_BATCH]; // for an innermost loop: the step of each address
-  int64_t time, tell; // number of accesses handed out; the value of `time` at which to report progress again
+  nw_ref now[NW_BATCH]; // in an innermost loop: the accesses of the next iteration
+  uint64_t add[NW_BATCH]; // in an innermost loop: the step of each address
+  int64_t time; // number of accesses handed out
+  int64_t tell; // the value of `time` at which to report progress again
   unsigned ticks;
   double part; // approximate fraction that is done, for progress reports
   bool stop;
@@ -138,7 +139,7 @@ static void run_kids(walk *w, const nw_affine_node *x, double whole) {
   }
 }
 
-// Runs iterations from..to-1 of a loop; they are numbered from 0.
+// Runs the iterations `from` to `to` - 1 of a loop. The first iteration of a loop has number 0.
 static void run_rounds(walk *w, const nw_affine_node *loop, int64_t first, int64_t from, int64_t to, double whole) {
   int nrefs = flat_refs(loop);
   double part = w->part, share = to > from ? whole / (double)(to - from) : 0;

@@ -3,8 +3,8 @@
 #include "access/affine/affine.h"
 #include "access/walker.h"
 
-// Selects accesses: all (0 threads), or those of one thread. Iterations of outermost parallel loops are distributed as
-// in walker.h, and everything outside of these loops belongs to thread 0.
+// Selects the accesses of one thread, or all accesses if `threads` is 0. Iterations of outermost parallel loops are
+// distributed as in walker.h, and everything outside of these loops belongs to thread 0.
 typedef struct nw_affine_share {
   int thread, threads;
 } nw_affine_share;

@@ -55,7 +55,7 @@ static bool ramp(nw_affine_scope *s, const nw_form *base, const nw_form *stride,
   return true;
 }
 
-// Adds the two cases of a minimum or maximum: one result if x <= y, the other otherwise.
+// Adds the two cases of a minimum or maximum: x <= y and x > y.
 static bool choose(nw_affine_scope *s, nw_op op, const nw_conds *when, const nw_form *x, const nw_form *y,
                    nw_cases *out) {
   nw_conds less = *when, more = *when;
@@ -101,7 +101,7 @@ static bool binary(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   return true;
 }
 
-// Adds the cases of e, restricted to those of u.
+// Adds the cases of e, each restricted to a case of u.
 static bool add_where(nw_affine_scope *s, const nw_union *u, const nw_cases *e, nw_cases *out) {
   for (int i = 0; i < u->n; i++)
     for (int k = 0; k < e->n; k++) {
@@ -160,7 +160,7 @@ static bool make_cases(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   }
 }
 
-// False if numbers of a narrow type may wrap around.
+// False if a value may be too large, or may wrap around in a narrow type.
 static bool fits(nw_affine_scope *s, nw_dtype t, const nw_cases *x) {
   for (int i = 0; i < x->n; i++) {
     int64_t lo, hi;
@@ -223,8 +223,8 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// Adds the cases of an `and` or an `or`, or of its negation. An `and` has one case, in which both operands hold. Its
-// negation has two: the first operand does not hold, or the first holds and the second does not.
+// Adds the cases of an `and` or an `or`, or of its negation if `holds` is false. An `and` has one case: both operands
+// hold. Its negation has two: the first operand does not hold, or the first holds and the second does not.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;

@@ -1,8 +1,10 @@
-// Integer expressions and conditions as affine forms, split into cases.
+// Converts integer expressions and conditions to affine forms, split into cases.
 //
-// min, max and select become cases that exclude each other. A floor division by a number becomes a quotient: a new
-// slot, which a loop of one iteration sets. If the ranges of slots or the surrounding expression make the quotient
-// unnecessary, there is no loop.
+// An expression with min, max or select becomes several cases, of which exactly one holds.
+//
+// A floor division by a number becomes a *quotient*: a new slot that holds the result. An additional loop with one
+// iteration sets the slot. The loop is left out if the ranges of the slots determine the result, or if the whole
+// condition or bound has an equivalent without a division.
 #pragma once
 #include "access/affine/affine.h"
 
@@ -32,14 +34,14 @@ typedef struct nw_quotient { // slot = floor(of / by)
   int slot;
   nw_form of;
   int64_t by;
-  bool used; // some expression that was built contains it
+  bool used; // true if a form of the nest contains it
 } nw_quotient;
 
 typedef struct nw_affine_scope { // the context in which expressions are converted
   nw_ctx *ctx;
   nw_arena *arena;
   nw_vec name, value; // const char *, nw_form *: innermost last
-  int lanes, lane; // lane is -1 if all lanes are converted at once; forms then have a step
+  int lanes, lane; // `lane` is the lane to convert, or -1 for all lanes at once; forms then have a step
   int nslots, cap;
   int64_t *lo, *hi; // range of each slot
   nw_vec quotient; // nw_quotient *, in order of creation
@@ -56,7 +58,7 @@ nw_form nw_form_scaled(nw_arena *a, const nw_form *f, int64_t by);
 nw_form nw_form_slot(nw_arena *a, int slot);
 nw_form nw_form_in_lane(const nw_form *f, int lane);
 bool nw_form_same(const nw_form *x, const nw_form *y);
-// False if the range exceeds 2^60.
+// Finds the range *lo..*hi of f. Returns false if it exceeds -2^60..2^60.
 bool nw_form_range(const nw_affine_scope *s, const nw_form *f, int64_t *lo, int64_t *hi);
 
 // Returns false with a diagnostic if e is not an integer expression, or if it has too many cases.
@@ -66,13 +68,13 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *
 // Adds f >= 0. Returns false if this makes the conjunction unsatisfiable.
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
 bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false if unsatisfiable
-// Finds the cases in which both hold.
+// Finds the cases in which both x and y hold.
 bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out);
 void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 
 bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out); // floor(f / by), by > 0
 // Returns an equivalent condition without quotients where possible: q + ... >= 0 becomes a condition on the dividend.
-// Marks the quotients that remain as used.
+// The quotients that are left in the result are marked as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
 void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used

@@ -1,4 +1,4 @@
-// Stack distances.
+// Computes stack distances.
 #include "access/view/recency.h"
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static uint32_t up_to(const nw_recency *r, uint32_t slot) {
   return n;
 }
 
-// Renumbers the slots in order, without the empty ones.
+// Moves the lines to the slots 1, 2, ..., in the same order.
 static void move_together(nw_recency *r) {
   uint32_t to = 1;
   for (uint32_t from = 1; from < r->next; from++) {

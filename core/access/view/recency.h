@@ -1,19 +1,21 @@
-// Stack distances: the number of different lines accessed since the last access to a line.
+// Computes stack distances. A stack distance is the number of different lines accessed since the last access to a line.
 //
-// Each accessed line has a slot; slots are in the order of the last accesses. A Fenwick tree over 64-bit words, with a
-// bit for each slot, gives the number of lines after a slot. When all slots are used, the lines are compacted.
-// Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981; Fenwick,
-// "A New Data Structure for Cumulative Frequency Tables", 1994.
+// Each accessed line has a slot. The slots are in the order of the last access to their lines. A bit for each slot says
+// whether it holds a line, and a Fenwick tree over 64-bit words of these bits gives the number of lines after a slot.
+// When all slots have been used, the lines are moved to the first slots.
+//
+// See Olken, "Efficient Methods for Calculating the Success Function of Fixed Space Replacement Policies", 1981, and
+// Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_recency {
-  uint32_t *slot; // by line, from 1; 0 if the line was never accessed
-  uint32_t *line; // by slot
+  uint32_t *slot; // for each line: its slot (1 or higher), or 0 if the line was never accessed
+  uint32_t *line; // for each slot: its line
   uint64_t *here; // one bit for each slot that holds a line
   uint32_t *tree; // Fenwick tree of the numbers of bits in the words of `here`
   uint32_t slots, words, next; // next: the first free slot
-  uint32_t live;
+  uint32_t live; // number of lines accessed so far
 } nw_recency;
 void nw_recency_init(nw_recency *r, uint32_t lines); // lines are numbered 1..lines
 void nw_recency_free(nw_recency *r);

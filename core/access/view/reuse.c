@@ -1,4 +1,4 @@
-// Finds the reuse distances of a program, by tensor.
+// Counts the reuse distances of a program, for each tensor.
 #include "access/view/recency.h"
 #include "access/walker.h"
 #include <stdlib.h>
@@ -8,8 +8,8 @@ enum { SUB = 6, EXACT = 1 << SUB, OCTAVES = 32, BINS = EXACT * OCTAVES };
 typedef struct tensor {
   const char *name;
   uint64_t address;
-  int64_t first;
-  int64_t *count; // by bin
+  int64_t first; // number of first accesses to a line
+  int64_t *count; // number of accesses in each bin of reuse distances
 } tensor;
 
 struct nw_reuse {
@@ -22,7 +22,7 @@ typedef struct measuring {
   nw_recency recency;
   int shift;
   uint64_t before; // address of line 0 divided by the line size
-  tensor **of; // by site
+  tensor **of; // the tensor of each site
 } measuring;
 
 // ---- bins

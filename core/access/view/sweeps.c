@@ -41,7 +41,7 @@ static void add(nw_sweeps *s, const nw_site_code *site) {
   nw_vec_push(&s->at, x);
 }
 
-// True if the site has occurred in the statement before.
+// True if an earlier act of the statement has the same site.
 static bool is_again(const nw_nest *c, int act) {
   for (int i = 0; i < act; i++)
     if (c->act[i].kind == NW_ACT_TOUCH && c->act[i].site == c->act[act].site) return true;

@@ -1,5 +1,5 @@
-// Lists the executions of the blocks of a scheduled program, in order, with their instances and the values of the
-// loops. No data is computed. A loop is entered only if a block inside may have a requested instance.
+// Lists the executions of the blocks of a scheduled program, in order. For each execution, gives the instance and the
+// values of the loops. No data is computed. A loop is entered only if a block in it may execute a requested instance.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@ typedef struct asked { // requested values of an axis
 typedef struct site { // a block
   nw_visit_block told;
   int number;
-  int depth; // enclosing statements
+  int depth; // number of nodes in `at`
   const node *at[NW_MAX_DEPTH]; // from the root to the block
-  int pos[NW_MAX_DEPTH]; // position among the children of the previous node
+  int pos[NW_MAX_DEPTH]; // position of each node among the children of its parent
   const node *loop[NW_MAX_DEPTH];
   nw_calc **bind, **index, *where;
   bool wanted;
-  asked *only; // by axis; if n is 0, all values are requested
+  asked *only; // for each axis: the requested values; if n is 0, all values are requested
 } site;
 
 struct node {
@@ -31,7 +31,7 @@ struct node {
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
   site *site; // BLOCK
-  nw_vec below; // site *
+  nw_vec below; // site *: the blocks inside the node
 };
 
 struct nw_visits {
@@ -57,7 +57,7 @@ typedef struct trail { // from the root to the current node
   int pos[NW_MAX_DEPTH];
 } trail;
 
-// Compiles an expression. NULL and a diagnostic if it depends on data, which is unknown here.
+// Compiles an expression. Returns NULL, with a diagnostic, if it depends on data, since no data is known here.
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
@@ -224,7 +224,9 @@ static bool any_between(const asked *a, int64_t lo, int64_t hi) {
   return !a->n;
 }
 
-// ---- the blocks that may be requested when the loops outside `loop` have values, and `loop` has a range
+// ---- the blocks that may execute a requested instance
+
+// Here, the loops outside the given loop have values, and the loop itself has a range.
 
 static void bound_loop(nw_visits *v, const node *x) {
   int64_t b0, b1, e0, e1;
@@ -285,8 +287,7 @@ static void run_block(nw_visits *v, const site *s) {
 
 static void run(nw_visits *v, const node *x);
 
-// Runs iterations lo..hi. The range is halved until a part contains nothing that is requested, or is a single
-// iteration.
+// Runs the iterations lo..hi. Halves the range until a part contains no requested instance or has only one iteration.
 static void run_part(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
   if (++v->ticks % 4096 == 0 && nw_stopped(v->ctx)) v->failed = true;
   if (v->failed || lo > hi || !enters(v, x, lo, hi)) return;

@@ -1,4 +1,4 @@
-// The cache model: chooses the method that counts the misses of each level.
+// Chooses the method that counts the misses of each cache level.
 //
 // A *fold* summarizes the accesses of a part of the nest (model_fold.h). One fold of the whole nest gives the lines
 // that are touched, and the first access to each. These accesses are the cold misses of all levels. A level that can
@@ -71,7 +71,7 @@ static nw_answered estimate_level(nw_asking *q, int level) {
 
 // ---- one level
 
-enum { SOME = 1 << 20 }; // number of touches with which a fold is always tried
+enum { SOME = 1 << 20 }; // number of touches that a fold may always use
 
 static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);

@@ -1,24 +1,24 @@
-// The cache model: counts hits and misses of each cache level in a loop nest without simulating every access.
+// The cache model counts hits and misses of each cache level in a loop nest without simulating every access.
 //
-// A result is exact if every field equals that of the reference simulator (sim.h). Lines are counted as in the
-// simulator. A *touch* is a line request that the model itself makes.
+// A result is exact if every field equals that of the reference simulator (sim.h). A *touch* is a line request that the
+// model itself makes.
 #pragma once
 #include "access/affine/affine_walk.h"
 #include "cache/sim/sim.h"
 
-#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; they take a few tenths of a second
+#define NW_CACHED_BUDGET INT64_C(12000000) // limit of touches per level; this many take a few tenths of a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
-  nw_affine_share share; // the share of one thread, alone in its caches; with 0 threads, all accesses
-  // The limit of touches per level; four times as many accesses may be simulated. 0 means NW_CACHED_BUDGET
+  nw_affine_share share; // the accesses to count; one thread has the caches to itself
+  // The limit of touches per level. Four times this number of accesses may be simulated. 0 means NW_CACHED_BUDGET.
   int64_t budget;
   bool exact; // if the budget is too small, fail (NW_ELIMIT) instead of estimating
 } nw_cache_opts;
 
 typedef struct nw_cached nw_cached;
-// Runs the model. NULL if the cache sizes are impossible, the run was interrupted, or the budget is too small for
-// `exact`.
+// Runs the model. Returns NULL if the cache sizes are impossible, or the run was interrupted, or `exact` is true and the
+// budget is too small.
 nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o);
 void nw_cached_free(nw_cached *m);
 const nw_sim_counts *nw_cached_site(const nw_cached *m, int level, int site);
@@ -28,5 +28,5 @@ nw_sim_counts nw_cached_total(const nw_cached *m, int level);
 bool nw_cached_exact(const nw_cached *m, int level);
 double nw_cached_error(const nw_cached *m, int level);
 int64_t nw_cached_accesses(const nw_cached *m); // number of accesses of the nest
-// Returns the number of touches; a simulation makes one for each access.
+// Returns the average number of touches per level. A simulation makes one touch for each line request.
 int64_t nw_cached_touched(const nw_cached *m);

@@ -27,8 +27,8 @@ int64_t nw_shape_rest(int64_t bytes, int64_t wide) {
   return r > wide / 2 ? r - wide : r;
 }
 
-// True if all differences of addresses of a and b are at least a line away from every multiple of `wide`, the bytes of
-// a row.
+// True if every difference between an address in a and an address in b is at least a line away from every multiple of
+// `wide`, the bytes of a row.
 static bool in_columns(const nw_rivals *r, span a, span b, int line) {
   __int128 u = a.lo - b.hi, v = a.hi - b.lo, at = u % r->wide;
   if (at < 0) at += r->wide;

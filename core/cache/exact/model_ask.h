@@ -1,4 +1,4 @@
-// The state of a query to the cache model. Private to the model.
+// Holds the state of a query to the cache model. Private to the model.
 #pragma once
 #include "cache/exact/model.h"
 #include "cache/exact/model_first.h"
@@ -33,25 +33,30 @@ nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 
 // ---- model_plain.c
 
-// Both simulate the accesses one by one, at most `most` of them: nw_plain_all for all levels, nw_plain_level for one
-// level that sees every access.
+// These functions return NW_TOO_MANY if there are more than `most` accesses.
+
+// Simulates the accesses one by one, for all levels.
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
+// Simulates the accesses one by one, for one level that gets every access.
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
-// Both estimate the counts from a sample of the sets, if there are at most `most` accesses: nw_plain_sampled for one
-// level, nw_plain_sampled_all for all levels when the touched lines are unknown.
+// Estimates the counts of one level from a sample of its sets.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
+// Estimates the counts of all levels from samples of their sets, when the touched lines are unknown.
 nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
-// Finds the relative difference between the misses in mode FULL and in mode MISSES, over the first `first` accesses.
+
+// Finds the relative difference between the misses in mode FULL and in mode MISSES (sim.h), over the first `first`
+// accesses.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // ---- model_count.c
 
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
-bool nw_count_cold(nw_asking *q); // counts the lines that each site requested, and those that it requested first
+// Counts the lines that each site requested, and the lines that it was the first to request.
+bool nw_count_cold(nw_asking *q);
 // True if no set of the level gets more lines than it can hold.
 bool nw_holds_all(const nw_asking *q, const nw_level_of *l);
 nw_level_of nw_level_asked(nw_asking *q, int level);
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);
-// Sets the counts of a site from an estimate, within the limits of its known requests and cold misses.
+// Sets the counts of a site from an estimate. Corrects an estimate that contradicts the known requests or cold misses.
 void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
                         int64_t conflicts);

@@ -2,8 +2,8 @@
 #include "cache/exact/model_ask.h"
 #include <stdlib.h>
 
-// Returns the run that folds as if there were one set (nw_run_open_roomy). It is opened for the largest level with
-// sets, and the smaller levels use it, too. If conflicts are counted, each level has its own.
+// Returns the run that folds as if there were one set (nw_run_open_roomy). It is opened for the largest level that has
+// several sets, and the smaller levels use it, too. If conflicts are counted, each level has its own run.
 static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
   if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
   if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
@@ -108,7 +108,8 @@ nw_level_of nw_level_asked(nw_asking *q, int level) {
   return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
 }
 
-// Limits an estimate to the possible range: at least the known cold misses, and at most the requested lines.
+// Limits an estimate to possible values: there are at least as many misses as known cold misses, and at most as many as
+// requested lines.
 static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_writes) {
   if (c->read_misses < cold_reads) c->read_misses = cold_reads;
   if (c->write_misses < cold_writes) c->write_misses = cold_writes;

@@ -54,8 +54,8 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 
-// Splits a form into the terms of outer loops and an inner part. For classes of iterations, the inner part starts after
-// the loop itself; for keys, it includes the loop.
+// Splits a form into outer terms and an inner part, which begins with the loop at depth `split`. For keys, this is the
+// loop whose dependences are found. For classes of iterations, it is the next inner loop.
 static nw_watched watch(const gather *g, const nw_linear *f, int64_t div, int split, int depth) {
   nw_watched w = {.f = f, .div = div, .own = f->coef[g->loop->depth]};
   nw_making_range(g->m, f, split, depth, &w.lo, &w.hi);

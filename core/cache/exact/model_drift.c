@@ -5,22 +5,24 @@
 // A step is the number of iterations that moves each region by whole lines. Assume that every set can hold the lines of
 // two steps, for any positions of the regions. Assume also that each step after the first adds as many new lines as the
 // second step does. Then a step requests no line that was last requested before the previous step. So every request
-// for a line that is not new hits, whatever its set is, and the misses are the new lines. Once every set is full, each
-// step has the same number of misses. The last writer of a line does not depend on the sets, either. So most steps can
-// be skipped. The last steps give the final content of the sets, if every moving line in the sets was loaded during
-// them (but not in the first of them, whose lines may have been loaded earlier). The lines that were written and are no
-// longer in the sets were written back.
+// for a line that is not new is a hit, and only the new lines are misses. Once every set is full, each step has the
+// same number of misses. The last writer of a line does not depend on the sets, either.
+//
+// So most steps can be skipped, and only the last ones are made. They give the final content of the sets if every line
+// of a moving region that is then in the sets was loaded by them. The first of them does not count, because its lines
+// may have been loaded earlier. A line that was written and is no longer in the sets was written back.
 
 typedef struct drift {
   nw_run *e;
   const nw_shape *l;
-  int64_t from, q, steps; // q: iterations per step
-  int64_t patience; // limit of the steps after which the sets must have settled (see settle)
+  int64_t from, q, steps; // `q`: number of iterations of a step
+  int64_t patience; // the largest number of steps in which the sets may settle (see settle)
   int64_t full; // number of steps after which every set was full
   nw_fold *once; // the fold of a step, made by the run with one set
   nw_folder *f;
   int64_t t; // number of steps made so far
-  int64_t *cell, *dirty; // by site: the counts of one step; the dirty lines after it
+  int64_t *cell; // for each site: the counts of one step
+  int64_t *dirty; // for each site: the number of dirty lines after that step
 } drift;
 
 static bool has_room_for_two(drift *d, int64_t *lines) {
@@ -41,7 +43,8 @@ static bool has_room_for_two(drift *d, int64_t *lines) {
   return has;
 }
 
-// True if the method is worth trying: if F steps fill all sets, there must be at least 2 * (2*F + 8) steps.
+// True if the method is worth trying. Let F be the number of steps that fill all sets. Then there must be at least
+// 2 * (2*F + 8) steps.
 static bool pays(const drift *d, const int64_t *lines) {
   const nw_level_of *of = d->e->job->of;
   int64_t each = lines[1] > lines[0] ? lines[1] - lines[0] : 1;
@@ -62,8 +65,8 @@ static bool comes_from_before(drift *d, int64_t first, const int64_t *lines) {
 
 static void make_step(drift *d) { nw_run_put_behind(d->e, d->f, d->once, d->l, d->from + d->t++ * d->q); }
 
-// Makes steps until the sets have settled: every set is full, and the moving lines of the first steps are evicted.
-// False if that takes too many steps.
+// Makes steps until the sets have *settled*: every set is full, and the moving lines of the first steps are evicted.
+// Returns false if this takes too many steps.
 static bool settle(drift *d) {
   const nw_stack *k = nw_level_stack(d->f);
   for (int64_t check = 0; d->t < d->patience && !d->e->stop; make_step(d)) {
@@ -75,7 +78,7 @@ static bool settle(drift *d) {
   return false;
 }
 
-// Makes a step and returns its counts. Its writes may cause write-backs in later steps; d->cell includes these.
+// Makes a step and returns its counts. d->cell also includes the write-backs that the step causes in later steps.
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
@@ -104,8 +107,8 @@ static bool count_steps(drift *d, int64_t steps) {
   return fits;
 }
 
-// Skips to the last `steps` steps and makes them. This is attempt n. True if all moving lines in the sets were then
-// loaded in these steps, but not in the first of them.
+// Skips to the last `steps` steps and makes them. `n` is the number of this attempt. True if, afterwards, every moving
+// line in the sets was loaded in one of these steps other than the first.
 static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
   d->t = d->steps - steps;
@@ -116,8 +119,8 @@ static bool make_last(drift *d, int64_t steps, uint32_t n) {
   return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
 }
 
-// Skips most steps, and makes the last ones. Makes slightly more steps than filled the sets, or, if these are too few,
-// slightly more than were made until the sets settled.
+// Skips most steps and makes the last ones. First tries slightly more steps than were needed to fill the sets. If these
+// are too few, tries slightly more steps than were made until the sets settled.
 static bool leap(drift *d) {
   nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
   int64_t left = d->steps - d->t, settled = d->t;
@@ -147,8 +150,9 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
-  // This method makes the steps until the sets settle twice. With two whole periods or more, the other method makes one
-  // period and the remaining steps, each once. So the limit is half of that.
+  // This method makes the steps until the sets settle, and then about as many again. If there are at least two whole
+  // periods, the alternative is to make the steps of one period and of the rest, each once. So the limit is half of
+  // these steps.
   int64_t period = nw_run_period(e, l, nw_run_sets(e));
   d.patience = (d.steps - 8) / 3;
   if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)

@@ -1,9 +1,13 @@
 // Finds the first access to each line, for each reference separately.
 //
-// Every iteration of the nest has a time, and the first access to a line is the access with the least time. So
-// references can be processed in any order, and so can the loops of a reference. After its first iteration, a loop that
-// does not move a reference adds only the new iterations of an inner loop whose bound it extends. A loop that moves a
-// reference by at most a line, and on which nothing inside depends, adds a sequence of adjacent lines at once.
+// Every access of the nest has a time, and the first access to a line is the access with the least time. So references
+// can be processed in any order, and so can the loops of a reference. Two kinds of loops need not be enumerated:
+//
+//   If a loop does not move the reference, later iterations access new lines only if they extend the range of an inner
+//   loop. Then only the new iterations of that inner loop are enumerated.
+//
+//   If a loop moves the reference by at most a line, and nothing inside depends on the loop, it accesses a sequence of
+//   adjacent lines. They are added at once.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
@@ -16,8 +20,8 @@ typedef struct going { // the enumeration of the iterations of a reference
   const nw_affine_ref *ref;
   int region, label;
   int order[NW_AROUND_DEEP], norder; // the free loops that move the reference
-  bool run; // the last of these loops is processed as one sequence of lines
-  const nw_affine_node *fresh[NW_AROUND_DEEP]; // by node: the inner loop whose range it extends; see fresh_of
+  bool run; // true if the last of these loops is processed as one sequence of lines
+  const nw_affine_node *fresh[NW_AROUND_DEEP]; // for each node: the inner loop whose range it extends; see fresh_of
 } going;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n) {
@@ -42,7 +46,7 @@ static void touch_line(going *g, int64_t line, int64_t time) {
 
 static int64_t line_of(const going *g, int64_t address) { return address >> g->f->shift; }
 
-// Handles n accesses that are `step` bytes apart: each line gets the time of the first access to it.
+// Processes n accesses that are `step` bytes apart. Each line gets the time of the first access to it.
 static void touch_run(going *g, int64_t address, int64_t step, int64_t n, int64_t time, int64_t between) {
   int64_t line = INT64_C(1) << g->f->shift, low = line_of(g, address), high = line_of(g, address + g->ref->bytes - 1);
   for (int64_t l = low; l <= high; l++) touch_line(g, l, time);
@@ -66,7 +70,7 @@ static int64_t past(int64_t first, int64_t step, int64_t last) { // the first va
   return last < first ? first : first + ((last - first) / step + 1) * step;
 }
 
-// Returns the first value of loop k that was not in its range in the previous iteration of the loop that extends it.
+// Returns the first new value of loop k: one that k did not have in the previous iteration of the loop that extends k.
 static int64_t first_fresh(going *g, int k, int64_t first) {
   int64_t *slot = g->f->slot, out = first;
   for (int i = 0; i < k; i++) {
@@ -141,7 +145,7 @@ static void go(going *g, int k, int64_t address, int64_t time) {
 // For a loop on which others depend and which does not move the reference, returns one of these:
 //
 //   the loop itself, if its later iterations add nothing
-//   the inner loop whose range grows at the end in later iterations, if there is only one and nothing else changes
+//   the inner loop whose range grows at the end in later iterations, if it is the only one and nothing else changes
 //   NULL otherwise
 //
 // Returns NULL for all other loops.

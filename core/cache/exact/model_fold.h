@@ -1,6 +1,6 @@
-// A fold is the summary of the accesses of a part of a nest. Folds can be concatenated, moved with their regions, and
-// repeated. A folder builds a fold. There are two kinds: one for the lines in a level (model_level.c), one for all
-// lines ever touched (model_lines.c). Private to the model.
+// A *fold* is the summary of the accesses of a part of a nest. Folds can be concatenated and repeated. A fold can also
+// be moved to other positions of the regions (model_shape.h). A *folder* builds a fold. There are two kinds of folders:
+// one for the lines in a level (model_level.c), one for all lines ever touched (model_lines.c). Private to the model.
 #pragma once
 #include "cache/exact/model_pattern.h"
 #include "cache/exact/model_stack.h"
@@ -8,12 +8,12 @@
 typedef struct nw_profile nw_profile; // see model_profile.c
 typedef struct nw_fold {
   nw_tally *tally; // its counts
-  int64_t weight; // the cost of appending it to others
-  int64_t lines; // for the kind of all lines touched: their number
-  // For a fold that was made as if the level had one set (nw_run_open_roomy): the largest number of lines that a set of
-  // the level could get, for any positions of regions, and the number of sets of the level.
-  int64_t peak, peak_sets;
-  nw_profile *profile; // for such a fold; NULL until it is built
+  int64_t weight; // the cost of appending the fold to another one
+  int64_t lines; // number of touched lines, in a fold of kind nw_lines_kind
+  // The next three fields are for a fold that was made as if the level had one set (nw_run_open_roomy).
+  int64_t peak; // the largest number of lines that a set of the level can get, for any positions of the regions
+  int64_t peak_sets; // the number of sets of that level
+  nw_profile *profile; // NULL until it is built
   bool kept; // a memo contains it
 } nw_fold;
 
@@ -26,13 +26,14 @@ typedef struct nw_fold_kind {
   void (*free)(nw_folder *f);
   void (*clear)(nw_folder *f);
   void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
-  void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // origin: by region, in lines
+  void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // `origin`: the first line of each region
   // Builds the fold of everything in the folder, relative to the origins. The caller sets its tally. The folder does
   // not change.
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
-  // f began with x at `origin`, and then more was appended. True if the final state of f is that of x, moved by `by`.
+  // The first fold in f was x, at `origin`, and more was appended. True if the final state of f is that of x, moved by
+  // `by`.
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
-  nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x with its final state moved
+  nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // returns x with its final state moved
   void (*drop)(const void *of, nw_fold *x);
   int64_t (*size)(nw_folder *f); // the weight of the fold that f would build
   int64_t (*most)(const nw_folder *f); // limit of the weight of any fold
@@ -45,21 +46,21 @@ typedef struct nw_level_of { // a level of a cache
   int nsites;
   nw_spares *spares;
 } nw_level_of;
-// Cells of a tally, by site.
+// The cells of each site in a tally.
 enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CELLS };
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
-// Adds `times` misses for each first line from number `from` on.
+// Adds `times` misses for each first line (model_stack.h) with number `from` or higher.
 void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times);
 int64_t nw_level_lines(const nw_folder *f); // number of different lines, at most the number that the level can hold
 
-typedef struct nw_lines_of { // everything touched
+typedef struct nw_lines_of { // the parameter of a folder of all lines ever touched
   int nsites; // each site has a cell for requested lines; one more cell counts accesses
   int nregions, ngrounds;
-  const int *ground; // by region: its ground (model_shape.h); grounds are ordered by number
-  const int64_t *from, *to; // by region: the lines it may touch
-  bool *astray; // set if a line outside of these was touched
+  const int *ground; // the ground of each region (model_shape.h); grounds are ordered by number
+  const int64_t *from, *to; // for each region: the lines that it may touch
+  bool *astray; // set if a region touched another line
   nw_patterns *patterns;
 } nw_lines_of;
 typedef struct nw_run_of_lines { // adjacent lines

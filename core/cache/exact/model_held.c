@@ -1,4 +1,4 @@
-// Sets as lists, whose lines are in a hash table.
+// Implements sets that are linked lists, and the hash table of their lines.
 #include "cache/exact/model_held.h"
 #include <stdlib.h>
 
@@ -72,8 +72,7 @@ static bool in_use(const nw_held *h, const nw_held_slot *s) {
   return s->era == h->era && (s->at[0] | s->at[1] | s->at[2] | s->at[3]);
 }
 
-// Moves the used slots to a new table. This is done when there are too many slots of removed lines, since only this
-// frees them.
+// Moves the used slots to a new table. Slots of removed lines become free only in this way.
 static void renew_table(nw_held *h) {
   nw_held_slot *old = h->slot;
   uint32_t n = h->slots + 1, used = 0;

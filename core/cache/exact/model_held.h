@@ -1,17 +1,17 @@
-// The lines in the sets of a stack, in the order of their last requests. Private to the model.
+// Holds the lines in the sets of a stack (model_stack.h), in the order of their last requests. Private to the model.
 //
-// A set of a few ways is a row of places. Its LRU order is a permutation of the places, packed into one word. To find a
-// line, its mark, a hash of one byte, is compared with the marks of all places. A larger set is a list, whose lines are
-// in a hash table.
+// A set with few ways is a *row* of *places*, each for one line. The LRU order of a row is a permutation of its places,
+// packed into one word. The *mark* of a line is a hash of one byte. To find a line in a row, its mark is compared with
+// the marks of all lines there. A larger set is a linked list. A hash table contains the lines of all lists.
 #pragma once
 #include "cache/exact/model_spare.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-enum { NW_HELD_ROW = 16 }; // most ways of a row
+enum { NW_HELD_ROW = 16 }; // the largest number of ways of a row
 
-typedef struct nw_held_line { // the line in a place; place 0 means none
+typedef struct nw_held_line { // the line in a place; 0 is not a place
   int64_t line;
   int writer, first;
   uint32_t born;
@@ -20,7 +20,7 @@ typedef struct nw_held_line { // the line in a place; place 0 means none
 } nw_held_line;
 
 typedef struct nw_held_row {
-  uint64_t order; // numbers of places, four bits each; the most recent is in the lowest bits
+  uint64_t order; // numbers of places, four bits each; the place of the most recent line is in the lowest bits
   uint8_t mark[NW_HELD_ROW]; // the mark of the line at each place
   uint32_t era, held;
 } nw_held_row;
@@ -33,9 +33,9 @@ typedef struct nw_held_link { // the neighbours of a line in its set: the next m
   uint32_t prev, next;
 } nw_held_link;
 
-enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // this many adjacent lines share a slot
+enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // NW_HELD_NEAR adjacent lines share a slot of the hash table
 
-typedef struct nw_held_slot { // of the hash table
+typedef struct nw_held_slot { // a slot of the hash table
   int64_t block; // number of the block of adjacent lines
   uint32_t era;
   uint32_t at[NW_HELD_NEAR];
@@ -45,7 +45,7 @@ typedef struct nw_held {
   nw_spares *spares;
   int64_t sets, mask; // mask: sets - 1 if sets is a power of two
   bool odd; // sets is not a power of two
-  uint32_t ways, last; // last: bit position of the least recent place in the order of a full row
+  uint32_t ways, last; // `last`: bit position of the least recent place in the order of a full row
   uint64_t upwards; // the order of a full row in which each place is more recent than the previous one
   uint32_t era; // the current era; rows, lists and slots of earlier eras count as empty
   uint32_t live; // number of lines in all sets
@@ -65,7 +65,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
 void nw_held_close(nw_held *h);
 void nw_held_clear(nw_held *h);
 
-// These are the operations below for sets that are lists.
+// These functions do the operations below if the sets are lists.
 uint32_t nw_held_list_find(const nw_held *h, int64_t line);
 void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
 void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
@@ -81,7 +81,7 @@ static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned pl
   return 1 + set * h->ways + place;
 }
 
-// Returns one bit for each place of the row: 1 if the line in the place has this mark.
+// Returns a word in which bit i is 1 if the line in place i of the row has this mark.
 static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
 #ifdef __SSE2__
   __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);

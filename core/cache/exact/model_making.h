@@ -1,4 +1,4 @@
-// The state while an affine nest is prepared for the model. Private to the model.
+// Holds the state while an affine nest is prepared for the model. Private to the model.
 #pragma once
 #include "cache/exact/model_shape.h"
 
@@ -8,15 +8,15 @@ typedef struct nw_making {
   nw_arena *a;
   const nw_affine_nest *nest;
   nw_shaped *out;
-  const int *ground; // by array
-  int64_t *from, *to; // by ground: its lines
+  const int *ground; // the ground of each array
+  int64_t *from, *to; // the lines of each ground
   int nloops, line; // total number of loops; bytes of a line
   nw_vec region; // nw_region_moves *
   nw_shape *around[64];
-  nw_linear start[64]; // by slot of a loop: its value in the first iteration
+  nw_linear start[64]; // for each enclosing loop: the value of its slot in the first iteration
   int slot[64];
-  int64_t step[64]; // the number by which its slot grows in an iteration
-  bool lost; // failed: a slot has no loop, or loops are nested too deeply
+  int64_t step[64]; // for each enclosing loop: the number by which its slot grows in an iteration
+  bool lost; // true if a slot has no loop, or if loops are nested too deeply
 } nw_making;
 
 // ---- model_shape.c
@@ -24,9 +24,9 @@ typedef struct nw_making {
 nw_linear nw_making_linear(nw_making *m, int64_t rest);
 void nw_linear_add(nw_linear *to, const nw_linear *f, int64_t by, int depth); // to += by*f
 bool nw_linear_is_number(const nw_linear *f, int depth);
-nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth); // the terms of the enclosing loops
+nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth); // returns the terms of the enclosing loops
 int64_t nw_making_clamped(__int128 v);
-// Finds the range of the terms of the loops from..to-1.
+// Finds the range of the sum of those terms of f that belong to the loops at depths `from` to `to` - 1.
 void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, int64_t *lo, int64_t *hi);
 
 // ---- model_regions.c

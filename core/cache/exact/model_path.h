@@ -1,4 +1,4 @@
-// The loops and guards around a statement, and their dependences. Private to the model.
+// Describes the loops and guards around a statement, and how they depend on each other. Private to the model.
 #pragma once
 #include "cache/exact/model_first.h"
 
@@ -7,8 +7,9 @@ enum { NW_AROUND_DEEP = 64 };
 typedef struct nw_around { // the path from the root to the statement
   const nw_affine_node *node[NW_AROUND_DEEP];
   int n;
-  bool free[NW_AROUND_DEEP]; // true for a loop on which nothing inside depends
-  int64_t span[NW_AROUND_DEEP], lo[NW_AROUND_DEEP]; // for a loop: the time of one iteration, and the loop's least value
+  bool free[NW_AROUND_DEEP]; // true for a loop on which no bound or guard inside depends
+  int64_t span[NW_AROUND_DEEP]; // for a loop: the time of one iteration
+  int64_t lo[NW_AROUND_DEEP]; // for a loop: its least value
 } nw_around;
 
 bool nw_firsts_enough(nw_firsts *f, int64_t n); // counts n more ticks; true if the search must stop

@@ -1,5 +1,5 @@
-// The sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is unrolled
-// four times gives a pattern of four sites. Private to the model.
+// Represents the sites that are the first to touch adjacent lines, as a repeating pattern. For example, a loop that is
+// unrolled four times gives a pattern of four sites. Private to the model.
 #pragma once
 #include "base/base.h"
 
@@ -9,7 +9,7 @@ typedef struct nw_pattern {
   int label[]; // 2 * site, plus 1 for a write
 } nw_pattern;
 
-typedef struct nw_patterns { // without duplicates
+typedef struct nw_patterns { // a set of patterns, without duplicates
   nw_arena *arena;
   nw_vec all;
   const nw_pattern **slot;

@@ -1,8 +1,8 @@
-// The state of one run of the model over a nest. Private to the model. Terms:
+// Holds the state of one run of the model over a nest. Private to the model. Terms:
 //
 //   fold    the summary of the accesses of a part of the nest (model_fold.h); to fold a part is to build its fold
-//   memo    the folds that were built so far; the key of a fold is what the accesses of its part depend on
-//   region  a set of references that each loop moves by the same number of bytes (model_shape.h)
+//   memo    the folds that were built so far, each with a key: the numbers that determine the accesses of its part
+//   region  a set of references; each loop moves all of them by the same number of bytes (model_shape.h)
 //   touch   a line request that the model makes
 //   round   one iteration of a loop
 #pragma once
@@ -17,8 +17,8 @@ typedef struct nw_known { // an entry of the memo: a loop, or some of its iterat
 } nw_known;
 
 typedef struct nw_record { // what is known about the folds of one loop
-  int64_t made, used; // made: number of folds that were built; used: number of times that one was reused
-  int64_t no_room; // number of consecutive attempts in which its lines did not fit in the sets
+  int64_t made, used; // `made`: number of folds that were built; `used`: number of times that a fold was reused
+  int64_t no_room; // number of consecutive attempts in which the lines of the loop did not fit in the sets
   // 2 if some consecutive iterations may request the same lines (model_still.c), 1 if not, 0 if this is unknown
   int still;
 } nw_record;
@@ -29,22 +29,24 @@ struct nw_run {
   const nw_fold_kind *kind;
   int shift; // log2 of the bytes of a line
   int64_t val[64]; // values of the enclosing loops
-  int64_t *origin, *by; // by region: the line at which it begins, and the number of lines by which it moves
+  int64_t *origin; // for each region: the line at which it begins
+  int64_t *by; // for each region: the number of lines by which it moves
   int64_t *key;
   uint8_t *fact[2];
-  nw_vec folders, folds; // folders and folds that are free at the moment, kept for reuse
+  nw_vec folders, folds; // folders and folds that are not in use and can be reused
   nw_known *memo;
   int nknown, memo_room;
   int accesses; // index of the cell that counts accesses, or -1
-  bool inside, stop; // inside: the current code is in a parallel loop; stop: the run must end
+  bool inside, stop; // `inside`: the current code is in a parallel loop; `stop`: the run must end
   int64_t polled;
   double times; // estimated number of times that the current part still has to run
-  // A second run, which folds as if one set had the capacity of all sets. NULL in a run that does not use such a run.
+  // A second run, which folds as if one set had the capacity of all sets. NULL if this run does not use one.
   nw_run *roomy;
   int64_t room; // in such a second run: the number of lines at which it stops; 0 in other runs
-  uint32_t *held; // number of lines by set
-  nw_record *record; // by loop
-  int8_t *fitted; // by loop: 1 if the lines of a step (model_steps.c) fitted; -n if they did not fit in n attempts
+  uint32_t *held; // number of lines in each set
+  nw_record *record; // one for each loop
+  // For each loop: 1 if the lines of a step (model_steps.c) fitted in the sets; -n if they did not fit in n attempts.
+  int8_t *fitted;
 };
 
 enum { NW_RUN_POLL = 1 << 16 }; // touches between checks for an interrupt
@@ -72,12 +74,12 @@ int64_t nw_run_sets(const nw_run *e); // number of sets of the level; 1 in an es
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
 // Sets e->by to the number of lines by which each region moves in this number of iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);
-// Returns the fold of times * p iterations from iteration `from` on. `once` is the fold of the first p of them.
+// Returns the fold of times * p iterations, of which `from` is the first. `once` is the fold of the first p iterations.
 nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p);
 
 // ---- model_nodes.c
 
-// In these functions, `first` is the value of the loop in iteration 0, and the iterations from..to exclude `to`.
+// In these functions, `first` is the value of the loop in iteration 0. The iterations are `from` to `to` - 1.
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f);
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 // Like nw_run_each, but all these iterations must run the same inner iterations.
@@ -85,40 +87,40 @@ void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
-// Regions drift if an iteration moves them by different numbers of bytes. They are apart if they share no line. Returns
-// the end of the iterations from `from` on in which drifting regions are apart (*apart is true), or else the end of the
-// iterations that must be run one by one (*apart is false).
+// Two regions *drift* if an iteration moves them by different numbers of bytes. They are *apart* if they share no line.
+// If drifting regions are apart in the iterations that begin with `from`, sets *apart and returns the end of these
+// iterations. Otherwise, clears *apart and returns the end of the iterations that must be run one by one.
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
 
 // ---- model_still.c
 
-// Returns the number of consecutive iterations from `from` on that request the same lines.
+// Returns the number of consecutive iterations, beginning with `from`, that request the same lines.
 int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
-// Multiplies by `times` the counts that f got since it had the counts `before`.
+// Multiplies some counts of f by `times`: those that were added after f had the counts `before`.
 void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times);
 
 // ---- model_pace.c
 
-typedef struct nw_pace { // the iterations of a loop that had run at the last check, and the touches of the run
-  int64_t rounds, touched;
+typedef struct nw_pace { // the progress of a loop at the last check
+  int64_t rounds; // number of iterations of the loop that had run
+  int64_t touched; // number of touches of the run
 } nw_pace;
-// Sets e->times when the next part to run is the iterations from..to-1 of a loop with `all` iterations. Returns the old
-// value.
+// Sets e->times before the iterations `from` to `to` - 1 of a loop with `all` iterations run. Returns the old value.
 double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all);
 // Stops the run, with e->job->hopeless set, if the remaining iterations would take too long.
 void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all);
 
 // ---- model_steps.c
 
-// Runs iterations from..to-1, one by one or several at once. All of them must run the same inner iterations.
+// Runs the iterations `from` to `to` - 1, one by one or several at once. All of them must run the same inner iterations.
 void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
 // ---- model_drift.c
 
-// The method needs at least this number of steps. It is not tried for iterations with this number of periods
-// (nw_run_period) or more.
+// The method of model_drift.c needs at least this number of steps. It is not tried if the iterations have this number
+// of periods (nw_run_period) or more.
 enum { NW_DRIFT_STEPS = 16 };
 // Returns NULL if the method does not apply to these iterations.
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
@@ -147,12 +149,12 @@ bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways)
 // ---- model_room.c
 
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // moves `other` to the same position in the nest
-// Both are true if no set gets more lines than it can hold: nw_run_fits_anywhere for all positions of the regions,
-// nw_run_fits for their positions in iteration `round`.
+// True if no set gets more lines than it can hold, for any positions of the regions.
 bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
+// True if no set gets more lines than it can hold, for the positions of the regions in iteration `round`.
 bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // returns NULL if the loop has no iterations
-void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // for a loop that will not be run again
+void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // runs a loop that will not be run again
 // Returns NULL if some set gets more lines than it can hold.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l);

@@ -15,20 +15,20 @@ typedef struct nw_fold_run {
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if they can be simulated instead; otherwise 0
   // If not 0, the result is an estimate: it assumes that the positions of regions within the sets do not matter, and
-  // uses some iterations in place of others. If it is 2, this is a second estimate, from other iterations,
-  // that counts unknown outcomes as hits, not misses.
+  // uses some iterations in place of others. With 1, unknown outcomes count as misses. With 2, they count as hits, and
+  // other iterations are used.
   int rough;
-  struct nw_run *roomy; // for a level with sets, see nw_run_open_roomy; NULL if it is not used
-  const struct nw_fold_run *lines; // for a level: the lines that each loop touches; NULL if unknown
+  struct nw_run *roomy; // for a level with several sets: see nw_run_open_roomy; NULL if it is not used
+  const struct nw_fold_run *lines; // for a level: the run that folded the touched lines; NULL if there is none
   // results
   int64_t touched;
   bool hopeless; // the run gave up before it reached the limit
   nw_tallies tallies;
-  nw_fold *fold; // of the whole nest; its lines are relative to 0
+  nw_fold *fold; // the fold of the whole nest; its lines are relative to 0
   struct nw_run *run; // the run that made the fold, for queries by other runs
 } nw_fold_run;
 
-// Opens a run that folds as if one set had the capacity of all sets. The runs of levels with sets use it.
+// Opens a run that folds as if one set had the capacity of all sets. The run of a level with several sets uses it.
 struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
 void nw_run_close_roomy(struct nw_run *e);
 

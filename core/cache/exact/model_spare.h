@@ -1,15 +1,16 @@
-// Memory that the runs of the model in a session reuse: the page faults of new memory would cost more than the writes
-// to it. Private to the model.
+// Keeps memory that later runs of the model in the same session reuse. The page faults of new memory would take longer
+// than the writes to it. Private to the model.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_spares {
-  nw_vec of[64]; // blocks of 2^i bytes
-  size_t bytes; // of all blocks
+  nw_vec of[64]; // of[i]: blocks of 2^i bytes
+  size_t bytes; // total size of all blocks
 } nw_spares;
 nw_spares *nw_spares_of(nw_ctx *c);
 void nw_spares_trim(nw_spares *s); // called between runs: frees what exceeds the limit of a session
-void *nw_spare_get(nw_spares *s, size_t bytes); // not zeroed
-void nw_spare_give(nw_spares *s, void *block); // may be NULL
+void *nw_spare_get(nw_spares *s, size_t bytes); // the block is not zeroed
+void nw_spare_give(nw_spares *s, void *block); // `block` may be NULL
 size_t nw_spare_room(const void *block); // size of the block in bytes
-void *nw_spare_more(nw_spares *s, void *block, size_t used, size_t bytes); // a larger block with the same first bytes
+// Replaces a block with a larger one. The first `used` bytes are the same.
+void *nw_spare_more(nw_spares *s, void *block, size_t used, size_t bytes);

@@ -1,12 +1,12 @@
-// The counts of a part of a run, as a graph. A tally consists of its own counts, and of other tallies with
-// multiplicities. So a loop of 10^18 iterations needs only a few dozen tallies. The counts are added up once, at the
-// end. Private to the model.
+// Represents the counts of a part of a run as a graph of tallies. A *tally* consists of its own counts and of other
+// tallies, each with a multiplicity. So a loop of 10^18 iterations needs only a few dozen tallies. The counts are added
+// up once, at the end. Private to the model.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_tally nw_tally;
 
-typedef struct nw_tallies { // the tallies of a run, in order of creation; each is after its parts
+typedef struct nw_tallies { // the tallies of a run, in order of creation; the parts of a tally come before it
   nw_arena *arena;
   nw_vec made;
 } nw_tallies;
