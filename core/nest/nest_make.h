@@ -12,8 +12,8 @@ typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // the shape of each array of the text
-  // If true, the nest only serves to check that each index is inside its dimension. It has one array for each dimension,
-  // and a reference accesses each of these at its index.
+  // If true, the nest only serves to check that each index is inside its dimension. It has one array for each
+  // dimension, and a reference accesses each of these at its index.
   bool indices;
 } nw_nest_maker;
 

@@ -93,9 +93,9 @@ nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
 // Builds the nest of the text, in the arena. `value` holds the values of the parameters, in order.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// Finds the value of each parameter. A value given by name comes first, then the value in `set` (which may be NULL), then
-// the value in the text. Sets given[i] if the value is not from the text. Returns false if a name is unknown, or if a
-// value cannot be computed.
+// Finds the value of each parameter. A value given by name comes first, then the value in `set` (which may be NULL),
+// then the value in the text. Sets given[i] if the value is not from the text. Returns false if a name is unknown, or
+// if a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
 // Returns a text with the same accesses as a nest.

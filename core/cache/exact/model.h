@@ -17,8 +17,8 @@ typedef struct nw_cache_opts {
 } nw_cache_opts;
 
 typedef struct nw_cached nw_cached;
-// Runs the model. Returns NULL if the cache sizes are impossible, or the run was interrupted, or `exact` is true and the
-// budget is too small.
+// Runs the model. Returns NULL if the cache sizes are impossible, or the run was interrupted, or `exact` is true and
+// the budget is too small.
 nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o);
 void nw_cached_free(nw_cached *m);
 const nw_sim_counts *nw_cached_site(const nw_cached *m, int level, int site);

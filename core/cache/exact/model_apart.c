@@ -1,7 +1,8 @@
 // Tests whether regions on one ground (model_shape.h) touch the same lines.
 //
 // Two regions do not touch the same lines if one ends before the other begins, or if they use separate parts of each
-// row, for example two columns of a matrix. A row is the widest step of an inner loop.
+// row, for example two columns of a matrix. The width of a row is the number of bytes by which an iteration of the loop
+// or of an inner loop moves a region.
 #include "cache/exact/model_shape.h"
 
 typedef struct span { // a range of addresses, which includes both ends

@@ -27,8 +27,8 @@ typedef struct nw_firsts {
   bool stop, astray;
 } nw_firsts;
 
-// Runs the search. Returns false if it is interrupted, or if it needs more than `most` ticks. A *tick* is a unit of work
-// of a few nanoseconds. f must be freed even after a failure.
+// Runs the search. Returns false if it is interrupted, or if it needs more than `most` ticks. A *tick* is a unit of
+// work of a few nanoseconds. f must be freed even after a failure.
 bool nw_firsts_find(nw_firsts *f, nw_ctx *c, const nw_affine_nest *n, int line, int64_t most);
 void nw_firsts_free(nw_firsts *f);
 // True if no set of the level gets more lines than it can hold.

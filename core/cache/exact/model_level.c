@@ -1,10 +1,11 @@
-// Folds of a level: its stack and, if conflicts are counted, its shadow, which is the stack of a fully associative
-// cache of the same size.
+// Builds the folds of a cache level. A fold contains the summary of the level's stack (model_stack.h). If conflicts are
+// counted, it also contains the summary of the *shadow*: the stack of a fully associative cache of the same size.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
-// A request that is a conflict miss if it misses in the level and hits in the shadow. Each of the two outcomes is
-// known, or is the index of a first line whose outcome is still unknown.
+// A request that may be a conflict miss: it is one if it misses in the level and hits in the shadow. `main` is its
+// outcome in the level, and `shadow` is its outcome in the shadow. An outcome that is still unknown is the index of a
+// first line.
 typedef struct doubt {
   int site, main, shadow;
 } doubt;
@@ -19,7 +20,7 @@ typedef struct level_fold {
 typedef struct level_folder {
   nw_folder base;
   const nw_level_of *of;
-  nw_stack *main, *shadow; // shadow: NULL if conflicts are not counted
+  nw_stack *main, *shadow; // `shadow` is NULL if conflicts are not counted
   doubt *doubt;
   int ndoubts, doubt_cap;
   int *came[2], came_cap; // outcomes of the first lines of an applied fold
@@ -68,8 +69,7 @@ static void level_clear(nw_folder *base) {
   f->ndoubts = 0;
 }
 
-// Handles a request that may be a conflict. It is a conflict if it misses in the level and hits in the shadow. It is
-// not a conflict if it hits in the level, or misses in the shadow. Otherwise the answer is not known yet.
+// Counts a request if it is a conflict miss. If this is not known yet, adds the request to the list of doubts.
 static void doubt_it(level_folder *f, doubt d) {
   if (d.main == NW_STACK_HIT || d.shadow == NW_STACK_MISS) return;
   if (d.main == NW_STACK_MISS && d.shadow == NW_STACK_HIT) {

@@ -1,11 +1,11 @@
-// Folds of all lines ever touched, and of their first accesses. In this file, a run is a sequence of adjacent lines.
-// The folds give the cold misses, and show whether all lines fit in a level.
+// Builds the folds of all lines ever touched, with the first access to each line. In this file, a *run* is a sequence
+// of adjacent lines. The folds give the cold misses, and show whether all lines fit in a level.
 #include "cache/exact/model_fold.h"
 #include <stdlib.h>
 
 typedef nw_run_of_lines run;
 
-typedef struct runs { // sorted by line, without overlaps
+typedef struct runs { // a list of runs, sorted by line and without overlaps
   run *at;
   int n, cap;
   int64_t lines;
@@ -29,9 +29,9 @@ typedef struct lines_folder {
   const nw_lines_of *of;
   runs runs, spare, placed;
   fresh buffer[BUFFER], sorted[BUFFER];
-  int *begin; // by ground: the index in `sorted` at which its lines begin
+  int *begin; // for each ground: the index in `sorted` at which its lines begin
   int nbuffer;
-  int kept; // runs that a merge does not change
+  int kept; // number of runs that the current merge does not change
   int64_t recent[RECENT]; // lines that are known to be included
 } lines_folder;
 
@@ -67,8 +67,8 @@ static void begin_at(run *r, int64_t line) {
   r->from = line;
 }
 
-// Adds the runs of old up to r, and the parts of r that are not in old. i: the number of runs of old that were already
-// added. Returns the new number.
+// Adds the runs of `old` up to r, and the parts of r that are not in `old`. The first i runs of `old` have already been
+// added. Returns the new number of added runs.
 static int add_rest(runs *to, const runs *old, int i, run r) {
   while (r.from < r.to) {
     while (i < old->n && old->at[i].to <= r.from) add_run(to, old->at[i++]);
@@ -95,7 +95,7 @@ static int merge_run(lines_folder *f, int i, run r) {
   return add_rest(&f->spare, &f->runs, i, r);
 }
 
-// Prepares to rebuild the runs from `line` on. Returns the index of the first of these runs.
+// Prepares to rebuild the runs that contain `line` or come after it. Returns the index of the first of these runs.
 static int begin_merge(lines_folder *f, int64_t line) {
   int in = 0, out = f->runs.n;
   while (in < out) {
@@ -131,8 +131,8 @@ static bool in_order(const fresh *x, int n) {
   return true;
 }
 
-// Grounds are ordered by number, and lines in a ground mostly come in increasing order: after bucketing by ground, they
-// need no sorting.
+// Sorts the lines by ground, and then by line. Lines in a ground mostly come in increasing order, so they rarely need
+// sorting.
 static void sort_buffer(lines_folder *f) {
   int ngrounds = f->of->ngrounds;
   const int *ground = f->of->ground;
@@ -248,7 +248,7 @@ static bool has_short_ones(const runs *r) { // true if two adjacent runs are sho
   return false;
 }
 
-// Concatenates the labels of adjacent short runs, from the i-th on. Returns the number of runs.
+// Concatenates the labels of adjacent short runs, beginning with run i. Returns the number of these runs.
 static int side_by_side(const runs *r, int i, int *label, int *n) {
   int k = i;
   for (*n = 0; k < r->n; k++) {
@@ -304,7 +304,7 @@ static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   return &copy_of(&f->runs, origin, -1)->base;
 }
 
-// True if no line was new and no region moves. Then no further repetition adds a line.
+// True if the last repetition added no line, and no region moves. Then no further repetition adds a line.
 static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
   (void)origin;
   lines_folder *f = (lines_folder *)base;

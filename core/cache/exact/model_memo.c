@@ -1,10 +1,13 @@
-// The memo: the folds of loops, by key. Terms such as fold and region are in model_rounds.h.
+// Implements the memo, which stores the folds of loops under keys. Terms such as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// Makes the key of a loop. Two runs of a loop have the same effect if they run the same iterations, and the positions
-// of the regions are equivalent: the positions within a line are the same; for levels with sets, the distances in sets
-// are the same; and regions on one ground have the same distances, or are apart.
+// Makes the key of a loop. Two runs of a loop have the same effect if they run the same iterations, and if these are
+// equal in both:
+//
+//   the position of each region within a line
+//   the distances between regions, modulo the number of sets
+//   for two regions on one ground: the distance between them, or the fact that they are apart
 int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
@@ -95,8 +98,8 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return x;
 }
 
-// Returns the number of lines that a loop touches; 0 if it is not known. The memo of the run that lists all touched
-// lines has the loop under the same key.
+// Returns the number of lines that a loop touches, or 0 if it is not known. It is in the memo of the run that lists all
+// touched lines, under the same key.
 static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
   const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
@@ -130,8 +133,8 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// True if a new fold would hardly be reused: the key is new, and folds of this loop were reused less often than they
-// were built. When the key is seen a second time, the loop is folded after all.
+// True if a new fold would hardly be reused. This is the case if the key is new, and folds of this loop were reused
+// less often than they were built. When the key is seen a second time, the loop is folded after all.
 static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];

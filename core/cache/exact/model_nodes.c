@@ -1,5 +1,5 @@
-// Runs the nodes of a nest. The iterations of a loop are run in classes that have the same inner iterations. Terms such
-// as fold and region are in model_rounds.h.
+// Runs the nodes of a nest. The iterations of a loop are divided into classes. All iterations of a class run the same
+// inner iterations. Terms such as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -35,10 +35,10 @@ static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
 }
 
-// Divides the iterations into parts, and uses one iteration in place of each part: the middle one, or alternately one
-// before or after the middle. The iteration before it is run first, without counting, to load lines that would then
-// be in the cache. The misses on other lines are uncertain, since skipped iterations may have loaded these lines. One
-// estimate counts such misses in every iteration of the part, the other in one iteration only.
+// Divides the iterations into parts, and runs one iteration in place of each part: the middle one, or alternately one
+// before or after the middle. First, the preceding iteration is run without counting, to load the lines that it would
+// leave in the cache. A miss on any other line is uncertain, since a skipped iteration may have loaded the line. One
+// estimate counts such a miss for every iteration of the part, and the other counts it for one iteration only.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
@@ -57,8 +57,8 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Returns the only child of a loop, if this child is a loop. NULL if there are more children, or if the outer loop does
-// not count from 0, so that the regions have other positions.
+// Returns the only child of a loop, if this child is a loop. Returns NULL if there are more children. Also returns NULL
+// if the outer loop is absolute, since the regions then have other positions.
 static const nw_shape *only_kid(const nw_shape *l) {
   const nw_shape *s = l;
   do s = s->nkids == 1 ? s->kid[0] : NULL;
@@ -116,7 +116,7 @@ static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Runs iterations from..to-1 one by one. `first` is the value of the loop in iteration 0.
+// Runs the iterations `from` to `to` - 1 one by one. `first` is the value of the loop in iteration 0.
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   run_each(e, l, first, from, to, f, false);
 }
@@ -125,7 +125,8 @@ void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from
   run_each(e, l, first, from, to, f, true);
 }
 
-// Folds iterations that are run one by one. A single existing fold is returned directly.
+// Folds iterations that are run one by one. If there is only one iteration, and its body is a loop, returns the fold of
+// that loop.
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
   const nw_shape *kid = only_kid(l);
   if (to == from + 1 && kid) {
@@ -144,16 +145,16 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
-enum { FEW = 4 }; // number of periods of the sets: with fewer, the steps of model_steps.c are as good
+enum { FEW = 4 }; // with fewer periods (nw_run_period) than this, the steps of model_steps.c are as good
 
-// True if appending `times` copies is cheaper than building one summary of them, which must fill the level, read its
-// contents and apply the result.
+// True if appending `times` copies is cheaper than building one summary of them. Building it means to fill the level,
+// read its contents and apply the result.
 static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
   return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
 }
 
-// Folds the whole periods in iterations from..to-1, which all run the same inner iterations. Returns NULL if there are
-// fewer than two periods, or if they were appended to f (which may be NULL).
+// Folds the whole periods in the iterations `from` to `to` - 1, which all run the same inner iterations. Returns NULL
+// if there are fewer than two periods. Also returns NULL after appending them to f, if f is not NULL.
 static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
                            nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;

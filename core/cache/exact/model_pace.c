@@ -2,9 +2,9 @@
 #include "cache/exact/model_rounds.h"
 
 // True if the run must give up. The cost of the remaining iterations is extrapolated from the iterations since the last
-// check. Some of them will be in the memo, once the regions have been at all positions within a line. Inner loops also
-// reuse folds of earlier outer iterations, so the threshold for giving up is higher there. If the accesses can be
-// simulated instead, the remaining cost is compared with the cost of the simulation, regardless of the cost so far.
+// check. Once the regions have been at all positions within a line, some of the remaining iterations will be in the
+// memo. Inner loops also reuse folds of earlier outer iterations, so the threshold for giving up is higher there. If
+// the accesses can be simulated instead, the remaining cost is compared with the cost of the simulation.
 static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, int64_t rounds, int64_t all) {
   double each = (double)(e->job->touched - p->touched) / (double)(rounds - p->rounds);
   bool early = rounds < 2 * nw_run_period(e, l, 1);

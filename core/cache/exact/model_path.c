@@ -1,4 +1,4 @@
-// Loops around a statement: dependences, times, and execution counts.
+// Computes dependences, times and execution counts for the loops around a statement.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ nw_change nw_change_of(const nw_affine_node *x, int slot) {
   }
   signs_of(x->end, x->nend, slot, &end_up, &end_down);
   signs_of(x->begin, x->nbegin, slot, &begin_up, &begin_down);
-  bool moves = begin_up || begin_down; // if the step is not 1, all values change
+  bool moves = begin_up || begin_down; // the first value changes; if the step is not 1, then all values change
   return (nw_change){end_up || end_down || moves, end_up, begin_down || (moves && x->step > 1)};
 }
 
@@ -93,7 +93,7 @@ typedef struct counting {
   nw_firsts *f;
   const nw_around *p;
   const nw_affine_node *stmt;
-  int64_t *each; // by reference: the number of lines that each access requests; 0 if it varies
+  int64_t *each; // for each reference: the number of lines that an access requests, or 0 if it varies
 } counting;
 
 static int64_t line_of(const nw_firsts *f) { return INT64_C(1) << f->shift; }
@@ -112,8 +112,8 @@ static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   return lines == lines_from(f, line_of(f) - g + least, r->bytes) ? lines : 0;
 }
 
-// At first, at[b] is the number of accesses that start at byte b of a line. Replaces this by the numbers for n times as
-// many accesses: each access is repeated at distances of 0, move, 2*move, ... (n - 1)*move bytes.
+// At first, at[b] is the number of accesses that start at byte b of a line. Computes the numbers for n times as many
+// accesses: each access is repeated at distances of 0, move, 2*move, ... (n - 1)*move bytes.
 static void spread(int64_t *at, int64_t line, int64_t move, int64_t n) {
   int64_t out[4096] = {0};
   move = nw_floormod_i64(move, line);

@@ -22,8 +22,8 @@ typedef struct nw_change {
 nw_change nw_change_of(const nw_affine_node *x, int slot);
 void nw_path_find_free(nw_around *p);
 
-// Assigns to every access a time that increases in execution order, and returns the time of the whole node. Sets the
-// ranges of the slots inside. Stops f if the time would be too large.
+// Returns the number of time units that a node takes. They are chosen so that later accesses have greater times. Sets
+// the ranges of the slots inside. Stops f if the number would be too large.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
 int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // the time of one iteration
 void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts the accesses of stmt

@@ -1,7 +1,7 @@
 // Finds the offsets within a line that matter to a loop: the offsets at which its references reach another line.
 #include "cache/exact/model_making.h"
 
-// Rotates a set of bytes within a line; each byte is a bit.
+// Rotates a set of bytes of a line. Bit b of the set stands for byte b.
 static uint64_t turned(uint64_t set, int64_t by, int line) {
   int n = (int)nw_floormod_i64(by, line);
   uint64_t all = line == 64 ? ~UINT64_C(0) : (UINT64_C(1) << line) - 1;
@@ -21,7 +21,7 @@ static uint64_t reflected(uint64_t set, int line) {
   return out;
 }
 
-// An absolute loop (model_shape.h) may start with any value.
+// An absolute loop (model_shape.h) may start with any value, so it is treated like a loop with `line` iterations.
 void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth) {
   int line = m->line;
   if (line > 64) {
@@ -37,7 +37,8 @@ void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, co
   at->turns |= reflected(bytes, line);
 }
 
-// Returns the last of the bytes 0..byte at which a reference reaches another line.
+// Returns the last byte among 0..`byte` at which a reference reaches another line, or 0 if there is none. If this
+// happens at every byte, returns `byte`.
 int nw_shape_phase(const nw_anchor *a, int byte) {
   uint64_t upto = byte < 64 ? a->turns & ((UINT64_C(2) << byte) - 1) : 0;
   return byte >= 64 || a->turns == ~UINT64_C(0) ? byte : upto ? 63 - __builtin_clzll(upto) : 0;

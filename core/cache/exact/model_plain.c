@@ -1,4 +1,4 @@
-// The model's slowest methods: simulating every access, or a sample of the sets.
+// Simulates every access, or the accesses to a sample of the sets. These are the slowest methods of the model.
 #include "cache/exact/model_ask.h"
 #include "cache/sim/sampled.h"
 
@@ -72,7 +72,7 @@ static bool feed_some(void *env, const nw_ref *ref, int n) {
   return p->accesses <= p->most;
 }
 
-// Simulates a sample of the sets. The accesses that were processed are counted, even if the walk was stopped.
+// Simulates a sample of the sets. If the walk is stopped, the accesses before that are counted nevertheless.
 static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
   uint64_t from, to;
   if (!nw_sampled_can(o)) return NW_TOO_MANY;
@@ -89,7 +89,7 @@ static void note(nw_asking *q, const nw_sampled *k, int from, int level) {
   q->m->error[level] = nw_sampled_error(k, from);
 }
 
-// The estimated numbers of requested lines and of cold misses are replaced by the known exact values.
+// The numbers of requested lines and of cold misses are already known exactly, so they are not estimated.
 nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most) {
   nw_sim_opts o = q->o->caches;
   o.nlevels = 1;

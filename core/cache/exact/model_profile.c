@@ -1,15 +1,16 @@
-// The distribution of a fold's lines over the sets, for each region.
+// Computes how the lines of a fold are distributed over the sets, for each region.
 //
-// The positions of regions only shift these distributions against each other. Take any region. A set can get too many
-// lines only if its lines of this region, plus the most lines of each other region in any set, are too many. The sets
-// in which this can happen are listed for one region, the lead. Only these few sets have to be checked.
+// If a region moves, its distribution is only shifted by a number of sets. Let M(r) be the largest number of lines of
+// region r in any set. A set with n lines of region r gets at most n + the sum of M over the other regions. So it has
+// to be checked only if this bound exceeds the number of ways. The sets to check are listed for one region, the
+// *lead*, which has the fewest of them.
 #include "cache/exact/model_rounds.h"
 
 struct nw_profile {
   int64_t sets, ways;
   int n;
   int *region;
-  uint32_t *count; // lines by region, then by set; sets are counted from the origin of the region
+  uint32_t *count; // number of lines for each region and set; set 0 is the set of the region's origin
   int lead; // the region with the fewest sets that must be checked
   int nfull;
   uint32_t *full; // the sets that must be checked

@@ -1,4 +1,4 @@
-// Finds the grounds, the regions on them (model_shape.h), and their ranges.
+// Finds the grounds and regions (model_shape.h), and the ranges of their addresses.
 #include "cache/exact/model_making.h"
 
 enum {
@@ -8,8 +8,8 @@ enum {
 
 typedef struct nw_region_moves {
   int ground;
-  int64_t *coef; // by loop
-  bool *has;
+  int64_t *coef; // for each loop: the move of the region
+  bool *has; // for each loop: true if it contains a reference to the region
 } nw_region_moves;
 
 // ---- regions
@@ -29,7 +29,7 @@ static void join(const nw_making *m, nw_region_moves *x, const nw_linear *f, int
   }
 }
 
-// Returns the first region on a ground with the same moves as the reference, or a new one.
+// Returns the first region on the ground that has the same moves as the reference. If there is none, makes a new one.
 int nw_making_region(nw_making *m, int ground, const nw_linear *f, int depth) {
   int n = 0, first = 0;
   for (int i = 0; i < m->region.n; i++) {
@@ -113,8 +113,8 @@ typedef struct widths {
   int n;
 } widths;
 
-// Collects the distances of two lines or more by which one iteration of the loop, or of a loop inside it, moves the
-// region.
+// Collects the widths of rows to try: the numbers of bytes by which an iteration of the loop, or of a loop inside it,
+// moves the region. Widths of less than two lines are left out.
 static void add_widths(const nw_making *m, const nw_shape *s, int from, int region, widths *w) {
   for (int i = 0; i < s->nrefs; i++)
     for (int d = from; d < s->depth && s->ref[i].region == region; d++) {
@@ -134,7 +134,7 @@ static void reach_rows(nw_making *m, const nw_shape *loop, nw_shape *s, const nw
   for (int i = 0; i < s->nkids; i++) reach_rows(m, loop, s->kid[i], at, wide, lo, hi);
 }
 
-// Returns the number of bytes of a row that two regions do not use.
+// Returns the number of bytes of a row that neither of two regions uses.
 static int64_t free_of(int64_t wide, const int64_t *lo, const int64_t *hi) {
   __int128 left = (__int128)wide - ((__int128)hi[0] - lo[0]) - ((__int128)hi[1] - lo[1]);
   return left < 0 ? 0 : (int64_t)left;

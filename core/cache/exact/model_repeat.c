@@ -1,13 +1,12 @@
-// Repeats the fold of some iterations: by doubling, or all at once. Terms such as fold and region are in
-// model_rounds.h.
+// Repeats the fold of some iterations, by doubling or all at once. Terms such as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
-// Returns the least number of iterations that moves all regions by whole lines and, for levels with sets, all of them
-// by the same number of sets. After that many iterations, the loop does the same with other lines: lines that share a
-// set still share one, and all sets behave in the same way.
+// Returns the period: the least number of iterations that moves all regions by whole lines. If there are several sets,
+// it must also move all regions by the same number of sets. After a period, the loop does the same with other lines:
+// lines that share a set still share one, and all sets behave in the same way.
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
@@ -23,14 +22,14 @@ int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   return all * p;
 }
 
-// Computes how far the regions move in this many iterations.
+// Sets e->by to the number of lines by which each region moves in `rounds` iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds) {
   memset(e->by, 0, (size_t)e->job->nest->nregions * sizeof *e->by);
   for (int i = 0; i < l->nanchors; i++)
     e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
 }
 
-// The repetition of a fold; each repetition is moved by another period.
+// The state while a fold is repeated. Each repetition is one period after the previous one.
 typedef struct repetition {
   nw_run *e;
   const nw_shape *l;
@@ -40,7 +39,8 @@ typedef struct repetition {
   nw_fold *made[64]; // made[i]: the fold of len[i] repetitions
   int64_t len[64];
   int n;
-  int64_t size, growth; // lines in f; lines that the last repetition added
+  int64_t size; // number of lines in f
+  int64_t growth; // number of lines that the last repetition added
   int64_t check; // number of repetitions at which the steady state is tested next
 } repetition;
 
@@ -61,7 +61,7 @@ static nw_fold *so_far(repetition *r) {
 }
 
 // If one more repetition changes only positions, so does any number of repetitions, because each begins with the moved
-// state of the previous one. In this case returns the fold of all repetitions, otherwise NULL.
+// state of the previous one. In this case, returns the fold of all repetitions. Otherwise returns NULL.
 static nw_fold *all_alike(repetition *r) {
   nw_run *e = r->e;
   nw_fold *x = so_far(r);
@@ -84,8 +84,8 @@ static nw_fold *all_alike(repetition *r) {
   return out;
 }
 
-// True if doubling processes fewer lines than repeating one by one. Both costs are those up to the last repetition, or
-// up to the one that fills the level, since most loops then reach a steady state.
+// True if doubling processes fewer lines than repeating one by one. Both costs are counted up to the last repetition,
+// or only up to the repetition that fills the level, since most loops then reach a steady state.
 static bool doubling_pays(const repetition *r) {
   int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
   double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,

@@ -1,4 +1,4 @@
-// Loops whose lines fit in the sets: their effect does not depend on the positions of their regions.
+// Folds loops whose lines fit in the sets. The effect of such a loop does not depend on the positions of its regions.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ static void unhold(nw_run *e, const nw_stack_last *at, int n) {
   for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
 }
 
-// Returns an upper bound of the number of lines in a set, for any positions of the regions: for each region the most of
-// its lines that are in one set, summed over all regions.
+// Returns an upper bound of the number of lines in a set, for any positions of the regions. For each region, it takes
+// the largest number of its lines in one set. The bound is the sum over all regions.
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->nanchors; i++) {

@@ -114,7 +114,7 @@ void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds,
 
 // ---- model_steps.c
 
-// Runs the iterations `from` to `to` - 1, one by one or several at once. All of them must run the same inner iterations.
+// Runs the iterations `from` to `to` - 1, one by one or several at once. All must run the same inner iterations.
 void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
 // ---- model_drift.c

@@ -1,4 +1,4 @@
-// A run of the model: makes its state, and builds folds.
+// Makes the state of a run of the model, and builds folds.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 

@@ -31,7 +31,8 @@ nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth) {
   return out;
 }
 
-// Adds by * slot. The slot of a loop that counts from 0 is its start plus its step times the number of the iteration.
+// Adds `by` times the value of the slot. If the loop counts from 0, this value is start + step * (number of the
+// iteration).
 static void add_slot(nw_making *m, nw_linear *to, int slot, int64_t by, int depth) {
   for (int d = depth - 1; d >= 0; d--) {
     if (m->slot[d] != slot) continue;
@@ -56,7 +57,7 @@ int64_t nw_making_clamped(__int128 v) {
   return (int64_t)(v > far ? far : v < -far ? -far : v);
 }
 
-// Finds the range of the terms of the loops from..to-1.
+// Finds the range of the sum of those terms of f that belong to the loops at depths `from` to `to` - 1.
 void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, int64_t *lo, int64_t *hi) {
   __int128 least = 0, most = 0;
   for (int d = from; d < to; d++) {

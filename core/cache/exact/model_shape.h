@@ -119,16 +119,16 @@ void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, i
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
 
 int64_t nw_shape_rest(int64_t bytes, int64_t wide); // the remainder of bytes / wide that is nearest to 0
-// True if those regions of a loop that drift are apart in the iterations `from` to `to` - 1. `first` is the value of the
-// loop in iteration 0.
+// True if regions that the loop moves by different numbers of bytes are apart in the iterations `from` to `to` - 1.
+// `first` is the value of the loop in iteration 0.
 bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);
 // Returns the distance between two regions. If the regions are apart in all iterations, the distance does not matter,
 // and INT64_MIN is returned.
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
 
-// `byte` is the position of a region's first byte within its line. Returns a number that is equal for two positions only
-// if the region touches the same lines in both.
+// `byte` is the position of a region's first byte within its line. Returns a number that is equal for two positions
+// only if the region touches the same lines in both.
 int nw_shape_phase(const nw_anchor *a, int byte);
 
 // Writes the numbers on which a run of the loop depends to `key`, except the positions of its regions. `key` must have

@@ -1,4 +1,4 @@
-// Blocks of memory that are reused.
+// Keeps blocks of memory for reuse.
 #include "cache/exact/model_spare.h"
 #include <stdlib.h>
 

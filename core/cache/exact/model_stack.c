@@ -1,4 +1,4 @@
-// LRU stacks that start with unknown content, and the summaries that they build.
+// Implements LRU stacks that start with unknown content and build summaries. Terms are in model_stack.h.
 #include "cache/exact/model_stack.h"
 #include "cache/exact/model_held.h"
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 struct nw_stack {
   nw_held held;
   uint32_t now; // the stamp that lines get when they are entered
-  uint32_t *came; // by first line of the applied summary: its place
+  uint32_t *came; // for each first line of the applied summary: its place
   int came_cap;
   nw_stack_first *first;
   int nfirst, first_cap;
-  bool *whole; // by set, at the end
+  bool *whole; // for each set, when a summary is built: nw_stack_last.whole
   nw_stack_counts counts;
 };
 
@@ -63,8 +63,8 @@ INLINE void missed(const nw_stack *k, int site, bool write) {
 }
 
 // Handles a line that is evicted, either now or later in the summary that is being applied. The write-back is counted
-// for the site that wrote the line last. If that write may have been before this part, the write-back is counted when
-// the earlier part is known.
+// for the site that wrote the line last. If this site is in an earlier part, which is still unknown, the write-back is
+// counted later.
 INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
@@ -116,8 +116,8 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
 
 // ---- applying summaries
 
-// Requests a first line of a summary: only first lines can hit earlier content. If the line stays to the end of the
-// summary, it gets its final state now; otherwise it is evicted.
+// Requests a first line of a summary. If the line stays to the end of the summary, it gets its final state now.
+// Otherwise it is handled as evicted, but keeps its place for the moment.
 INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
   int64_t line = f->line + origin[f->region];
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
@@ -157,8 +157,8 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
   }
 }
 
-// Moves a last line to its position in the LRU order. A line that is not a first line replaces an evicted one: if the
-// summary evicted lines of a set, its first lines filled the set, and as many lines were evicted as were added.
+// Moves a last line to its position in the LRU order. A line that is not a first line replaces an evicted line. There
+// is always one: such a line is added only after first lines have filled the set, and then each new line evicts one.
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
@@ -243,7 +243,7 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
   nw_spare_give(h->spares, of_whole);
 }
 
-// Lines of one set are adjacent in a summary, in order.
+// In a summary, the last lines of a set are adjacent, from the least recent to the most recent.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by) {
   nw_held *h = &k->held;
   if (k->nfirst != s->nfirst || (int)h->live != s->nlast) return false;

@@ -50,8 +50,8 @@ typedef struct nw_stacked { // a summary; lines are relative to the origin of th
   int *late; // indices of last lines that were requested after all first lines
 } nw_stacked;
 int64_t nw_stacked_weight(const nw_stacked *s); // returns the number of lines to process when s is applied
-// Sets the fields `turn`, `left` and `late`. of_whole[i] is true if the set of first line i is whole. `of_whole` is NULL
-// if this is unknown.
+// Sets the fields `turn`, `left` and `late`. of_whole[i] is true if the set of first line i is whole. `of_whole` is
+// NULL if this is unknown.
 void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole);
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
 // Returns a copy in which the lines that remain in the cache are moved.

@@ -2,15 +2,15 @@
 // are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 
-// A step is the number of iterations that moves each region by whole lines. If the lines of a step fit in the sets, its
-// effect does not depend on positions (model_room.c), so it is folded once and applied everywhere. The same is done for
-// two steps, four, and so on, as long as they fit and share lines.
+// A *step* is the least number of iterations that moves each region by whole lines. If the lines of a step fit in the
+// sets, its effect does not depend on positions (model_room.c), so it is folded once and applied everywhere. The same
+// is done for two steps, four steps, and so on, as long as their lines fit and are partly the same.
 enum { SIZES = 16 };
 
 typedef struct steps {
   nw_run *e;
   const nw_shape *l;
-  int64_t first, from, to, q; // first: the value of the loop in iteration 0; q: iterations per step
+  int64_t first, from, to, q; // `first`: the value of the loop in iteration 0; `q`: number of iterations of a step
   nw_fold *made[SIZES]; // made[i]: the fold of 2^i steps
   int n;
 } steps;
@@ -28,7 +28,7 @@ static nw_fold *make_next(const steps *s) {
 }
 
 // Returns the fold of the next size. It may be in the memo, since it is the same for all equivalent positions of the
-// loop.
+// regions.
 static nw_fold *next_size(const steps *s) {
   nw_run *r = s->e->roomy;
   int n = nw_run_key(r, s->l, s->first, s->to, r->key);
@@ -44,8 +44,8 @@ static nw_fold *next_size(const steps *s) {
   return k->fold;
 }
 
-// Doubles the largest size if the result fits for any positions and shares lines. Returns NULL if that does not pay
-// off.
+// Doubles the largest size. Returns NULL if the result does not fit for all positions, or if its halves share too few
+// lines.
 static nw_fold *twice(const steps *s) {
   if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
   const nw_fold *x = s->made[s->n - 1];
@@ -63,19 +63,20 @@ static void make(steps *s) {
   nw_run_touch(s->e, r->job->touched - was);
 }
 
-// True if steps are worth trying: there are enough iterations, and steps of the loop have not failed to fit twice.
+// True if steps are worth trying: there are enough iterations, and the lines of a step of this loop have failed to fit
+// at most once.
 static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
   return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
 }
 
-// Runs some of the iterations from..to one by one.
+// Runs `rounds` iterations one by one, beginning with `from`.
 static void run_some(const steps *s, int64_t from, int64_t rounds, nw_folder *f) {
   double times = nw_run_set_times(s->e, from - s->from, from - s->from + rounds, s->to - s->from);
   nw_run_each_alike(s->e, s->l, s->first, from, from + rounds, f);
   s->e->times = times;
 }
 
-// Returns the first iteration that was not run.
+// Runs as many iterations in steps as possible. Returns the first iteration that was not run.
 static int64_t run_steps(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   steps s = {.e = e, .l = l, .first = first, .from = from, .to = to, .q = nw_run_period(e, l, 1)};
   make(&s);

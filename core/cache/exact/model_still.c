@@ -1,14 +1,17 @@
-// Iterations that request the same lines as the previous iteration, access by access.
+// Finds iterations that request the same lines as the previous iteration, access by access. Terms are in
+// model_rounds.h.
 #include "cache/exact/model_rounds.h"
 
-// After an iteration, each set contains the last requested lines in LRU order. If the same iteration is repeated, the
-// same lines are there in the same order: in a set that can hold all lines of the iteration nothing is evicted, and any
-// other set already contains only lines of the iteration. From the third iteration on, hits and last writers are the
-// same: a line that stays during the whole second iteration stays during all later ones, and the state of any other
-// line is determined within an iteration. So all later iterations have the counts of the third. No line is new after
-// the first iteration.
+// Suppose that an iteration is repeated with the same lines. Then each set has the same lines in the same LRU order
+// after every repetition. If a set can hold all lines of the iteration, none of them is evicted any more. Any other set
+// contains only lines of the iteration.
+//
+// From the third iteration on, hits and last writers are also the same. A line that stays during the whole second
+// iteration stays during all later ones. The state of any other line is determined within an iteration. So all later
+// iterations have the counts of the third. No line is new after the first iteration.
 
-// Returns a divisor g of the line size such that the address modulo g is the same for all values of inner loops.
+// Returns the *grain* of a reference. This is a divisor g of the line size such that the address modulo g is the same
+// for all values of inner loops.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
   for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
@@ -20,7 +23,7 @@ static int64_t move_of(const nw_shape *l, const nw_access_form *r) {
   return move < 0 ? -move : move;
 }
 
-// Returns an upper bound of the number of stationary iterations.
+// Returns an upper bound of the number of iterations that request the same lines as the iteration before them.
 static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s) {
   int64_t most = INT64_MAX;
   for (int i = 0; i < s->nrefs; i++) {
@@ -34,7 +37,7 @@ static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s)
   return most;
 }
 
-// Returns the number of bytes by which an address may still move, up or down, before it leaves its grain.
+// Returns the number of bytes by which an address can move, up or down, within its aligned block of `grain` bytes.
 static int64_t left(int64_t at, int64_t grain, bool up) {
   int64_t in = at & (grain - 1);
   return up ? grain - 1 - in : in;

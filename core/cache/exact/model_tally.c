@@ -1,4 +1,4 @@
-// The counts of a run, as a graph.
+// Builds the graph of the counts of a run, and adds the counts up.
 #include "cache/exact/model_tally.h"
 #include <stdlib.h>
 

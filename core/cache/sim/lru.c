@@ -1,4 +1,4 @@
-// LRU replacement: the lines that are in a level.
+// Keeps the lines that are in a cache level, with LRU replacement.
 #include "cache/sim/lru.h"
 #include <stdlib.h>
 

@@ -1,25 +1,25 @@
-// LRU replacement: the lines that are in a level. Lines are numbered from 1.
+// Keeps the lines that are in a cache level, with LRU replacement. The first line has the number 1.
 #pragma once
 #include "base/base.h"
 
-// The result of a request: hit or miss, and the evicted line (0 if there is none).
+// The result of a request.
 typedef struct nw_lru_answer {
   bool hit;
-  bool dirty; // the evicted line was dirty
-  uint32_t gone;
+  bool dirty; // true if the evicted line was dirty
+  uint32_t gone; // the evicted line, or 0 if there is none
 } nw_lru_answer;
 
-// Sets of a few ways: each row has the most recent line first. A word is the number of a line; its lowest bit is the
-// dirty bit.
+// Sets of a few ways. The row of a set contains its lines, the most recent first. A word of a row is 2 * (number of the
+// line) + (1 if the line is dirty).
 typedef struct nw_sets {
   uint32_t *way;
   int ways;
-  uint32_t sets, mask; // mask: sets - 1 if sets is a power of two, else 0
+  uint32_t sets, mask; // `mask`: sets - 1 if `sets` is a power of two; otherwise 0
   uint64_t before; // address of line 0 divided by the line size; it determines the set of each line
 } nw_sets;
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before);
 void nw_sets_free(nw_sets *s);
-bool nw_sets_soil(nw_sets *s, uint32_t line); // marks a line as dirty; false if it is not in its set
+bool nw_sets_soil(nw_sets *s, uint32_t line); // marks a line as dirty; returns false if it is not in its set
 
 static inline uint32_t nw_sets_row(const nw_sets *s, uint32_t line) {
   uint64_t at = s->before + line;
@@ -41,10 +41,12 @@ static inline nw_lru_answer nw_sets_ask(nw_sets *s, uint32_t line, bool write) {
   return hit ? (nw_lru_answer){.hit = true} : (nw_lru_answer){.gone = found >> 1, .dirty = found & 1};
 }
 
-// One set of any size: a linked list over all lines.
+// A single set of any size, as a linked list of lines.
 typedef struct nw_list {
-  uint32_t *next, *prev; // by line; 0 at the end of the list. next[0] is the most recent line, prev[0] the least recent
-  uint8_t *state; // by line: bit 1: in the list; bit 2: dirty
+  // The neighbours of each line, or 0 at the end of the list. next[0] is the most recent line, and prev[0] is the least
+  // recent line.
+  uint32_t *next, *prev;
+  uint8_t *state; // for each line: 1 if it is in the list, plus 2 if it is dirty
   int64_t held, room;
 } nw_list;
 void nw_list_init(nw_list *l, int64_t room, uint32_t lines);

@@ -1,4 +1,4 @@
-// Simulates the accesses of a walk, and counts misses by site.
+// Simulates the accesses of a walk, and counts the misses of each site.
 #include "cache/sim/misses.h"
 #include <stdlib.h>
 

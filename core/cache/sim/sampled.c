@@ -3,15 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The low bits of the number of a line are its class. PICKED of the CLASSES classes are simulated. No two picked
-// classes differ by a power of two, because the distances of rows of matrices are often powers of two.
+// The class of a line is its number modulo CLASSES. PICKED of the CLASSES classes are simulated. They are chosen so
+// that no two of them differ by a power of two, because the distances of rows of matrices are often powers of two.
 enum { CLASSES = 64, PICKED = 8, PART = CLASSES / PICKED };
 
 struct nw_sampled {
   nw_sim *sim;
   int shift, nlevels, nsites;
   int8_t pick[CLASSES]; // index among the picked classes, or -1
-  int64_t *asked; // by site: requested lines of all classes
+  int64_t *asked; // for each site: the number of requested lines of all classes
   int64_t missed[NW_MAX_LEVELS][PICKED];
   nw_ref ref[2 * NW_BATCH]; // the parts of accesses that are in picked lines
   uint8_t out[2 * NW_BATCH * NW_MAX_LEVELS];

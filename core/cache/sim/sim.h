@@ -1,29 +1,31 @@
 // The reference simulator of caches: it simulates every access of a stream exactly, one after the other.
 //
 // Levels are set-associative or fully associative, replace the least recently used line, allocate on a write and write
-// back. An access requests each line that it covers once. Modes:
-//   FULL    every level sees every access, as if it were the only level. Analytic models of reuse count in this way.
-//   MISSES  a level sees only the misses of the previous level, in order, as in cachegrind. When a dirty line is
-//           evicted, its copy in the next level becomes dirty, but not more recent; if there is no copy, the line is
+// back. An access makes one request for each line that it covers. Modes:
+//   FULL    every level gets every access, as if it were the only level. Analytic models of reuse count in this way.
+//   MISSES  a level gets only the misses of the previous level, in order, as in cachegrind. When a dirty line is
+//           evicted, its copy in the next level becomes dirty, but not more recent. If there is no copy, the line is
 //           written to memory.
 //
 // A miss is cold if the line was never touched before. It is a conflict miss if a fully associative level of the same
-// size, with the same input, would have hit. Otherwise it is a capacity miss. Hill and Smith, "Evaluating Associativity
-// in CPU Caches", 1989.
+// size, with the same input, would have hit. Otherwise it is a capacity miss. See Hill and Smith, "Evaluating
+// Associativity in CPU Caches", 1989.
 #pragma once
 #include "access/walker.h"
 
 typedef struct nw_sim nw_sim;
-bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o); // false with a diagnostic for impossible cache sizes
-// Makes a simulator for the addresses from..to. NULL with a diagnostic for impossible cache sizes.
+// Returns false, with a diagnostic, if the cache sizes are impossible.
+bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o);
+// Makes a simulator for the addresses `from` to `to`. Returns NULL, with a diagnostic, if the cache sizes are
+// impossible.
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sim_free(nw_sim *k);
-// Simulates n accesses. out may be NULL. Otherwise it gets a byte for each access and level: the worst outcome of the
-// lines of the access; NW_HIT if the level was not accessed.
+// Simulates n accesses. If `out` is not NULL, it gets a byte for each access and level: the worst outcome among the
+// lines of the access, or NW_HIT if the level was not accessed.
 void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out);
 bool nw_sim_by_misses(const nw_sim *k); // true in mode MISSES
-uint32_t nw_sim_set(const nw_sim *k, int level, uint64_t line); // the set of a line
-int nw_sim_held(const nw_sim *k, int level, uint32_t set); // number of lines in a set
+uint32_t nw_sim_set(const nw_sim *k, int level, uint64_t line); // returns the set of a line
+int nw_sim_held(const nw_sim *k, int level, uint32_t set); // returns the number of lines in a set
 void nw_sim_counts_add(nw_sim_counts *sum, const nw_sim_counts *n);
 nw_sim_counts nw_sim_total(const nw_sim *k, int level);
 const nw_sim_counts *nw_sim_site(const nw_sim *k, int level, int site);

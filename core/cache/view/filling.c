@@ -5,7 +5,7 @@
 struct nw_filling {
   int64_t time;
   int columns, sets;
-  uint16_t *held, *asked; // by column and set
+  uint16_t *held, *asked; // for each column and set
 };
 
 typedef struct watching {
@@ -13,10 +13,10 @@ typedef struct watching {
   nw_sim *sim;
   int level, nlevels, shift;
   uint64_t first; // address of line 0 divided by the line size
-  uint32_t *seen; // by line: the column of its last request, from 1
+  uint32_t *seen; // for each line: 1 + the column of its last request; 0 before its first request
   uint8_t *out;
   int column;
-  int64_t time, until; // until: the first access of the next column
+  int64_t time, until; // `until`: the number of the first access in the next column
 } watching;
 
 static bool count_refs(void *env, const nw_ref *ref, int n) {

@@ -7,9 +7,9 @@ enum { BRACKETS = 300 };
 
 typedef struct axis { // maps the addresses of a site to rows of pixels
   nw_lane *lane;
-  uint64_t from; // address
-  // Rows per byte in units of 2^-32: rounded up, and rounded down. So bytes next to the border of
-  // two rows stay in their row.
+  uint64_t from; // the address at which row 0 begins
+  // The number of rows per byte in units of 2^-32. `up` is rounded up, for the first row of an access, and `down` is
+  // rounded down, for its last row. So no byte is painted in the row next to its own.
   uint64_t up, down;
 } axis;
 
@@ -19,7 +19,7 @@ struct nw_raster {
   int width, height, n;
   nw_lane **lane;
   nw_rounds rounds;
-  int64_t *touched; // by column, lines
+  int64_t *touched; // for each column: the number of lines touched so far
   int line;
 };
 
@@ -30,10 +30,10 @@ typedef struct painting {
   int level, nlevels, shift;
   bool by_line, by_set;
   uint64_t sets;
-  axis set; // rows per set
-  axis *at; // by site
+  axis set; // maps sets to rows
+  axis *at; // for each site
   int column;
-  int64_t until; // the first access of the next column
+  int64_t until; // the number of the first access in the next column
   int64_t time, lines;
   uint64_t first;
   uint64_t *seen; // one bit per line
@@ -58,7 +58,7 @@ static void worst(uint8_t *pixel, uint8_t value) {
   if (*pixel < value) *pixel = value;
 }
 
-// Paints the rows that the addresses from..to cover.
+// Paints the rows that the units `from` to `to` - 1 of `scale` cover.
 static void paint_part(const painting *x, const axis *a, const axis *scale, uint64_t from, uint64_t to, uint8_t value) {
   int last = x->r->height - 1, row = (int)(from * scale->up >> 32), top = (int)((to * scale->down - 1) >> 32);
   if (row > last) row = last;
@@ -94,7 +94,8 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
-// Returns the number, from 1, of the first level with a hit. For a level that was not accessed, the outcome is a hit.
+// Returns the number of the first level with a hit, counted from 1, or nlevels + 1 if no level hits. A level that was
+// not accessed has the outcome NW_HIT.
 static uint8_t found_in(const painting *x, const uint8_t *out) {
   int n = 0;
   while (n < x->nlevels && out[n] != NW_HIT) n++;

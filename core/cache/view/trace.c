@@ -1,4 +1,4 @@
-// Traces: lists of the accesses of a program, from a walk or from a run.
+// Makes traces. A trace is a list of the accesses of a program, from a walk or from a run.
 #include "cache/view/nest_trace.h"
 #include "access/rounds.h"
 #include "cache/sim/sim.h"
@@ -8,7 +8,7 @@
 
 struct nw_trace {
   nw_ctx *ctx;
-  nw_arena *arena; // names
+  nw_arena *arena; // holds the names
   nw_places places; // during construction
   int64_t n, cap, most;
   nw_touched *at;
@@ -146,7 +146,7 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
 typedef struct nest_watch {
   nw_trace *t;
   const nw_affine_nest *nest;
-  const char **name; // names of its arrays, which live as long as the trace
+  const char **name; // copies of the names of the nest's arrays, which exist as long as the trace
   nw_sim *sim; // NULL if no caches are simulated
 } nest_watch;
 
