@@ -120,7 +120,7 @@ static bool make_branch(making *m, const nw_expr *e) {
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;
-  nw_calc *cond = number(m->w, e->arg[0], "the choice of a read");
+  nw_calc *cond = number(m->w, e->arg[0], "the condition of a select");
   if (!cond) return false;
   nw_act *branch = add_act(m, NW_ACT_UNLESS);
   branch->cond = cond, branch->when = e->arg[0];

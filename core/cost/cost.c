@@ -1,4 +1,4 @@
-// The cost of a program: combines the core model, the bytes that the caches move, threads and energy in one record.
+// Computes the cost of a program. Combines the core model, the bytes that the caches move, threads and energy.
 #include "cost/energy.h"
 #include "cost/traffic.h"
 #include "poly/poly.h"
@@ -15,8 +15,8 @@ struct nw_cost {
   nw_core_ops all; // operations of all threads
   nw_moved_bytes moved;
   nw_energy energy;
-  int threads, nregions; // threads: 1 if no loop is parallel
-  double share[MOST_THREADS]; // cycles inside of parallel loops, by thread
+  int threads, nregions; // `threads` is 1 if no loop is parallel
+  double share[MOST_THREADS]; // for each thread: the cycles inside of parallel loops
   double outside, cycles, seconds, team_seconds;
   int nloops;
   const nw_core_node **loop;
@@ -110,8 +110,8 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 
 // ---- together
 
-// Returns the machine as one thread can use it: threads share the memory bandwidth; the rest of the record is for one
-// thread.
+// Returns the machine as one thread can use it. Threads share the memory bandwidth. The rest of the record is already
+// for one thread.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
   if (one.memory.bandwidth * threads > one.memory.bandwidth_all)
@@ -248,7 +248,7 @@ bool nw_cost_exact(const nw_cost *k, int level, double *error) {
 
 int nw_cost_terms(const nw_cost *k) { return (void)k, NW_CORE_BOUNDS + 1; }
 
-// Returns the cycles of resource i or, after the last resource, the cycles of the longest chain.
+// Returns the cycles of resource i. The term after the last resource has the cycles of the longest dependence chain.
 nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
   return (nw_cost_term){nw_core_bound_name(&k->machine, i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
 }

@@ -1,5 +1,5 @@
-// Estimates energy: the sum of each count times the energy of one such event, in pJ. An event without an energy in the
-// record counts as 0 and gets no row.
+// Estimates energy: the sum of each count times the energy of one such event, in pJ. If the machine's record has no
+// energy for an event, the event counts as 0 and gets no row.
 #include "cost/energy.h"
 #include <stdio.h>
 

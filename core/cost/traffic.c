@@ -1,4 +1,4 @@
-// Cache misses, and the cost of the bytes that they move.
+// Counts cache misses, and computes the cost of the bytes that they move.
 #include "cost/traffic.h"
 #include "access/affine/affine_program.h"
 #include "cost/cpu/line_walk.h"
@@ -8,10 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+// Limits on the number of accesses. In both cases, the simulation takes a few seconds.
 enum {
-  MOST_SIMULATED = 20000000,
-  MOST_SAMPLED = 100000000
-}; // limits on the number of accesses to simulate: in all sets, or in an eighth of them; both take some seconds
+  MOST_SIMULATED = 20000000, // if all sets are simulated
+  MOST_SAMPLED = 100000000 // if an eighth of the sets is simulated
+};
 
 // Returns the part of a level that one thread can use: its effective ways, divided by the threads that share the level.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
@@ -51,8 +52,8 @@ static bool by_model(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches, nw_aff
 // ---- by the simulator
 
 typedef struct feeding {
-  nw_sim *all; // NULL: there are too many accesses to simulate all sets
-  nw_sampled *some; // NULL: sampling is not possible
+  nw_sim *all; // NULL if there are too many accesses to simulate all sets
+  nw_sampled *some; // NULL if sampling is not possible
   int64_t n;
 } feeding;
 
@@ -138,11 +139,12 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-// The cycles to load a line into `level` from the next level or memory, and the cycles to load and write back a line
-// that the program stores to.
+// The cycles to move a line between a level and the next level, or memory.
 typedef struct behind {
-  double in, back; // for adjacent lines
-  double strided, strided_store, crowded_store; // for lines that are not adjacent
+  double in, back; // to load a line, and to write one back, if the lines are adjacent
+  double strided; // to load a line that is not adjacent to the previous one
+  double strided_store; // to load and write back such a line for a store
+  double crowded_store; // the same if all these lines are in one set
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {
@@ -163,7 +165,8 @@ typedef struct lines { // missing lines of one access in a level
   double in, stored, back; // fetched for loads, fetched for stores, written back
 } lines;
 
-// Returns the missing lines. A part of the cold misses are hits, since the previous call loaded their lines.
+// Returns the missing lines. The fraction 1 - `warm` of the cold misses is left out: the previous call of the program
+// loaded these lines, and they are still in the level.
 static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
@@ -185,10 +188,10 @@ static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, 
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
 }
 
-// Charges loads across two lines, which are retried while the lines are outstanding. Similar loads of a body,
-// including loads of adjacent rows, share their outstanding lines: a line fetched for one of them is assumed to delay
-// all of them, since many iterations are in the window at once. The level that is furthest from the core determines
-// the cost.
+// Charges loads across two lines. Such a load is retried while one of its lines is outstanding. Similar loads of a body
+// share their outstanding lines, also if they are in adjacent rows. A line that is fetched for one of these loads is
+// assumed to delay all of them, since many iterations are in the reorder window at once. If lines come from several
+// levels, the level furthest from the core determines the cost.
 static void charge_across(const nw_core *k) {
   const nw_machine *m = k->machine;
   for (int i = 0; i < k->access.n; i++) {
@@ -212,8 +215,8 @@ static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const
 }
 
 // Returns the fraction m of the touched lines that are no longer in a level when the program is called again. It is 0
-// if all lines fit. Otherwise random replacement is assumed, since real caches do better than strict LRU: 1 - m =
-// exp(-m F/C). F is the size of all buffers, and C is the size of the level.
+// if all lines fit. Otherwise random replacement is assumed, since real caches do better than strict LRU. Then m is the
+// solution of 1 - m = exp(-m F/C). F is the size of all buffers, and C is the size of the level.
 static double lost_between_calls(const nw_core *k, int level) {
   double f = (double)(k->places.to - k->places.from) / (double)k->machine->level[level].bytes, m = 1;
   if (f <= 1) return 0;

@@ -1,5 +1,5 @@
-// Cache misses of each load and store of a program. The cache model counts them. If the program is not an affine nest,
-// the simulator counts them: in all sets or, if that takes too long, in some of the sets.
+// Counts the cache misses of each load and store of a program, with the cache model. If the program is not an affine
+// nest, it is simulated instead: in all sets or, if that takes too long, in a sample of the sets.
 #pragma once
 #include "cost/cpu/core.h"
 #include "access/walker.h"
@@ -14,11 +14,11 @@ typedef struct nw_traffic {
   nw_walker *walker; // owns the sites
   int n;
   nw_traffic_row *row; // ordered by level, then by site
-  bool exact[NW_MAX_LEVELS]; // by level: true if the counts are exact
-  double error[NW_MAX_LEVELS]; // by level: error of an estimate, as a fraction of the misses
+  bool exact[NW_MAX_LEVELS]; // for each level: true if the counts are exact
+  double error[NW_MAX_LEVELS]; // for each level: error of an estimate, as a fraction of the misses
 } nw_traffic;
 
-// Counts the misses of one thread out of `threads` (0 threads: of the whole program). NULL: failure.
+// Counts the misses of one of `threads` threads, or of the whole program if `threads` is 0. Returns NULL on failure.
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads);
 void nw_traffic_free(nw_traffic *t);
 // Sets the cycles of transfers in each body of the core model, and overwrites earlier values.

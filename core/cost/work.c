@@ -1,5 +1,5 @@
-// Finds the work of a nest's statements: their operations as written, how often each runs, and the bytes that the core
-// accesses.
+// Finds the work of a nest's statements: their operations as written, the number of executions, and the bytes that the
+// core accesses.
 #include "cost/work.h"
 #include "cache/exact/model.h"
 #include "nest/nest.h"
@@ -7,7 +7,7 @@
 // ---- types of operands
 
 typedef struct number {
-  int bits; // 0: not known
+  int bits; // 0 if not known
   bool real;
 } number;
 
@@ -50,7 +50,7 @@ static void add(nw_nest_work *w, const char *name, int bits, double count) {
 
 // ---- numbers of executions
 
-// Copies the nest so that each statement accesses a byte of its own. The number of accesses to this byte is then the
+// Copies the nest and replaces each statement with a single access. The number of times that this access is made is the
 // number of executions of the statement.
 static nw_text_node *marked(nw_text *to, const nw_text_node *x) {
   if (!x) return NULL;

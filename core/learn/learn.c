@@ -1,5 +1,5 @@
-// Ranking models: gradient-boosted trees over rows of numbers, which belong to groups. XGBoost trains them with the
-// objective rank:pairwise or reg:squarederror.
+// Trains ranking models, and computes scores with them. A model consists of gradient-boosted trees over rows of
+// numbers. Each row belongs to a group. XGBoost trains the trees with the objective rank:pairwise or reg:squarederror.
 //
 // XGBoost checks little: it treats rows without groups as one group, ignores misspelt parameters, and reports infinite
 // numbers with an unclear error. Its results are valid only until the next call. So everything is checked and copied
@@ -82,7 +82,8 @@ static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
 static bool done(const nw_learner *m, int result) {
   if (result == 0) return true;
   const char *said = m->lib.XGBGetLastError();
-  return nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: %.*s", (int)strcspn(said, "\n"), said); // a stack trace follows
+  // After its first line, the message has a stack trace.
+  return nw_fail(m->ctx, NW_EINTERNAL, NULL, "XGBoost: %.*s", (int)strcspn(said, "\n"), said);
 }
 
 static bool set(const nw_learner *m, const char *name, const char *value) {
@@ -112,7 +113,8 @@ static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
   return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
 }
 
-// Returns the rows in XGBoost's format, or NULL. o: the options of training; NULL: the rows are not for training.
+// Returns the rows in XGBoost's format, or NULL on failure. `o` holds the options of training. It is NULL if the rows
+// are not for training.
 static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
   uint64_t n = (uint64_t)r->rows, width = (uint64_t)r->features;

@@ -1,9 +1,9 @@
-// XGBoost, opened at its first use: a session without learned models does not load it. Private to learn.c.
+// Opens XGBoost at its first use, so a session without learned models does not load it. Private to learn.c.
 #pragma once
 #include "base/base.h"
 
-// The functions that are used: result, name, parameters. Each returns 0 on success. On failure it returns -1, and
-// XGBGetLastError returns the reason.
+// The functions that are used. A row has the type of the result, the name and the parameters. A function that returns
+// an int returns 0 on success. On failure it returns -1, and XGBGetLastError returns the reason.
 #define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
   X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
   X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \
@@ -26,6 +26,7 @@ typedef struct nw_xgboost {
 #undef NW_ROW
 } nw_xgboost;
 
-// Fails (false, NW_ELIMIT) if this library was built without XGBoost, or if XGBoost is not installed.
+// Returns false, with a diagnostic of kind NW_ELIMIT, if this build has no support for XGBoost, or if XGBoost is not
+// installed.
 bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x);
 void nw_xgboost_close(nw_xgboost *x);

@@ -218,7 +218,7 @@ static bool is_inside(nw_nest_maker *k) {
   if (site < 0) return true;
   const nw_text_ref *r = ref_of(k->t->root, site);
   const nw_text_array *array = k->t->array.at[r->array];
-  return nw_fail(k->m.s.ctx, NW_ERANGE, "Make the array larger, or put an if around it.",
+  return nw_fail(k->m.s.ctx, NW_ERANGE, "Make the array larger, or put an if around the access.",
                  "%d:%d: cannot prove that %s stays inside its bounds here", r->line, r->column, array->name);
 }
 

@@ -127,7 +127,7 @@ bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t 
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
 
-// `byte` is the position of a region's first byte within its line. Returns a number that is equal for two positions
+// Returns a number for `byte`, the position of a region's first byte within its line. Two positions have equal numbers
 // only if the region touches the same lines in both.
 int nw_shape_phase(const nw_anchor *a, int byte);
 

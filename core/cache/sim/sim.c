@@ -31,7 +31,7 @@ static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
                    "level %d has %lld bytes, which is not a multiple of the line size, %d bytes", i + 1,
                    (long long)l->bytes, o->line);
   if (l->ways < 0 || (l->ways && lines % l->ways))
-    return nw_fail(c, NW_EINVAL, "0 ways is fully associative.",
+    return nw_fail(c, NW_EINVAL, "Give 0 ways for a fully associative level.",
                    "level %d has %lld lines, which is not a multiple of its %d ways", i + 1, (long long)lines, l->ways);
   if (lines >= UINT32_MAX / 2) return nw_fail(c, NW_ERANGE, NULL, "level %d is too large to be simulated", i + 1);
   return true;

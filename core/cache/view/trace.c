@@ -59,8 +59,8 @@ static void keep_names(nw_trace *t, const nw_places *places) {
 
 static nw_trace *finish(nw_ctx *c, nw_trace *t, const nw_places *places, bool ok) {
   if (t->more)
-    ok = nw_fail(c, NW_ELIMIT, "ask for a smaller shape, or raise most", "accesses: there are more than %lld accesses",
-                 (long long)t->most);
+    ok = nw_fail(c, NW_ELIMIT, "Ask for a smaller shape, or raise the option most.",
+                 "accesses: there are more than %lld accesses", (long long)t->most);
   if (ok) return keep_names(t, places), t;
   nw_trace_free(t);
   return NULL;

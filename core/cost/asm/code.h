@@ -2,7 +2,8 @@
 //
 // It reads the assembly that the compiler prints (x86-64, AT&T syntax). It computes integers, branches, addresses,
 // integer vectors and masks as the CPU does. It does not compute floating-point numbers, so values that depend on them
-// are unknown. Its only memory is copies of the stack, of constants, and of the frame with the kernel's pointers.
+// are unknown. It has copies of only three parts of memory: the stack, the constants, and the frame that contains the
+// kernel's pointers.
 #pragma once
 #include "base/base.h"
 #include "hw/machine.h"
@@ -107,8 +108,8 @@ typedef enum nw_code_lane {
 typedef enum nw_code_kind { NW_OPERAND_NONE, NW_OPERAND_REGISTER, NW_OPERAND_NUMBER, NW_OPERAND_MEMORY } nw_code_kind;
 
 typedef struct nw_code_operand {
-  uint8_t kind, reg, size; // size: bytes of a register
-  bool high; // ah
+  uint8_t kind, reg, size; // `size`: bytes of a register
+  bool high; // true for bits 8 to 15 of a register, such as ah
   uint8_t base, index, scale;
   int64_t value; // an immediate, or the offset of an address
 } nw_code_operand;
@@ -128,12 +129,12 @@ typedef struct nw_code_ins {
   int target; // for a jump: the number of the target instruction
   // the resources that the instruction needs in a core: code_needs.c
   uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
-  uint8_t parts; // micro-operations that are dispatched
+  uint8_t parts; // number of micro-operations that are dispatched
   uint8_t more; // number of parts after the first that need a port
   uint8_t busy; // number of cycles for which the instruction occupies its port
   uint16_t ports, more_ports;
   double latency;
-  bool load, store, fused; // fused: fused with the preceding comparison
+  bool load, store, fused; // `fused`: true for a branch that is fused with the preceding instruction
   uint8_t lanes; // lanes of a gather or scatter
   uint16_t bytes; // bytes of an access
   uint32_t at; // offset in the code
@@ -149,16 +150,16 @@ typedef struct nw_compiled {
   nw_arena *arena;
 } nw_compiled;
 
-// Reads assembly. NULL if it has no entry, or is for another CPU.
+// Reads assembly. Returns NULL if the assembly has no entry point or is for another CPU.
 nw_compiled *nw_code_read(const char *assembly);
 void nw_code_free(nw_compiled *k);
-bool nw_code_name(nw_code_ins *x); // sets the fields that follow from x->name; false: unknown instruction
+bool nw_code_name(nw_code_ins *x); // sets the fields that follow from x->name; false if the instruction is unknown
 void nw_code_needs(nw_compiled *k, const nw_machine *m);
 
 // ---- execution
 
-// Base addresses, far apart.
-#define NW_CODE_TEXT INT64_C(0x100000000000) // plus the instruction's number
+// The base addresses of the parts of memory. They are far apart, so the parts do not overlap.
+#define NW_CODE_TEXT INT64_C(0x100000000000) // instruction i is at this address + i
 #define NW_CODE_CONSTANTS INT64_C(0x200000000000)
 #define NW_CODE_FRAME INT64_C(0x300000000000)
 #define NW_CODE_PARALLEL INT64_C(0x400000000000) // the parallel loop of the run-time
@@ -198,11 +199,11 @@ typedef struct nw_code_state {
 
 nw_code_state *nw_code_begin(const nw_compiled *k);
 void nw_code_end(nw_code_state *s);
-bool nw_code_step(nw_code_state *s); // executes an instruction; false: it was the last one
+bool nw_code_step(nw_code_state *s); // executes an instruction; returns false if it was the last one
 
 // Shared by code_step.c and code_vectors.c.
 uint64_t nw_code_address(const nw_code_state *s, const nw_code_operand *o);
-uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: there is no copy of this memory
+uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL if there is no copy of this memory
 bool nw_code_on_stack(uint64_t address, int bytes);
 void nw_code_touch(nw_code_state *s, uint64_t address);
 void nw_code_know(nw_code_state *s, uint64_t address, int bytes, bool known);

@@ -1,5 +1,5 @@
-// A branch predictor like those of CPUs, with tables for histories of increasing length (TAGE: Seznec and Michaud, JILP
-// 8, 2006). The history holds up to 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
+// Predicts branches as CPUs do, with tables for histories of increasing length (TAGE: Seznec and Michaud, JILP 8,
+// 2006). The longest history has 194 taken branches (Yavarzadeh and others, IEEE S&P 2023, for Golden Cove).
 #include "cost/asm/code_core.h"
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ typedef struct guess {
 
 struct nw_code_guesses {
   guess table[TABLES][ENTRIES];
-  int8_t *first; // by instruction: the default prediction, if no table matches
+  int8_t *first; // for each instruction: the prediction if no table has an entry
   uint64_t sum[TABLES]; // hash of the history of each length: a polynomial in FACTOR
   uint64_t oldest[TABLES]; // FACTOR to the power of the length
   uint64_t path[PATH];

@@ -1,8 +1,8 @@
 // Computes when a core fetches, dispatches, issues, completes and retires each instruction.
 //
 // Instructions are processed in order, but each occupies a port when its operands are ready. So a later instruction may
-// use a port in an earlier cycle in which it is free. The schedule is kept in ring buffers, indexed by cycle and by
-// instruction.
+// use a port in an earlier cycle if the port is free in that cycle. The schedule is kept in ring buffers, indexed by
+// cycle and by instruction.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <stdlib.h>
@@ -46,10 +46,10 @@ struct nw_code_core {
   int fetched;
   uint64_t window; // the last window that was fetched
   uint64_t decoded[CODE_SETS][CODE_WAYS], cached[CODE_SETS][CODE_WAYS];
-  // by cycle
+  // for each cycle
   uint16_t ports[CYCLES], issued[CYCLES];
-  int64_t waiting; // instructions in the scheduler
-  // by register, by instruction
+  int64_t waiting; // number of instructions in the scheduler
+  // for each register, and for each instruction
   double ready[NW_CODE_REGISTERS];
   double retired[INSTRUCTIONS], last;
   int64_t n;
@@ -144,7 +144,9 @@ static void end_fetch(nw_code_core *c) {
   c->window = UINT64_MAX;
 }
 
-// ---- dispatch (in order, while there is room in all buffers)
+// ---- dispatch
+
+// Instructions are dispatched in order, when there is space in all buffers.
 
 static void dispatch(nw_code_core *c, const nw_code_ins *x) {
   const nw_machine *m = c->machine;
@@ -171,8 +173,8 @@ static double ready(const nw_code_core *c, const uint8_t *reg, int n) {
 
 // ---- loads
 
-// Returns the cycle in which the data of the youngest store to these bytes can be forwarded or, if that is impossible,
-// is in the cache.
+// Finds the youngest store to these bytes. Returns the cycle in which its data can be forwarded. If forwarding is not
+// possible, returns the cycle in which its data is in the cache.
 static double forwarded(nw_code_core *c, double at, double there, uint64_t from, uint64_t to) {
   const nw_machine *m = c->machine;
   for (int64_t i = c->nstores - 1; i >= 0 && i >= c->nstores - STORE_BUFFER; i--) {
@@ -189,7 +191,7 @@ static double forwarded(nw_code_core *c, double at, double there, uint64_t from,
 
 static bool crosses(uint64_t from, uint64_t to, uint64_t unit) { return from / unit != (to - 1) / unit; }
 
-// Returns the cycle in which the loaded data is ready; *issued: the cycle in which the last access began.
+// Returns the cycle in which the loaded data is ready. Sets *issued to the cycle in which the last access began.
 static double load(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, double from, double *issued) {
   int ports = x->bytes > 32 ? NW_PORT_LOAD_WIDE : NW_PORT_LOAD;
   double latency = round(c->machine->level[0].latency) + (x->name[0] == 'v' ? vector_load : 0), all = from;

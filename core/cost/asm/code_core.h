@@ -1,6 +1,6 @@
-// Simulates a core. The input is the executed instructions, in order, with their addresses. For each, it computes when
-// it is fetched, dispatched, issued to a port, completed and retired. All data is assumed to be in the first level of
-// cache.
+// Simulates a core. The input is the list of executed instructions with the addresses that they access. For each
+// instruction, the simulation computes when it is fetched, dispatched, issued to a port, completed and retired. All
+// data is assumed to be in the first level of cache.
 #pragma once
 #include "cost/asm/code.h"
 
@@ -21,15 +21,15 @@ typedef struct nw_code_core nw_code_core;
 
 nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
 void nw_code_core_free(nw_code_core *c);
-// Called after the instruction at `at` was executed. nw_code_core_run simulates its timing. nw_code_core_skip only
-// updates the state on which the timing of later instructions depends.
+// Simulates the timing of instruction `at`. Called after the instruction was executed.
 void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
+// Only updates the branch predictor for instruction `at`. Called after the instruction was executed.
 void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
 double nw_code_core_now(const nw_code_core *c); // the cycle in which the last instruction was retired
 
 typedef struct nw_code_events { // events of the instructions that were simulated
-  double missed; // mispredicted branches
-  double waits; // loads that waited until their data was in the cache
+  double missed; // number of mispredicted branches
+  double waits; // number of loads that waited until their data was in the cache
 } nw_code_events;
 nw_code_events nw_code_core_events(const nw_code_core *c);
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// An instruction name or the first letters of one, and its operation. elem: bytes of a lane.
+// An instruction name, or its first letters, with the operation. `elem` is the number of bytes of a lane.
 typedef struct row {
   const char *name;
   uint8_t op, lane, elem;
@@ -119,7 +119,7 @@ static void take(nw_code_ins *x, const row *r) {
   x->op = r->op, x->lane = r->lane, x->elem = r->elem, x->is_signed = r->is_signed;
 }
 
-// vpcmpltuq and similar; floating-point comparisons are not simulated.
+// Reads names such as vpcmpltuq. Floating-point comparisons are not simulated.
 static void compare(nw_code_ins *x) {
   static const char *const how[] = {"eq", "lt", "le", "gt", "neq", "nlt", "nle"};
   size_t n = strlen(x->name);
@@ -170,7 +170,7 @@ static bool conditional(nw_code_ins *x, const char *stem, int op, bool sized) {
   return true;
 }
 
-// Reads names such as movzbl and movslq: moves from one size to another.
+// Reads the names of moves from one size to another, such as movzbl and movslq.
 static bool extension(nw_code_ins *x) {
   if (strlen(x->name) != 6 || !(begins(x->name, "movz") || begins(x->name, "movs"))) return false;
   x->op = x->name[3] == 'z' ? NW_CODE_MOVE_ZERO : NW_CODE_MOVE_SIGN;

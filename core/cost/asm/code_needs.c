@@ -1,12 +1,13 @@
 // Finds the resources that an instruction needs: registers, ports and cycles.
 //
-// Ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference Manual,
-// Golden Cove):
-// * five for integers; three of them also execute vector instructions, and two of these three vectors of 64 bytes;
-// * three for loads; two of them also load 64 bytes at once;
-// * two for the addresses of stores, and two for the data of stores.
+// The ports are those of Intel's server cores since 2021 (Intel 64 and IA-32 Architectures Optimization Reference
+// Manual, Golden Cove):
+// * Ports 0, 1, 5, 6 and 10 execute integer instructions.
+// * Ports 0, 1 and 5 also execute vector instructions. Vectors of 64 bytes need port 0 or 5.
+// * Three ports execute loads. Two of them can load 64 bytes at once.
+// * Two ports compute the addresses of stores, and two ports move the data of stores.
 // The ports of an instruction, and latencies that are not in the machine's record, are from uops.info (Abel and
-// Reineke, ASPLOS 2019). For other cores this is an estimate.
+// Reineke, ASPLOS 2019). For other cores, they are estimates.
 #include "cost/asm/code_core.h"
 #include <math.h>
 #include <string.h>
@@ -17,16 +18,15 @@ enum {
   P5 = NW_PORT_5,
   P6 = NW_PORT_6,
   ANY = P0 | P1 | P5 | P6 | NW_PORT_10,
-  EVEN = P0 | P6, // shifts, conditions, branches
+  EVEN = P0 | P6, // for shifts, conditions and branches
 };
 
-// Vector instructions, found by the first prefix that matches. Latency below 0: the latency of the class in the
-// machine's record.
+// What a vector instruction needs. The first row whose `name` is a prefix of the instruction's name is used.
 typedef struct need {
   const char *name;
-  uint16_t ports, wide; // wide: the ports for vectors of 64 bytes
-  double latency;
-  uint16_t more; // a port of a second part
+  uint16_t ports, wide; // `wide`: the ports for vectors of 64 bytes
+  double latency; // below 0: the machine's record has the latency of `class`
+  uint16_t more; // the ports of a second micro-operation; 0 if there is none
   int class;
 } need;
 
@@ -330,7 +330,7 @@ static void integer(nw_code_ins *x) {
   }
 }
 
-// Sets the needs of a gather or scatter: one access for each lane, and some extra instructions.
+// Sets the needs of a gather or scatter: one access for each lane, and a few more micro-operations.
 static void each_lane(nw_code_ins *x) {
   bool gather = x->op == NW_CODE_GATHER;
   const nw_code_operand *o = gather ? &x->arg[0] : last(x), *v = gather ? last(x) : &x->arg[0];

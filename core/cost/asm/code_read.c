@@ -8,7 +8,7 @@
 
 typedef struct nw_code_symbol {
   const char *name;
-  int n; // letters
+  int n; // number of letters
   int64_t value;
 } nw_code_symbol;
 
@@ -143,7 +143,7 @@ static uint8_t register_named(span s) {
   return read_register(s, &o) ? o.reg : NW_CODE_NONE;
 }
 
-// base, index, scale
+// Reads the base, index and scale of an address.
 static void read_address(nw_code_operand *o, span s) {
   for (int part = 0; s.from < s.to && part < 3; part++) {
     span word = {s.from, s.from};
@@ -246,7 +246,8 @@ static line_kind kind_of(span s) {
   return colon && (!space || colon < space) ? LABEL : OTHER_LINE;
 }
 
-// Reads the lines. The first pass finds the positions of symbols, and the second pass reads instructions.
+// Reads the lines. The first pass finds the positions of symbols (`places` is true). The second pass reads the
+// instructions.
 static bool read_lines(nw_compiled *k, const char *text, bool places) {
   bool in_text = true;
   int n = 0;

@@ -47,7 +47,7 @@ static void time_some(simulation *k) {
   k->timed += k->followed - n;
 }
 
-// Runs the code, with a sample at a random position in each period.
+// Divides the run into periods, and times a sample at a random position in each period.
 static void run(simulation *k, double expected) {
   int64_t period = expected / SAMPLES < WARM + TIMED ? WARM + TIMED : (int64_t)(expected / SAMPLES);
   uint64_t random = 1;

@@ -1,4 +1,4 @@
-// Executes one instruction: integers, branches, addresses.
+// Executes one instruction. Handles integers, branches and addresses here; code_vectors.c handles vectors and masks.
 #include "cost/asm/code.h"
 #include <stdlib.h>
 #include <string.h>
@@ -230,8 +230,8 @@ static int target_of(nw_code_state *s, const nw_code_ins *x) {
   return x->target >= 0 || !x->nargs ? x->target : place_of(s, nw_code_get(s, &x->arg[0], 8));
 }
 
-// Simulates the run-time's parallel loop on one thread: calls its body (frame, captured, begin, end, thread) for all
-// iterations.
+// Simulates the run-time's parallel loop on one thread. Prepares a single call of its body, with the arguments (frame,
+// captured, begin, end, thread), for all iterations. Returns the body's first instruction.
 static int parallel_body(nw_code_state *s) {
   int body = place_of(s, s->reg[6]);
   s->reg[6] = s->reg[2], s->reg[2] = 0, s->reg[8] = 0; // rcx is the number of iterations, which is the end of the range
@@ -342,7 +342,8 @@ enum { FRAME_PARAMS = 0, FRAME_SIZES = 8, FRAME_WORK = 16, FRAME_STRIDES = 24, T
 
 static void put_frame(nw_code_state *s, int at, int64_t v) { memcpy(s->frame + at, &v, 8); }
 
-// Places arrays as run/mem.c places large ones: each starts a few lines further in its page than the previous one.
+// Makes the frame. Arrays are placed as run/mem.c places large arrays: each starts a few lines further in its page than
+// the previous one.
 static void make_frame(nw_code_state *s) {
   static const int fields[] = {FRAME_PARAMS, FRAME_SIZES, FRAME_WORK, FRAME_STRIDES};
   for (int i = 0; i < 4; i++) put_frame(s, fields[i], NW_CODE_FRAME + (i + 1) * TABLE_BYTES);

@@ -148,7 +148,7 @@ static void lanes(nw_code_state *s, const nw_code_ins *x) {
   put(s, x, last(x), v, x->width);
 }
 
-// Shifts by an immediate; shifts by lanes are not simulated.
+// Shifts by an immediate. Shifts by the lanes of another vector are not simulated.
 static void shift(nw_code_state *s, const nw_code_ins *x) {
   value a = get(s, x, &x->arg[1], x->width), v = {.known = a.known && x->arg[0].kind == NW_OPERAND_NUMBER};
   for (int i = 0; v.known && i * x->elem < 64; i++)

@@ -1,6 +1,6 @@
-// The core model: finds the instructions of a lowered program, how often each part runs, and how many cycles it takes
-// on a core if all data is in the first level of cache. These parts are called bodies: a body is the code of a loop, of
-// a guard or of the whole program, without the loops and guards inside it.
+// The core model divides a lowered program into bodies. A *body* is the code of a loop, of a guard or of the whole
+// program, without the loops and guards inside it. For each body, the model finds the instructions, the number of runs,
+// and the cycles on a core if all data is in the first level of cache.
 //
 // The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the
 // schedule. LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant
@@ -24,10 +24,10 @@ typedef enum nw_core_unit {
 } nw_core_unit;
 
 typedef struct nw_core_ops { // averages per execution of a body
-  double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions, by width
-  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements that they operate on, by size
+  double op[NW_CLASS_COUNT][NW_WIDTHS]; // number of instructions of each width
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // number of elements of each size that they operate on
   double unit[NW_CORE_UNITS];
-  double waiting; // number of instructions in chains (nw_core_chain): each waits for an earlier store
+  double waiting; // number of instructions in chains (nw_core_chain), which wait for earlier stores
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store: the row of access/lowered.h, and how the core executes it
@@ -40,19 +40,19 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   int lanes, elem;
   bool write, masked, scattered;
   struct nw_core_node *body; // the innermost loop or guard around it
-  int64_t span; // adjacent bytes that similar accesses of its body touch (see line_walk.c)
+  int64_t span; // number of adjacent bytes that similar accesses of its body touch (see line_walk.c)
   struct nw_core_access *lead; // the first of the similar accesses of its body, including distant ones
-  bool issued; // a load that is executed in its body, as a separate instruction or folded into another one
-  // For a lead: number of loads of similar accesses that cross into a second line, per run of the body.
+  bool issued; // true for a load that its body executes, as a separate instruction or folded into another one
+  // For a lead: the number of loads that cross into a second line in a run of the body, for all similar accesses.
   double crossings;
-  double came[NW_MACHINE_LEVELS]; // for a lead: total lines that these loads fetch from L2, L3, ..., memory
-  int held; // depth of the outermost loop during which the element stays in a register; 0: none
+  double came[NW_MACHINE_LEVELS]; // for a lead: the total lines that similar accesses load from L2, L3, ..., memory
+  int held; // depth of the outermost loop during which the element stays in a register; 0 if there is none
 } nw_core_access;
 
 typedef struct nw_core_chain { // a store whose value depends on the value that it overwrites
   const nw_core_access *store;
   double latency; // cycles from the load to the store
-  bool through_memory; // the element is reloaded, not kept in a register
+  bool through_memory; // true if the element is reloaded from memory, not kept in a register
 } nw_core_chain;
 
 typedef struct nw_core_node nw_core_node;
@@ -65,22 +65,24 @@ struct nw_core_node { // a loop, a guard, the body of a parallel loop, or the ro
   int slot; // LOOP
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
-  bool depends; // bounds or conditions inside depend on the loop's variable
-  int64_t entered, times; // entered: how many times control reaches the node; times: how many times its body runs
-  nw_core_ops ops; // for one run of the body without kids
+  bool depends; // true if bounds or conditions inside depend on the loop's variable
+  int64_t entered; // number of times that control reaches the node
+  int64_t times; // number of times that its body runs
+  nw_core_ops ops; // for one run of the body, without its children
   int blocked; // number of times per run that loads wait until preceding stores are in the cache: core_blocked.c
   double streams; // number of interleaved sequences of adjacent lines in an iteration: line_walk.c
   int strides; // number of different address steps, each of which needs an induction register
-  int live, held; // numbers of floating-point and vector registers: for live-in values, and for held elements
+  int live; // number of floating-point and vector registers that contain live-in values
+  int held; // number of floating-point and vector registers that contain held elements
   const nw_core_access *first_store, *last_store; // the first and last store to memory
   nw_vec chain; // nw_core_chain *: the chains of its own stores
   double transfer[NW_MACHINE_LEVELS]; // total cycles of line transfers to and from L2, L3, ..., memory
-  // Total cycles of outstanding misses of lines that are not prefetched: for loads, for stores, and for loads across
-  // two lines. The three overlap.
+  // Total cycles of outstanding misses of lines that are not prefetched: [0] for loads, [1] for stores, and [2] for
+  // loads across two lines. The three overlap.
   double under_way[3];
   // total time: core_time.c
-  double cycles; // of the node and everything inside
-  int bound; // nw_core_bound
+  double cycles; // total cycles of the node and everything inside
+  int bound; // the nw_core_bound that limits the node
 };
 
 typedef struct nw_core {
@@ -95,22 +97,22 @@ typedef struct nw_core {
   nw_places places;
   nw_core_node *root;
   nw_vec access; // nw_core_access *
-  bool *apart; // by buffer: true for a local array that is kept in registers
-  int *widest; // by buffer: number of lanes of its widest access
-  bool exact; // all counts of executions are exact
+  bool *apart; // for each buffer: true for a local array that is kept in registers
+  int *widest; // for each buffer: number of lanes of its widest access
+  bool exact; // true if all counts of executions are exact
 } nw_core;
 
-// Fails (NULL) if control flow depends on data.
+// Returns NULL if control flow depends on data.
 nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m);
 void nw_core_free(nw_core *k);
-// Counts how many times thread `thread` of `threads` runs each body (0 threads: the whole program). False when
-// interrupted.
+// Counts the runs of each body in thread `thread` of `threads`, or in the whole program if `threads` is 0. Returns
+// false if interrupted, or if there are too many iterations to count.
 bool nw_core_count(nw_core *k, int thread, int threads);
 bool nw_core_shape(nw_core *k); // finds the instructions of each body
 void nw_core_hold(nw_core *k); // finds the elements that stay in registers (core_held.c); called by nw_core_shape
 
-// Resources that may limit the speed of a body. From NW_BOUND_LEVEL on: the transfers from the second level, the third,
-// ..., memory.
+// What may limit the speed of a body: a resource, or latency. NW_BOUND_LEVEL + i stands for the transfers into cache
+// level i (counted from 0) from the next level or memory.
 typedef enum nw_core_bound {
   NW_BOUND_DISPATCH,
   NW_BOUND_LOAD,

@@ -1,4 +1,4 @@
-// Accesses of a lowered program: their place in the program, and their instructions.
+// Finds the accesses of a lowered program, the bodies that contain them, and their instructions.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_class.h"
 #include <math.h>
@@ -29,7 +29,7 @@ static void list_bodies(nw_vec *out, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
 }
 
-// Bodies are in the order of the lowered program.
+// The bodies are listed in the order of the lowered program, so its numbers of bodies are indices into this list.
 void nw_core_collect(nw_core *k) {
   nw_vec body = {0};
   list_bodies(&body, k->root);
@@ -72,7 +72,7 @@ static double crossing(const nw_core *k, const nw_core_access *a, int64_t bytes,
 }
 
 // Adds gathers or scatters. The number of lanes of each is a power of two, at most the number of 64-bit addresses in a
-// vector. A single lane is an ordinary load.
+// vector. A single lane is an ordinary load or store.
 static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
   int most = (int)m->vector_bytes / 8;
   nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
@@ -87,7 +87,7 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
-// Returns the bytes of the next piece of an access of which `left` bytes remain.
+// Returns the number of bytes of the next piece of an access. `left` is the number of bytes that remain.
 static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
   int64_t piece = k->machine->vector_bytes;
   while (piece > left && piece > a->elem) piece /= 2;

@@ -1,9 +1,8 @@
 // Finds loads to which the store buffer cannot forward data.
 //
 // A load gets recent data from the store buffer only if a single store wrote all of it. Otherwise the load waits until
-// the stores are in the cache. This delays later instructions, and also later stores of this kind. Loads that wait for
-// the same stores wait at the same time, so together they count once. The count of a body is thus the number of times
-// in one run of the body that waiting loads follow stores.
+// the stores are in the cache. This delays later instructions, including later stores. Loads that wait for the same
+// stores wait at the same time, so together they count once.
 #include "cost/cpu/core_blocked.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -14,7 +13,7 @@ enum { BACK = 256 }; // number of accesses before a load that are considered: ol
 typedef struct reach { // the bytes that an access touches in one run of a body
   int64_t from, to;
   int64_t grid; // positions differ by multiples of this; 0 if there is only one position
-  int64_t width; // bytes of one instruction's access
+  int64_t width; // number of bytes that one instruction accesses
 } reach;
 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
@@ -58,8 +57,8 @@ static bool whole(const reach *load, const reach *store) {
 
 static bool is_store(const nw_core_access *a, int buffer) { return a->write && a->buffer == buffer && !a->held; }
 
-// Searches the accesses from `first` on for an earlier store that the load waits for. Returns the body whose run
-// contains both; NULL if the load does not wait.
+// Searches the accesses between `first` and the load for a store that the load waits for. Returns the innermost body
+// around both, or NULL if the load does not wait.
 static nw_core_node *waits_in(const nw_core *k, int load, int first) {
   const nw_core_access *a = k->access.at[load];
   if (!a->issued || !a->affine || a->scattered || k->apart[a->buffer]) return NULL;

@@ -1,4 +1,4 @@
-// Loads to which the store buffer cannot forward data.
+// Finds loads to which the store buffer cannot forward data.
 #pragma once
 #include "cost/cpu/core.h"
 

@@ -1,4 +1,4 @@
-// The instructions of expressions.
+// Finds the instructions of expressions.
 #include "cost/cpu/core_class.h"
 #include "interp/interp.h" // nw_math_plan
 #include "ir/ops.h"
@@ -49,7 +49,7 @@ double nw_core_latency(const nw_machine *m, const nw_expr *e) {
   return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
 }
 
-// Returns the type that determines the width of the work; for a comparison, that of its operands.
+// Returns the type that determines the width of the instructions. For a comparison, it is the type of the operands.
 static nw_type type_of_work(const nw_expr *e) {
   bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
   return wide ? e->arg[0]->type : e->type;

@@ -1,9 +1,9 @@
 // Finds the elements that stay in registers, and the loops during which they stay there.
 //
 // A local array with only constant indices is kept in registers (LLVM's SROA). An element that a loop reads and writes
-// at an invariant address is kept in a register (promotion by LICM) if no other address in the loop may be the same:
-// every other access to the buffer is to exactly this address, or provably to a different one. The access must run in
-// every iteration. Buffers do not overlap.
+// at an invariant address is kept in a register (promotion by LICM) under two conditions. Every other access of the
+// loop to the buffer is to exactly this address, or provably to a different one. And the access runs in every
+// iteration. Buffers do not overlap.
 #include "cost/cpu/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }
@@ -88,8 +88,7 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-// Returns the corresponding depth for a load: its element is in a register if a store to the same element is held by an
-// enclosing loop.
+// Returns the same depth for a load. Its element is in a register if an enclosing loop holds the element for a store.
 static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];

@@ -1,4 +1,4 @@
-// The costs that a loop adds to its body: counters, a branch, the lines of its stores, and register spills.
+// Finds the costs that a loop adds to its body: counters, a branch, the lines of its stores, and register spills.
 #include "cost/cpu/core_loop.h"
 #include "cost/cpu/core_access.h"
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static int strides_of(const nw_core *k, const nw_core_node *loop) {
   return n;
 }
 
-// Adds one increment for each address step, a comparison, and a branch back. An outer loop also initializes the
-// registers of inner loops.
+// Adds one increment for each address step, a comparison, and a branch back. The instructions that initialize the
+// loop's registers are added to the body around the loop.
 void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
   loop->strides = strides_of(k, loop);
   loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
@@ -37,7 +37,7 @@ void nw_core_add_loop(const nw_core *k, nw_core_node *loop) {
 
 // ---- lines
 
-// True if access b begins less than a line away from access a, so that both are mostly on the same line. `moved`:
+// True if access b begins less than a line away from access a, so that both are mostly on the same line. `moved` is the
 // number of elements by which b moves between the two accesses.
 static bool same_line(const nw_core *k, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
   if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
@@ -60,7 +60,7 @@ void nw_core_close_lines(const nw_core *k, nw_core_node *body) {
 
 // ---- registers
 
-// Adds register spills: spilled live-in values are reloaded; spilled elements are also stored.
+// Adds register spills. A spilled live-in value is reloaded. A spilled element is reloaded and stored.
 static void spill(const nw_core *k, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
   if (at->stmt->kind != NW_LOOP) return;

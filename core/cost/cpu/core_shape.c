@@ -14,7 +14,7 @@ typedef struct seen { // a value that was computed
   const nw_core_node *loop, *guard; // the loop whose body computes the value; the guard around it there, or NULL
   int home, generation;
   bool loads, folded;
-  bool stored; // a value that was just stored in the same run of the same body
+  bool stored; // true if the value was just stored in the same run of the same body
   nw_core_node *body; // the body in which the value was counted
   const nw_core_node *used; // the last body that counts it as a live-in value
 } seen;
@@ -22,11 +22,11 @@ typedef struct seen { // a value that was computed
 typedef struct shaping {
   nw_core *k;
   nw_core_node *at; // the current body
-  nw_core_node *loop[NW_MAX_DEPTH + 1]; // enclosing loops, by depth; 0: the root
+  nw_core_node *loop[NW_MAX_DEPTH + 1]; // loop[d] is the enclosing loop at depth d; loop[0] is the root
   const nw_stmt *stmt;
   int first; // index of the statement's first access
   int generation; // incremented at every store to memory
-  bool loaded; // the statement loads what it stores
+  bool loaded; // true if the statement loads the element that it stores, from memory
   int cap, n;
   seen *seen;
 } shaping;
@@ -90,7 +90,7 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
 
-// Returns the depth of the innermost enclosing loop that may store to the loaded element: the load stays in this loop.
+// Returns the depth of the innermost enclosing loop that may store to the loaded element. The load stays in this loop.
 static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   for (int d = s->at->depth; d > least; d--)
     for (int i = 0; i < s->k->access.n; i++) {
@@ -100,7 +100,7 @@ static int stored_in(const shaping *s, const nw_core_access *a, int least) {
   return least;
 }
 
-// Returns the depth at which guards keep a load: it is not moved out of a guard, nor out of a loop that may have no
+// Returns the depth at which a load must stay. It is moved neither out of a guard, nor out of a loop that may have no
 // iterations.
 static int guarded_in(const shaping *s, int least) {
   int64_t n;
@@ -120,8 +120,8 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
 
 static int value(shaping *s, const nw_expr *e);
 
-// Adds the instructions of an index. For adjacent lanes, or one element for all lanes, only the first address is
-// needed; other steps need a constant vector.
+// Adds the instructions of an index. If the lanes are at a constant distance, or all lanes use one element, only the
+// index of the first lane is computed.
 static void index_value(shaping *s, const nw_expr *index) {
   int64_t step;
   bool first = index->op == NW_OP_BROADCAST || (index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step));
@@ -176,8 +176,8 @@ static void unfold(shaping *s, seen *x) {
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
-// True if a select becomes a branch, so that only one side is evaluated: it has a scalar condition, and a load on one
-// side.
+// True if a select becomes a branch, so that only one side is evaluated. Such a select has a scalar condition, and a
+// load on at least one side.
 static bool is_branch(const nw_expr *e) {
   return e->op == NW_OP_SELECT && e->arg[0]->type.lanes == 1 &&
          (nw_uses_load(e->arg[1], NULL) || nw_uses_load(e->arg[2], NULL));
@@ -200,7 +200,8 @@ static int operation(shaping *s, const nw_expr *e) {
   return home;
 }
 
-// Adds those operations of an address that are not affine; addressing modes and induction registers compute the others.
+// Adds the operations of an address that is not affine. Addressing modes and induction registers compute affine
+// addresses.
 static int address(shaping *s, const nw_expr *e) {
   nw_form f;
   int home = 0;
@@ -264,8 +265,8 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
-// A held element is loaded once before the loop that holds it, and stored once after that loop, for any number of
-// statements. The load is not needed if the enclosing body has just stored the element.
+// A held element is loaded once before the loop that holds it, and stored once after that loop, even if several
+// statements use it. The load is not needed if the body around the loop stores to the buffer first.
 static void add_held(shaping *s, const nw_core_access *a) {
   const nw_core_node *loop = s->loop[a->held];
   bool stored = false;

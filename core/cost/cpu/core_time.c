@@ -1,9 +1,9 @@
 // Computes the cycles of bodies.
 //
-// A body takes as long as its busiest resource: dispatch, load and store ports, units, or transfers from further
-// levels. In a reduction into a register or through memory, each result needs the previous one; this is called a chain.
-// Out-of-order execution overlaps independent instructions within the instruction window. So if bodies fit in the
-// window, their resources are added up before the busiest is determined, and a chain that ends with its loop overlaps
+// A body takes as long as its busiest resource: dispatch, load and store ports, execution units, or transfers from
+// other levels. In a reduction into a register or through memory, each result needs the previous one. This is called a
+// *chain*. Out-of-order execution overlaps independent instructions within the instruction window. So if bodies fit in
+// the window, their resources are added up before the busiest is determined. A chain that ends with its loop overlaps
 // the next chain.
 #include "cost/cpu/core_time.h"
 #include "cost/cpu/core_access.h"
@@ -101,8 +101,8 @@ static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *boun
   return fmax(most, apart);
 }
 
-// Like busiest_unit, but with the loads that wait until stores are in the cache: these stores wait for earlier stores,
-// and later instructions wait for these loads. This wait and other work overlap little.
+// Like busiest_unit, but also considers loads that wait until stores are in the cache. These stores wait for earlier
+// stores, and later instructions wait for these loads. The wait and other work overlap little.
 static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
   if (!blocked) return most;
@@ -111,7 +111,8 @@ static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   return sqrt(hypot(most * most, blocked * blocked));
 }
 
-// If more instructions run between the stores and the loads than the window holds, the stores are already in the cache.
+// Adds the time in which loads wait until stores are in the cache. If more instructions run between the stores and the
+// loads than the window contains, the stores are already in the cache.
 static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->blocked || c->instructions > m->window * at->blocked) return;
   c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
@@ -133,7 +134,7 @@ static bool is_chained(const nw_core_access *a) {
   return false;
 }
 
-// True if the loop also stores to the buffer a value that does not depend on the old one. Its next iteration is then
+// True if the loop also stores values to the buffer that do not depend on its old content. Then the next iteration is
 // assumed not to depend on this one.
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
@@ -176,7 +177,7 @@ typedef struct chaining {
   chained list[MOST_CHAINS];
 } chaining;
 
-// True if the store of the next iteration must wait for this masked store: a masked store is assumed to cover its whole
+// True if the store of the next iteration must wait for this masked store. A masked store is assumed to cover its whole
 // vector.
 static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
   if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
@@ -215,8 +216,8 @@ static double longest_chain(const nw_core *k, const nw_core_node *loop, bool car
 static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 
 // Returns the cycles from the end of a chain to the end of the next, independent chain. Chains that begin within the
-// instruction window overlap. If bodies fit in the window, it contains several of them. Otherwise, the next body begins
-// when the rest of this body fits.
+// instruction window overlap. If a body is smaller than the window, the window contains several bodies. Otherwise, the
+// next body begins when the rest of this body fits in the window.
 static double beside(const nw_machine *m, const nw_core_cost *c) {
   double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
@@ -248,8 +249,8 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   return all;
 }
 
-// Returns the delay of a mispredicted exit, which stops the supply of instructions. Work that waits in the window hides
-// a part of it.
+// Returns the delay of a mispredicted loop exit, which stops the supply of instructions. Instructions that wait in the
+// window hide a part of the delay.
 static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
@@ -277,8 +278,8 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-// Limits the cycles of inner loops: a loop with a long chain that overlaps others takes no longer than the loop around
-// it.
+// Limits the cycles of inner loops. A loop with a long chain that overlaps other chains takes no longer than the loop
+// around it.
 static void limit(nw_core_node *at, double most) {
   at->cycles = fmin(at->cycles, most);
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);

@@ -1,11 +1,11 @@
-// Cycles of the bodies that core.h describes.
+// Computes the cycles of the bodies that core.h describes.
 #pragma once
 #include "cost/cpu/core.h"
 
 typedef struct nw_core_cost { // cost of one execution of a loop, guard or program, with everything inside
-  double busy[NW_CORE_BOUNDS]; // cycles that each resource is busy
-  double instructions; // dispatched instructions
-  double waiting; // instructions that wait in a dependence chain
+  double busy[NW_CORE_BOUNDS]; // number of cycles for which each resource is busy
+  double instructions; // number of dispatched instructions
+  double waiting; // number of instructions that wait in a dependence chain
   double cycles; // time, if only resources limit it
   double wait; // cycles of the longest chain, in which each result needs the previous one
 } nw_core_cost;

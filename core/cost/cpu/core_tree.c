@@ -1,12 +1,15 @@
-// Builds the tree of bodies, and counts how often each runs. The counts are exact, because bounds and conditions are
-// evaluated. If nothing inside a loop depends on its variable, the counts of one iteration are multiplied by the number
-// of iterations instead.
+// Builds the tree of bodies, and counts the runs of each body. The counts are exact, because bounds and conditions are
+// evaluated in each iteration. If no bound or condition inside a loop depends on its variable, the counts of one
+// iteration are multiplied by the number of iterations instead.
 #include "cost/cpu/core.h"
 #include "base/share.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
-enum { TICKS = 1 << 22, MOST = 1 << 26 }; // TICKS: iterations between checks for interrupts; MOST: limit on iterations
+enum {
+  TICKS = 1 << 22, // number of iterations between checks for interrupts
+  MOST = 1 << 26 // limit on the number of iterations
+};
 
 // ---- making
 
@@ -152,7 +155,7 @@ static void tick(counting *c) {
   c->stop = true;
 }
 
-// Counts the iterations from..to-1.
+// Counts the runs in the iterations `from` to `to` - 1.
 static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t from, int64_t to, int64_t times) {
   if (to <= from) return;
   add(&at->times, product(times, to - from));

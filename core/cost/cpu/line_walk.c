@@ -1,8 +1,9 @@
 // Finds how an access moves from line to line.
 //
-// Two accesses of a body are similar if they use the same buffer and move by the same steps in all loops. A run is here
-// a contiguous range of bytes: the elements of an access, and adjacent elements of similar accesses. Enclosing loops
-// extend it, from the innermost outwards. A loop whose step is longer than both the run and a line does not: it jumps.
+// Two accesses of a body are *similar* if they use the same buffer and move by the same steps in all loops. In this
+// file, a *run* is a contiguous range of bytes: the elements of an access, and adjacent elements of similar accesses.
+// Enclosing loops extend the run, from the innermost outwards. But if the step of a loop is longer than both the run
+// and a line, the loop *jumps*: each of its iterations has a run of its own.
 #include "cost/cpu/line_walk.h"
 #include "cost/cpu/core_access.h"
 #include <math.h>
@@ -20,7 +21,7 @@ static int by_begin(const void *a, const void *b) {
   return (x->at.rest > y->at.rest) - (x->at.rest < y->at.rest);
 }
 
-// Makes the accesses first .. last-1 one run.
+// Makes the accesses `first` to `last` - 1 one run.
 static void set_span(nw_core_access **run, int first, int last, int64_t end) {
   for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
 }
@@ -44,7 +45,7 @@ static void clear(nw_core_access *a) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) a->came[i] = 0;
 }
 
-// Finds the lead of each access: the first of the similar accesses, in which the data common to all of them is stored.
+// Finds the *lead* of each access: the first of the similar accesses. It stores the data that is common to all of them.
 static void lead(const nw_core *k, int n, nw_core_access **like) {
   like[0]->crossings = 0;
   for (int i = 0; i < n; i++) {
@@ -64,7 +65,8 @@ static void clear_streams(nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) clear_streams(at->kid[i]);
 }
 
-// Each jump of a loop begins another run.
+// Adds the streams of an access to the bodies around it. A stream is a run. Each iteration of a loop that jumps begins
+// another one.
 static void add_streams(const nw_core *k, const nw_core_access *a) {
   double streams = a->scattered ? a->lanes : 1;
   for (nw_core_node *at = a->body; at; at = at->up) {
@@ -112,7 +114,7 @@ static double widen(spread *x, double run_lines, int64_t step, double count, con
 
 // Stores that jump cost more if their runs are short. Loads that jump cost more only if a run is a single line, since
 // the adjacent line is fetched with it.
-enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: interleaved runs that prefetchers can follow
+enum { LINES_STORED = 8, STREAMS = 64 }; // STREAMS: the number of interleaved runs that prefetchers can follow
 static const double lines_loaded = 1.5,
                     lines_unforeseen = 2; // lines of a loaded run before a prefetcher detects it
 
