@@ -179,7 +179,7 @@ static bool multiply_spans(span a, span b, span *out) {
   return true;
 }
 
-// Divides a range by a range that consists of a single positive number; otherwise fails.
+// Divides range a by range b. Fails unless b is a single positive number.
 static bool divide_spans(nw_op op, span a, span b, span *out) {
   if (b.lo != b.hi || b.lo <= 0) return false;
   span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};

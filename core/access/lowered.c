@@ -15,8 +15,8 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. Such a tail starts at
-// min(a, b), where a is affine. The minimum is a in all iterations but the last.
+// Replaces min(a, b) and max(a, b) by a, which makes the index of a shifted tail affine. A loop with such a tail
+// accesses elements from min(a, b) on, where a is affine. The minimum is a in all iterations but the last.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -173,7 +173,7 @@ void nw_lowered_free(nw_lowered *v) {
 
 // ---- strides
 
-// Returns by how much e grows when the variable grows by 1. Loads, and sizes without a value, are assumed to be
+// Returns the amount by which e grows when the variable grows by 1. Loads, and sizes without a value, are assumed to be
 // constant.
 static int64_t slope(const nw_expr *e, const char *var) {
   int64_t by, of;

@@ -24,30 +24,30 @@ typedef struct nw_lowered_access { // one load or store of the program text
   int buffer; // number in the program
   bool affine;
   nw_form at; // if affine: the index, in elements
-  int lanes, elem; // elem: bytes of an element
+  int lanes, elem; // `elem`: bytes of an element
   bool write, masked;
-  bool scattered; // its lanes are not adjacent
-  bool steady; // its lanes are `step` elements apart
+  bool scattered; // true if its lanes are not adjacent
+  bool steady; // true if its lanes are `step` elements apart
   int64_t step;
 } nw_lowered_access;
 
 typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
-  int first, n; // its accesses; the last of them is the store
+  int first, n; // index of its first access, and number of its accesses; the last of them is the store
   int operations; // number of operations on values; a shared subexpression counts once, and an fma counts as two
   int selects;
   int conditions; // number of masks and selects, including those in indices
-  bool copies; // stores exactly what it loads
-  bool fills; // loads nothing
-  bool updates; // loads the element that it stores
+  bool copies; // true if it stores exactly what it loads
+  bool fills; // true if it loads nothing
+  bool updates; // true if it loads the element that it stores
 } nw_lowered_statement;
 
 struct nw_lowered {
   nw_exec *exec; // holds a reference
   nw_arena *arena;
   nw_vec body, access, statement; // nw_lowered_body *, ...
-  nw_names names; // of the sizes; during construction, also of the enclosing loops
+  nw_names names; // the names of the sizes and, during construction, of the enclosing loops
   int nslots;
 };
 

@@ -1,4 +1,4 @@
-// Finds the loads and stores of each statement of a program, in the order of the interpreter.
+// Finds the loads and stores of each statement of a program, in the order in which the interpreter makes them.
 #include "access/ready.h"
 #include "ir/expr/fold.h" // nw_memo
 

@@ -11,7 +11,7 @@ typedef struct nw_site_code {
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL if all lanes are active
   const nw_expr *where, *when; // the index, and the mask, as expressions
-  bool repeated; // occurs in the statement more than once; the access is made only at the first occurrence
+  bool repeated; // true if it occurs in the statement more than once; only the first occurrence makes the access
   int64_t done; // if repeated: the number of the last statement execution that made this access
   int elem; // bytes of an element
   uint64_t base;
@@ -74,4 +74,4 @@ struct nw_walker {
 };
 
 bool nw_walker_ready(nw_walker *w); // prepares the program: ready.c
-double nw_walk_part(const nw_walker *w); // how much of the walk is done, 0..1: progress.c
+double nw_walk_part(const nw_walker *w); // returns the fraction of the walk that is done: progress.c

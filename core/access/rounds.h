@@ -8,7 +8,7 @@ typedef struct nw_rounds {
   int depth; // number of open loops
   nw_iteration *open[NW_MAX_DEPTH];
   const nw_stmt *loop[NW_MAX_DEPTH];
-  nw_vec round; // nw_iteration *, in the order in which they end
+  nw_vec round; // nw_iteration *, in the order in which the iterations end
   nw_vec many; // nw_stmt *: loops with more than `most` iterations
   nw_vec seen, count; // loops, and their numbers of iterations (intptr_t)
 } nw_rounds;

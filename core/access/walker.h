@@ -7,7 +7,7 @@
 #include "access/place.h"
 
 typedef struct nw_ref { // one access
-  uint64_t address; // of its first byte
+  uint64_t address; // address of its first byte
   uint32_t site; // the load or store it comes from
   uint16_t bytes; // number of contiguous bytes
   uint16_t write;
@@ -41,7 +41,7 @@ const nw_places *nw_walker_places(const nw_walker *w);
 typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
 // Called when a loop begins iteration `index`, or ends (index -1). `time` is the number of the next access.
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
-// Walks the program. False when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
+// Walks the program. Returns false when interrupted, or when f ended the walk. `round` may be NULL, which is faster.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);
 // Sets the text of progress reports for long walks. NULL means the default text.
 void nw_walker_does(nw_walker *w, const char *what);

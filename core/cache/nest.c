@@ -1,4 +1,4 @@
-// Counts the cache misses of a loop nest that has no program, by simulation or by the model.
+// Counts the cache misses of a loop nest (nest/nest.h), by simulation or by the model.
 #include "cache/exact/model.h"
 #include "cache/sim/misses.h"
 #include "cache/view/nest_trace.h"

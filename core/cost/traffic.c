@@ -162,7 +162,7 @@ static behind behind_of(const nw_machine *m, int level) {
 }
 
 typedef struct lines { // missing lines of one access in a level
-  double in, stored, back; // fetched for loads, fetched for stores, written back
+  double in, stored, back; // lines that are fetched for loads, fetched for stores, and written back
 } lines;
 
 // Returns the missing lines. The fraction 1 - `warm` of the cold misses is left out: the previous call of the program
@@ -200,7 +200,7 @@ static void charge_across(const nw_core *k) {
     if (a->lead != a || !a->crossings || !runs) continue;
     double loads = runs * a->crossings * nw_line_walk_of(k, a).unforeseen;
     for (int level = m->nlevels - 1; level >= 0; level--) {
-      int from = level + 1 < m->nlevels ? level + 1 : level; // memory is like the last level
+      int from = level + 1 < m->nlevels ? level + 1 : level; // memory costs as much as the last level
       double part = fmin(left, a->came[level] / runs);
       a->body->under_way[2] += loads * part * m->level[from].strided_across;
       left -= part;

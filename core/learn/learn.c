@@ -137,7 +137,7 @@ static nw_learner *new_learner(nw_ctx *c, int features) {
   return NULL;
 }
 
-// Makes a booster. Its number of features is that of `rows` or, if `rows` is NULL, that of the model to be loaded.
+// Makes a booster. It gets the number of features of `rows` or, if `rows` is NULL, of the model that is loaded later.
 static bool make_booster(nw_learner *m, void *rows) {
   return done(m, m->lib.XGBoosterCreate(&rows, rows ? 1 : 0, &m->booster));
 }

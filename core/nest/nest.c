@@ -1,4 +1,4 @@
-// Parses, builds and prints loop nests that are not part of a program.
+// Parses, builds and prints loop nests.
 #include "nest/nest.h"
 #include "access/affine/affine_program.h"
 #include <stdlib.h>

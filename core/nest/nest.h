@@ -1,4 +1,4 @@
-// Represents a loop nest of its own, which is made from a text or from a program.
+// Represents a loop nest without its program. The nest is made from a text, or it is a copy of a program's nest.
 #pragma once
 #include "nest/nest_text.h"
 

@@ -20,7 +20,7 @@ static const nw_expr *expr_of(const writer *w, const nw_form *f, int64_t by) {
   return e;
 }
 
-// Returns the index of the element at byte offset f. An element has `elem` bytes, and f is a multiple of it.
+// Returns the index of the element at byte offset f, which is a multiple of `elem`, the bytes of an element.
 static const nw_expr *element_of(const writer *w, const nw_form *f, int elem) {
   nw_form g = *f;
   g.rest /= elem;

@@ -10,7 +10,7 @@ typedef enum nw_affine_kind { NW_AFFINE_SEQ, NW_AFFINE_LOOP, NW_AFFINE_GUARD, NW
 typedef struct nw_affine_array {
   const char *name;
   int elem; // bytes of an element
-  uint64_t address; // of the first byte
+  uint64_t address; // address of the first byte
   int64_t bytes;
 } nw_affine_array;
 
@@ -24,7 +24,7 @@ typedef struct nw_affine_ref {
   nw_form at; // byte offset from the start of the array
   int bytes; // number of bytes accessed from that offset on
   bool write;
-  int site; // number of the load or store to which it belongs; a gather has several references with one site
+  int site; // number of the load or store to which it belongs; a gather has several references with the same site
 } nw_affine_ref;
 
 typedef struct nw_affine_node nw_affine_node;
@@ -40,7 +40,7 @@ struct nw_affine_node {
   int nbegin, nend;
   nw_affine_bound *begin, *end;
   bool parallel; // an outermost parallel loop, whose iterations are distributed among threads
-  int chunk; // how the iterations are distributed among threads, as nw_chunk_of (tags.h) returns it
+  int chunk; // the result of nw_chunk_of (tags.h), which says how the iterations are distributed
   // GUARD: the children run if all conditions are >= 0
   int nconds;
   nw_form *cond;

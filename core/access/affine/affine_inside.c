@@ -152,7 +152,8 @@ static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t
   return lo >= -FAR && hi <= FAR;
 }
 
-// Adds facts from the bounds of a loop: form <= div*slot for lower bounds (sign -1), div*slot <= form for upper bounds.
+// Adds facts from the bounds of a loop. A lower bound (`sign` is -1) gives form <= div*slot. An upper bound (`sign` is
+// 1) gives div*slot <= form.
 static void assume(prover *p, const nw_affine_node *x, int n, const nw_affine_bound *b, int sign) {
   for (int i = 0; i < n; i++) {
     inequality *row = row_of(p, &b[i].form, sign, 0);

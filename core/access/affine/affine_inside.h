@@ -2,8 +2,8 @@
 #pragma once
 #include "access/affine/affine.h"
 
-// Returns the site of a reference that was not proved to stay inside, or -1 if there is none. The proof uses the bounds
-// of loops and the enclosing guards, as inequalities over rationals; small nests are enumerated instead. In a large
-// nest, a fact that needs integer reasoning or many inequalities is not proved. When interrupted, returns the site of
-// some reference.
+// Returns the site of a reference that was not proved to stay inside, or -1 if there is none. The proof treats the
+// bounds of loops and the enclosing guards as inequalities over rationals. If it fails in a small nest, all iterations
+// are enumerated. In a large nest, a fact that needs integer reasoning or many inequalities is not proved. When
+// interrupted, returns the site of some reference.
 int nw_affine_outside(nw_ctx *c, const nw_affine_nest *n);

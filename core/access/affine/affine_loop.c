@@ -170,7 +170,7 @@ static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, 
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
-// Removes the 0 from a max: a loop with a negative extent has no iterations, like one with extent 0.
+// Replaces max(v, extent) with extent if v <= 0: a loop with a negative extent has no iterations anyway.
 static const nw_expr *without_zero(const nw_expr *extent) {
   while (extent->op == NW_OP_MAX) {
     int64_t v;
@@ -181,7 +181,8 @@ static const nw_expr *without_zero(const nw_expr *extent) {
   return extent;
 }
 
-// Makes the loop if its `begin` is a single form and its `extent` is a minimum of forms. Sets *made to whether it is.
+// If `begin` is a single form and `extent` is a minimum of forms, makes the loop and sets *made. Otherwise clears
+// *made.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
   nw_bounds from = {0}, until = {0};

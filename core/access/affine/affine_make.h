@@ -17,8 +17,8 @@ typedef struct nw_maker {
 nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
 // Adds a child. Adjacent statements are merged. Returns false if there are too many nodes.
 bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
-// Returns the parent for children that run where c holds: `to` itself, or a guard in it. Returns NULL if there
-// are too many nodes.
+// Returns the parent for children that run only if c holds: `to` itself, or a guard in it. Returns NULL if there are
+// too many nodes.
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
 // Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
@@ -40,7 +40,7 @@ bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool be
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
 // Finds the range of a loop's values. INT64_MIN or INT64_MAX means that this bound is not known.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
-nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
+nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // returns a copy in the arena
 // Finds the form of e if it has only one case. Otherwise returns false, without a diagnostic.
 bool nw_one_form(nw_affine_scope *s, const nw_expr *e, nw_form *out);
 

@@ -199,7 +199,8 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
 
 // ---- repeated accesses
 
-// Finds the cases in which the current path condition holds, but that of no earlier access to the same site holds.
+// Finds the cases in which the current path condition holds, and no path condition of an earlier access to the same
+// site holds.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;

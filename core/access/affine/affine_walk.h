@@ -9,8 +9,8 @@ typedef struct nw_affine_share {
   int thread, threads;
 } nw_affine_share;
 
-// Calls f with batches of the accesses, in order, as nw_walk_refs does. False when interrupted, or when f ended the
-// walk.
+// Calls f with batches of the accesses, in order, as nw_walk_refs does. Returns false when interrupted, or when f ended
+// the walk.
 bool nw_affine_refs(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, nw_refs_fn f, void *env);
 // Finds the range from the first byte of the arrays to the last.
 void nw_affine_span(const nw_affine_nest *n, uint64_t *from, uint64_t *to);

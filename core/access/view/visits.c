@@ -226,7 +226,7 @@ static bool any_between(const asked *a, int64_t lo, int64_t hi) {
 
 // ---- the blocks that may execute a requested instance
 
-// Here, the loops outside the given loop have values, and the loop itself has a range.
+// In this section, the loops outside the given loop have values, and the given loop has a range.
 
 static void bound_loop(nw_visits *v, const node *x) {
   int64_t b0, b1, e0, e1;

@@ -6,7 +6,7 @@
 
 struct nw_cached {
   int nlevels, nsites;
-  nw_sim_counts *count; // by level, then site
+  nw_sim_counts *count; // the counts of a site in a level are at level * nsites + site
   bool exact[NW_MAX_LEVELS];
   double error[NW_MAX_LEVELS];
   int64_t accesses, touched;

@@ -2,11 +2,11 @@
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
-// A step is the number of iterations that moves each region by whole lines. Assume that every set can hold the lines of
-// two steps, for any positions of the regions. Assume also that each step after the first adds as many new lines as the
-// second step does. Then a step requests no line that was last requested before the previous step. So every request
-// for a line that is not new is a hit, and only the new lines are misses. Once every set is full, each step has the
-// same number of misses. The last writer of a line does not depend on the sets, either.
+// A *step* is the least number of iterations that moves each region by whole lines. Assume that every set can hold the
+// lines of two steps, for any positions of the regions. Assume also that each step after the first adds as many new
+// lines as the second step does. Then a step requests no line that was last requested before the previous step. So
+// every request for a line that is not new is a hit, and only the new lines are misses. Once every set is full, each
+// step has the same number of misses. The last writer of a line does not depend on the sets, either.
 //
 // So most steps can be skipped, and only the last ones are made. They give the final content of the sets if every line
 // of a moving region that is then in the sets was loaded by them. The first of them does not count, because its lines

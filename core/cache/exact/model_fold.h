@@ -42,13 +42,13 @@ typedef struct nw_fold_kind {
 
 typedef struct nw_level_of { // a level of a cache
   int64_t sets, ways;
-  int64_t shadow; // lines of a fully associative cache of the same size, to detect conflicts; 0 if they are not counted
+  int64_t shadow; // lines of a fully associative cache of the same size, to detect conflicts; 0 if not needed
   int nsites;
   nw_spares *spares;
 } nw_level_of;
 // The cells of each site in a tally.
 enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CELLS };
-extern const nw_fold_kind nw_level_kind; // of an nw_level_of
+extern const nw_fold_kind nw_level_kind; // its parameter `of` is an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
 // Adds `times` misses for each first line (model_stack.h) with number `from` or higher.
@@ -65,9 +65,9 @@ typedef struct nw_lines_of { // the parameter of a folder of all lines ever touc
 } nw_lines_of;
 typedef struct nw_run_of_lines { // adjacent lines
   int64_t from, to;
-  const nw_pattern *pattern; // of the sites that touched them first
+  const nw_pattern *pattern; // the sites that touched the lines first
   int phase; // position of line `from` in the pattern
   uint16_t region;
 } nw_run_of_lines;
-extern const nw_fold_kind nw_lines_kind; // of an nw_lines_of
+extern const nw_fold_kind nw_lines_kind; // its parameter `of` is an nw_lines_of
 const nw_run_of_lines *nw_fold_lines(const nw_fold *x, int *n);

@@ -137,7 +137,7 @@ static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line,
 
 // ---- operations of a stack
 
-// In all of these, `rows` is a compile-time constant: true if the sets are rows, false if they are lists.
+// In these functions, `rows` is a compile-time constant: true if the sets are rows, false if they are lists.
 
 // Returns the place of a line in its set, or 0 if the line is not there.
 static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {

@@ -10,7 +10,7 @@ typedef struct nw_making {
   nw_shaped *out;
   const int *ground; // the ground of each array
   int64_t *from, *to; // the lines of each ground
-  int nloops, line; // total number of loops; bytes of a line
+  int nloops, line; // `nloops`: total number of loops; `line`: bytes of a line
   nw_vec region; // nw_region_moves *
   nw_shape *around[64];
   nw_linear start[64]; // for each enclosing loop: the value of its slot in the first iteration

@@ -29,7 +29,7 @@ static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_check_room(e, f);
 }
 
-enum { SAMPLES = 12 }; // number of sampled iterations, if iterations differ
+enum { SAMPLES = 12 }; // number of iterations that an estimate runs in place of all
 
 static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
   return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;

@@ -25,5 +25,5 @@ void nw_path_find_free(nw_around *p);
 // Returns the number of time units that a node takes. They are chosen so that later accesses have greater times. Sets
 // the ranges of the slots inside. Stops f if the number would be too large.
 int64_t nw_path_span(nw_firsts *f, const nw_affine_node *x);
-int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // the time of one iteration
+int64_t nw_path_round_span(nw_firsts *f, const nw_affine_node *loop); // returns the time of one iteration
 void nw_path_count(nw_firsts *f, const nw_around *p, const nw_affine_node *stmt); // counts the accesses of stmt

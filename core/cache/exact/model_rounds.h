@@ -49,7 +49,7 @@ struct nw_run {
   int8_t *fitted;
 };
 
-enum { NW_RUN_POLL = 1 << 16 }; // touches between checks for an interrupt
+enum { NW_RUN_POLL = 1 << 16 }; // number of touches between checks for an interrupt
 
 // ---- model_run.c
 
@@ -70,7 +70,7 @@ void nw_run_drop(nw_run *e, nw_fold *x);
 
 // ---- model_repeat.c
 
-int64_t nw_run_sets(const nw_run *e); // number of sets of the level; 1 in an estimate, which ignores sets
+int64_t nw_run_sets(const nw_run *e); // returns the number of sets of the level; 1 in an estimate, which ignores sets
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets);
 // Sets e->by to the number of lines by which each region moves in this number of iterations.
 void nw_run_move(nw_run *e, const nw_shape *l, __int128 rounds);

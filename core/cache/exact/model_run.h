@@ -8,9 +8,9 @@ typedef struct nw_fold_run {
   nw_ctx *ctx;
   const nw_shaped *nest;
   const nw_fold_kind *kind;
-  const void *of; // parameter of the functions of the kind
+  const void *of; // the parameter of the functions in `kind`
   int line; // bytes of a line
-  int64_t sets; // moving all regions by a multiple of this many lines changes nothing
+  int64_t sets; // a move of all regions by a multiple of this number of lines changes nothing
   nw_affine_share share;
   int64_t most; // limit of touches
   int64_t plain; // number of accesses, if they can be simulated instead; otherwise 0
@@ -22,7 +22,7 @@ typedef struct nw_fold_run {
   const struct nw_fold_run *lines; // for a level: the run that folded the touched lines; NULL if there is none
   // results
   int64_t touched;
-  bool hopeless; // the run gave up before it reached the limit
+  bool hopeless; // true if the run gave up before it reached the limit
   nw_tallies tallies;
   nw_fold *fold; // the fold of the whole nest; its lines are relative to 0
   struct nw_run *run; // the run that made the fold, for queries by other runs

@@ -49,9 +49,9 @@ typedef struct nw_anchor {
 
 typedef struct nw_rivals { // two regions on the same ground, in a loop
   int a, b; // indices of their anchors
-  bool drift; // an iteration moves them by different numbers of bytes
+  bool drift; // true if an iteration moves them by different numbers of bytes
   nw_linear apart; // distance from a to b, as a function of the values of the enclosing loops
-  bool known; // the distance is constant
+  bool known; // true if the distance is constant
   int64_t wide; // bytes of a row (model_apart.c); 0 if there are no rows
   int64_t lo[2], hi[2]; // for a and for b: the range, within a row, of the references' offsets from the anchor
 } nw_rivals;
@@ -80,10 +80,10 @@ struct nw_shape {
   int nbegin, nend;
   nw_bound *begin, *end;
   int64_t lo, hi; // range of its values
-  bool uniform; // all references to a region move by the same number of bytes
+  bool uniform; // true if, for each region, all references move by the same number of bytes
   int nanchors;
   nw_anchor *anchor;
-  bool drifts; // some rivals drift
+  bool drifts; // true if some rivals drift
   int nrivals;
   nw_rivals *rivals;
   int napart;
@@ -118,7 +118,7 @@ int64_t nw_linear_at(const nw_linear *f, const int64_t *val, int depth);
 void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, int64_t *last);
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
 
-int64_t nw_shape_rest(int64_t bytes, int64_t wide); // the remainder of bytes / wide that is nearest to 0
+int64_t nw_shape_rest(int64_t bytes, int64_t wide); // returns the remainder of bytes / wide that is nearest to 0
 // True if regions that the loop moves by different numbers of bytes are apart in the iterations `from` to `to` - 1.
 // `first` is the value of the loop in iteration 0.
 bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);

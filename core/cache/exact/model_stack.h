@@ -43,7 +43,7 @@ typedef struct nw_stack_last {
 
 typedef struct nw_stacked { // a summary; lines are relative to the origin of their region
   int nfirst, nlast, nturns, nleft, nlate;
-  nw_stack_first *first; // in order
+  nw_stack_first *first; // in the order of their first requests
   nw_stack_last *last; // set by set, each from the least recent line to the most recent
   int *turn; // indices of first lines with turns > 0
   int *left; // indices of first lines that were evicted from sets that are not whole
@@ -86,7 +86,7 @@ bool nw_stack_settled(const nw_stack *k, const int64_t *by);
 void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later get the stamp `now`
 // True if all lines of moving regions have the stamp `since` or a later one.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
-void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds, for each site, the number of lines that it wrote last
+void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
 // The first summary in k was s, at `origin`. True if the contents of k now equal those of s, with the lines of each
 // region moved by `by`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

@@ -162,7 +162,7 @@ void nw_code_needs(nw_compiled *k, const nw_machine *m);
 #define NW_CODE_TEXT INT64_C(0x100000000000) // instruction i is at this address + i
 #define NW_CODE_CONSTANTS INT64_C(0x200000000000)
 #define NW_CODE_FRAME INT64_C(0x300000000000)
-#define NW_CODE_PARALLEL INT64_C(0x400000000000) // the parallel loop of the run-time
+#define NW_CODE_PARALLEL INT64_C(0x400000000000) // the run-time function for parallel loops
 #define NW_CODE_STACK INT64_C(0x700000000000) // the end of the stack
 
 enum { NW_CODE_STACK_BYTES = 1 << 20, NW_CODE_FRAME_BYTES = 8192, NW_CODE_CALLS = 64, NW_CODE_LANES = 16 };

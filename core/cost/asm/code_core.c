@@ -252,7 +252,7 @@ static void wait_in_scheduler(nw_code_core *c, double until) {
 }
 
 static void branch(nw_code_core *c, const nw_code_state *s, const nw_code_ins *x, int at, double done) {
-  enum { FRONT = 4 }; // cycles of a misprediction between fetch and dispatch
+  enum { FRONT = 4 }; // the part of the cycles of a misprediction that lies between fetch and dispatch
   bool missed = x->op == NW_CODE_BRANCH && !nw_code_foretold(c->guesses, at, s->taken);
   if (missed) c->events.missed++, c->fetch_from = fmax(c->fetch_from, done + c->machine->branch_miss - FRONT);
   if (!s->taken) return;

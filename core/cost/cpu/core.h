@@ -3,8 +3,8 @@
 // and the cycles on a core if all data is in the first level of cache.
 //
 // The model assumes the code that LLVM generates at level 1 (run/jit.c). Loops, vectors and registers are those of the
-// schedule. LLVM hoists loop invariants, keeps an accumulator in a register, replaces small local arrays with constant
-// indices by registers, and folds a load into the instruction that uses it.
+// schedule. LLVM hoists loop invariants, keeps an accumulator in a register, keeps small local arrays in registers if
+// their indices are constant, and folds a load into the instruction that uses it.
 #pragma once
 #include "access/lowered.h"
 #include "access/place.h"

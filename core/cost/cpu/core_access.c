@@ -29,7 +29,7 @@ static void list_bodies(nw_vec *out, nw_core_node *at) {
   for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
 }
 
-// The bodies are listed in the order of the lowered program, so its numbers of bodies are indices into this list.
+// The list `body` has the order of the lowered program, so the body numbers in nw_lowered_access are its indices.
 void nw_core_collect(nw_core *k) {
   nw_vec body = {0};
   list_bodies(&body, k->root);

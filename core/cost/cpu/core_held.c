@@ -76,8 +76,8 @@ static bool too_many(const nw_core *k, const nw_core_node *loop) {
   return n > MOST_PROMOTED;
 }
 
-// Returns the depth of the outermost loop during which the element stays in a register. It checks the loops from the
-// innermost outwards, up to a parallel loop, which is a separate function.
+// Returns the depth of the outermost loop during which the element stays in a register. Checks the loops from the
+// innermost outwards, up to a parallel loop, because the body of a parallel loop is a function of its own.
 static int held_through(const nw_core *k, const nw_core_access *a) {
   int depth = 0;
   for (const nw_core_node *at = a->body; at && at->stmt->kind == NW_LOOP; at = at->up) {

@@ -168,7 +168,8 @@ else:
     end
     local data = hint(arrays .. "for i in 0..N:\n  if A[i] > 0:\n    A[i] = 0\n")
     assert.truthy(data:find("not elements of arrays", 1, true))
-    assert.equal("  A[i]\n  ^\nMake the array larger, or put an if around the access.", hint(arrays .. "for i in 0..N + 1:\n  A[i]\n"))
+    assert.equal("  A[i]\n  ^\nMake the array larger, or put an if around the access.",
+      hint(arrays .. "for i in 0..N + 1:\n  A[i]\n"))
     local _, e = pcall(nw.nest.parse, "array B: double[4]\n")
     assert.truthy(tostring(e):find("\n  hint: array B: double[4]\n                 ^\n        double is f64", 1, true), tostring(e))
     assert.is_nil(hint("x = 1 \1 2\n")) -- unprintable characters are not shown
