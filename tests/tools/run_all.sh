@@ -132,7 +132,7 @@ run_clients() { # TEST...
 
 run_prop() {
   local log=$logs/prop.log status
-  timeout 1800 "$build/bin/nestwright" tests/prop/run.lua --jobs "$(nproc)" --seed 72 ${NW_PROP_ARGS:---cases 1200} >"$log" 2>&1 && status=0 || status=$?
+  timeout 1800 "$build/bin/nestwright" tests/prop/run.lua --jobs "$(nproc)" --seed 72 ${NW_PROP_ARGS:---cases 480} >"$log" 2>&1 && status=0 || status=$?
   grep -E '^(seed|property|primitive|  )' "$log" | tail -n 40
   tally prop $status "$(sed -n 's/^property: \([0-9]*\) passed.*/\1/p' "$log" | tail -1 | grep . || echo 0)" \
     "$(sed -n 's/^property: .* \([0-9]*\) failed.*/\1/p' "$log" | tail -1 | grep . || echo 0)"
