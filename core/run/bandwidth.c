@@ -4,12 +4,14 @@
 // fetches before a write. Each thread has its own part of the memory, and is the first to touch it.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
+#include "run/series.h"
 #include "run/session.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 
 #define SAMPLE_SECONDS 1e-2 // long compared with the time to start threads on a busy machine
-#define ENOUGH_SECONDS 0.4 // total time of samples, if there are at least three
+#define SERIES_SECONDS 0.4 // of all samples together, if there are at least three
+#define SAMPLES 12
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array per iteration: eight of the widest vectors
 
@@ -100,10 +102,9 @@ static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads
 
 // Returns the seconds for n passes; a negative number if interrupted.
 static double passes(nw_ctx *c, job *j, int64_t n) {
-  double (*clock)(void) = j->frame.threads > 1 ? nw_now : nw_cpu_now;
   j->passes = n;
-  double start = clock();
-  return nw_guarded_call(c, run_all, &j->frame) ? clock() - start : -1;
+  double start = nw_now();
+  return nw_guarded_call(c, run_all, &j->frame) ? nw_now() - start : -1;
 }
 
 // Returns the number of passes in a sample, computed from the time that one thread needs for its part; 0 if
@@ -117,16 +118,26 @@ static int64_t calibrate(nw_ctx *c, job *j) {
   return t < 0 ? 0 : n;
 }
 
-static int sample(nw_ctx *c, job *j, double bytes, int most, double *rate) {
-  int64_t n = calibrate(c, j);
-  double start = nw_now();
-  for (int i = 0; i < most && n; i++) {
-    if (i >= 3 && nw_now() - start > ENOUGH_SECONDS) return i;
-    double t = passes(c, j, n);
-    if (t < 0) return 0;
-    rate[i] = bytes * (double)n / t;
-  }
-  return n ? most : 0;
+typedef struct stream {
+  nw_ctx *c;
+  job *j;
+  int64_t passes; // in a sample
+  double bytes; // that a pass reads and writes
+} stream;
+
+static double rate(void *env) {
+  stream *s = env;
+  double t = passes(s->c, s->j, s->passes);
+  return t > 0 ? s->bytes * (double)s->passes / t : -1;
+}
+
+static bool take_rates(stream *s, nw_rates *out) {
+  s->passes = calibrate(s->c, s->j);
+  double first = s->passes ? rate(s) : -1;
+  if (!(first > 0)) return false;
+  double seconds = s->bytes * (double)s->passes / first, fit = SERIES_SECONDS / seconds;
+  int count = fit < 3 ? 3 : fit < SAMPLES ? (int)fit : SAMPLES;
+  return nw_rates_of(s->c, &(nw_subject){s->j->frame.threads, rate, s}, count, out);
 }
 
 // Divides adjacent arrays among the threads. Returns the bytes that one pass reads and writes.
@@ -138,21 +149,24 @@ static double divide(job *j, char *data, int64_t bytes, int narrays) {
   return (double)each * narrays * j->frame.threads;
 }
 
-int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate) {
-  if (!widest(loop)) return nw_fail(c, NW_ELIMIT, NULL, "bandwidths are measured on x86-64 only"), 0;
+bool nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, nw_rates *out) {
+  *out = (nw_rates){0};
+  if (!widest(loop)) return nw_fail(c, NW_ELIMIT, NULL, "bandwidths are measured on x86-64 only");
   if (threads <= 0) threads = nw_host()->cores;
   if (threads > NW_MAX_TEAM) threads = NW_MAX_TEAM;
   int64_t least = (int64_t)threads * arrays[loop] * STEP;
   if (bytes < least) bytes = least;
   char *data = bytes < nw_memory_left() ? nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, false) : NULL;
-  if (!data) return nw_fail(c, NW_ELIMIT, NULL, "not enough memory for a loop over %lld bytes", (long long)bytes), 0;
+  if (!data) return nw_fail(c, NW_ELIMIT, NULL, "not enough memory for a loop over %lld bytes", (long long)bytes);
   job *j = nw_xcalloc(1, sizeof *j);
   j->frame = (nw_frame){.threads = threads, .name = "the bandwidth loop"};
   j->loop = widest(loop);
-  double moved = divide(j, data, bytes, arrays[loop]);
+  stream s = {.c = c, .j = j, .bytes = divide(j, data, bytes, arrays[loop])};
   j->touch = true;
-  int n = passes(c, j, 1) < 0 ? 0 : (j->touch = false, sample(c, j, moved, most, rate));
+  bool good = passes(c, j, 1) >= 0;
+  j->touch = false;
+  good = good && take_rates(&s, out);
   nw_mem_put(&nw_session_of(c)->mem, data);
   free(j);
-  return n;
+  return good;
 }

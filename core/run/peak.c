@@ -1,5 +1,6 @@
 // Measures the peak of this machine, with a loop of independent fused multiply-adds, and its clock frequency.
 #include "run/guard.h"
+#include "run/series.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 
@@ -7,6 +8,7 @@
 #define SAMPLE_SECONDS 2e-3 // of one thread
 #define TEAM_SECONDS 1e-2 // of several threads: long compared with the time to start threads on a busy machine
 #define ADDS (64 * 125000)
+#define SAMPLES 12
 #define CHAINS 24 // independent accumulators: two units with a latency of four need eight at least
 
 #if defined __x86_64__
@@ -81,11 +83,6 @@ static void loop_once(nw_frame *f, void *env, int64_t begin, int64_t end, int64_
 
 static void all_threads(nw_frame *f) { nw_parallel_for(f, loop_once, f, f->threads, 0); }
 
-static int faster_first(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x < y) - (x > y);
-}
-
 // Returns the number of runs of the loop in a sample, computed from the fastest of three runs.
 static int fits(fma_loop loop, double sample) {
   double best = sample;
@@ -98,24 +95,27 @@ static int fits(fma_loop loop, double sample) {
   return best > 0 ? (int)(sample / best) : 1;
 }
 
-// Returns the upper quartile of a dozen samples: faster samples may be errors of the clock, and slower ones were
-// disturbed. With one thread, the time is its CPU time.
-double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
-  int lanes;
-  double rate[12];
-  job j = {.loop = widest(type, &lanes)};
-  if (threads <= 0) threads = nw_host()->cores;
-  j.frame = (nw_frame){.threads = threads < NW_MAX_TEAM ? threads : NW_MAX_TEAM, .name = "the peak loop"};
-  j.times = fits(j.loop, threads > 1 ? TEAM_SECONDS : SAMPLE_SECONDS);
-  double work = 2.0 * ROUNDS * j.times * CHAINS * lanes * j.frame.threads;
-  double (*clock)(void) = threads > 1 ? nw_now : nw_cpu_now;
-  for (int i = 0; i < NW_COUNT(rate); i++) {
-    double start = clock();
-    if (!nw_guarded_call(c, all_threads, &j.frame)) return 0;
-    rate[i] = work / (clock() - start);
-  }
-  qsort(rate, NW_COUNT(rate), sizeof *rate, faster_first);
-  return rate[NW_COUNT(rate) / 4 - 1];
+typedef struct peak_job {
+  nw_ctx *c;
+  job job;
+  double work; // operations in a sample
+} peak_job;
+
+static double rate(void *env) {
+  peak_job *p = env;
+  double start = nw_now();
+  return nw_guarded_call(p->c, all_threads, &p->job.frame) ? p->work / (nw_now() - start) : -1;
+}
+
+bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out) {
+  int lanes, most = threads > 0 ? threads : nw_host()->cores;
+  peak_job p = {.c = c, .job = {.loop = widest(type, &lanes)}};
+  p.job.frame = (nw_frame){.threads = most < NW_MAX_TEAM ? most : NW_MAX_TEAM, .name = "the peak loop"};
+  p.job.times = fits(p.job.loop, p.job.frame.threads > 1 ? TEAM_SECONDS : SAMPLE_SECONDS);
+  p.work = 2.0 * ROUNDS * p.job.times * CHAINS * lanes * p.job.frame.threads;
+  *out = (nw_rates){0};
+  if (!(rate(&p) > 0)) return false; // also prepares the team
+  return nw_rates_of(c, &(nw_subject){p.job.frame.threads, rate, &p}, SAMPLES, out);
 }
 
 // Returns the cycles per second while this core computes, measured with a chain of dependent additions of one cycle
@@ -128,8 +128,7 @@ double nw_core_hz(void) {
     (void)sink;
     rate[i] = ADDS / (nw_cpu_now() - start);
   }
-  qsort(rate, NW_COUNT(rate), sizeof *rate, faster_first);
-  return rate[NW_COUNT(rate) / 4 - 1];
+  return nw_rates_peak(&(nw_rates){.n = NW_COUNT(rate), .rate = rate});
 }
 
 // Returns the ratio of the measured peak of one thread to the peak of two full-width units. It detects a peak loop that
@@ -137,20 +136,27 @@ double nw_core_hz(void) {
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);
-  double peak = nw_peak_flops(c, NW_F32, 1), hz = nw_core_hz();
+  nw_rates r;
+  double hz = nw_core_hz();
+  if (!nw_peak_flops(c, NW_F32, 1, &r)) return 0;
+  double peak = nw_rates_peak(&r);
+  free(r.rate);
   return hz > 0 ? peak / (hz * lanes * 2 * 2) : 0;
 }
 
 #else
 
-double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
+bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out) {
   (void)type, (void)threads;
-  nw_fail(c, NW_ELIMIT, NULL, "the peak is measured on x86-64 only");
-  return 0;
+  *out = (nw_rates){0};
+  return nw_fail(c, NW_ELIMIT, NULL, "the peak is measured on x86-64 only");
 }
 
 double nw_core_hz(void) { return 0; }
 
-double nw_peak_vs_ports(nw_ctx *c) { return nw_peak_flops(c, NW_F32, 1); }
+double nw_peak_vs_ports(nw_ctx *c) {
+  nw_rates none;
+  return nw_peak_flops(c, NW_F32, 1, &none), 0;
+}
 
 #endif

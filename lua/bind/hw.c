@@ -1,5 +1,6 @@
 // The machine, and the version of this library.
 #include "bind.h"
+#include <stdlib.h>
 #include <time.h>
 
 static int f_machine(lua_State *L) {
@@ -26,29 +27,42 @@ static int f_caches(lua_State *L) {
   return 1;
 }
 
+// Pushes the samples as a list with the fields retaken and disturbed, and frees them.
+static void push_rates(lua_State *L, nw_rates *r) {
+  lua_createtable(L, r->n, 2);
+  for (int i = 0; i < r->n; i++) {
+    lua_pushnumber(L, r->rate[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushinteger(L, r->retaken);
+  lua_setfield(L, -2, "retaken");
+  lua_pushboolean(L, r->disturbed);
+  lua_setfield(L, -2, "disturbed");
+  free(r->rate);
+}
+
+// peak(threads, dtype): returns the peak and all samples, in flop/s.
 static int f_peak(lua_State *L) {
+  nw_rates r;
   nw_dtype type = lua_isnoneornil(L, 2) ? NW_F32 : nwl_dtype(L, 2, "dtype");
   if (type != NW_F32 && type != NW_F64) nwl_fail(L, NW_EINVAL, NULL, "peak_flops: dtype is 'f32' or 'f64'");
-  double peak = nw_peak_flops(nwl_ctx(L), type, nwl_count_or(L, 1, "threads", 0, 1024, 1));
-  if (!(peak > 0)) return nwl_raise(L);
-  lua_pushnumber(L, peak);
-  return 1;
+  int threads = nwl_count_or(L, 1, "threads", 0, 1024, 1);
+  nw_clear(nwl_ctx(L));
+  if (!nw_peak_flops(nwl_ctx(L), type, threads, &r)) return nwl_raise(L);
+  lua_pushnumber(L, nw_rates_peak(&r));
+  push_rates(L, &r);
+  return 2;
 }
 
 // bandwidth(loop, bytes, threads): returns samples in bytes per second.
 static int f_bandwidth(lua_State *L) {
   static const char *const loops[] = {"read", "copy", "triad", "write", NULL};
-  double rate[12];
+  nw_rates r;
   int loop = nwl_choice(L, 1, "loop", loops, -1), threads = nwl_count_or(L, 3, "threads", 0, 1024, 1);
   lua_Integer bytes = nwl_integer(L, 2, "bytes");
   nw_clear(nwl_ctx(L));
-  int n = nw_bandwidth(nwl_ctx(L), (nw_stream)loop, bytes, threads, 12, rate);
-  if (!n) return nwl_raise(L);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    lua_pushnumber(L, rate[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
+  if (!nw_bandwidth(nwl_ctx(L), (nw_stream)loop, bytes, threads, &r)) return nwl_raise(L);
+  push_rates(L, &r);
   return 1;
 }
 
@@ -86,11 +100,12 @@ const nwl_row nwl_hw_rows[] = {
     {"machine_caches", f_caches, "(): table[]",
      "Returns bytes, ways, line size and number of sharing CPUs of each cache. The cache nearest to a core comes "
      "first."},
-    {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number",
-     "Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s."},
+    {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number, number[]",
+     "Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s. Returns the upper "
+     "quartile of the samples, and all samples; their field disturbed is true if other work disturbed most of them."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
      "Measures the bandwidth of a 'read', 'copy', 'triad' or 'write' loop over `bytes` bytes of memory. Returns "
-     "samples in bytes per second."},
+     "samples in bytes per second, with the fields retaken and disturbed."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
      "Returns the measured peak divided by the peak of two full-width FMA units at the measured clock. The ratio is "
      "near 1 if the measuring loop is good."},

@@ -135,7 +135,7 @@ static int kernel_call(lua_State *L) {
 }
 
 static void push_time(lua_State *L, nw_time *t) {
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 10);
   lua_pushnumber(L, t->min);
   lua_setfield(L, -2, "min");
   lua_pushnumber(L, t->median);
@@ -146,6 +146,12 @@ static void push_time(lua_State *L, nw_time *t) {
   lua_setfield(L, -2, "reps");
   lua_pushinteger(L, t->threads);
   lua_setfield(L, -2, "threads");
+  lua_pushinteger(L, t->retaken);
+  lua_setfield(L, -2, "retaken");
+  if (t->disturbed) {
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "disturbed");
+  }
   lua_createtable(L, t->reps, 0);
   for (int i = 0; i < t->reps && t->sample; i++) {
     lua_pushnumber(L, t->sample[i]);

@@ -9,12 +9,20 @@ extern "C" {
 // Lets steps report the cost of starting threads on this machine. This cost is measured when a step first needs it,
 // once per process. It is not measured if the machine is too busy.
 NW_API void nw_measure_threads(nw_ctx *c);
-// Returns the measured peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s.
-NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
+typedef struct nw_rates { // samples of a rate, per second of wall-clock time
+  int n;
+  double *rate; // heap, the caller frees it
+  int retaken; // number of samples that other work disturbed, and that were taken again
+  bool disturbed; // other work disturbed most of the samples
+} nw_rates;
+// The upper quartile: faster samples may be errors of the clock, and slower ones may be disturbed.
+NW_API double nw_rates_peak(const nw_rates *r);
+// Measures the peak rate of fused multiply-adds of NW_F32 or NW_F64, in flop/s. threads: 0 for all cores.
+NW_API bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out);
 // Measures the bandwidth of a loop over `bytes` of memory, in bytes per second. As in STREAM, only the reads and writes
-// in the text of the loop count. Stores at most `most` samples in `rate` and returns their number; 0 on failure.
+// in the text of the loop count.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
-NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
+NW_API bool nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, nw_rates *out);
 // Measures this machine in about two seconds. Calls `found` for each measured value, with the path of its field in the
 // machine record (hw/machine.h).
 typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);

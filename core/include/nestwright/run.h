@@ -30,9 +30,13 @@ NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 NW_API bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs);
 NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // checks shapes, dtypes, facts and overlap
 typedef struct nw_time {
-  double min, median, spread; // seconds; spread is the interquartile range over the median
+  // seconds of wall-clock time. spread, over the median, is the larger of the interquartile range of the samples and the
+  // distance between the medians of the batches in which they were taken
+  double min, median, spread;
   int reps, threads;
-  double *sample; // `reps` values, in the order of the runs; heap
+  int retaken; // number of samples that were disturbed by other work and were taken again
+  bool disturbed; // other work disturbed most of the samples, also when they were taken again: the time is worthless
+  double *sample; // reps values in the order of the runs; heap, the caller frees it
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
 // Runs one call and returns its duration in seconds. The call is stopped after `limit` seconds. Returns -1 on failure.

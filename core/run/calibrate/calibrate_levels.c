@@ -7,6 +7,7 @@
 #include "run/guard.h"
 #include "hw/machine.h"
 #include <math.h>
+#include <stdlib.h>
 
 #if defined __x86_64__
 
@@ -103,9 +104,11 @@ static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
 // ---- bytes per cycle
 
 static double bytes_per_cycle(nw_calibration *k, nw_stream loop, int64_t bytes) {
-  double rate[SAMPLES], best = 0;
-  int n = nw_bandwidth(k->ctx, loop, bytes, 1, SAMPLES, rate);
-  for (int i = 0; i < n; i++) best = fmax(best, rate[i]);
+  nw_rates r;
+  double best = 0;
+  if (!nw_bandwidth(k->ctx, loop, bytes, 1, &r)) return 0;
+  for (int i = 0; i < r.n; i++) best = fmax(best, r.rate[i]);
+  free(r.rate);
   return best / k->hz;
 }
 

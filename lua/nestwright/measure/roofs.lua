@@ -10,25 +10,45 @@ local written = require "nestwright.show.written"
 local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
-local PEAKS = 3 -- the number of measurements of the peak
+local TRIES = 3 -- the most measurements of a roof that other work disturbs
+local PATIENCE = 20 -- seconds after which no roof is measured again
+local SHARED = 1.2 -- a second thread adds nothing if two threads reach less than this times the peak of one
 local MOST = 1 << 30 -- the largest number of bytes that memory is measured with, unless twice the last cache is larger
 
 -- ---- measuring
 
--- Returns the best sample, the median, and the spread, which is the interquartile range over the median.
+-- Returns the best sample, the median, the spread, which is the interquartile range over the median, and whether other work
+-- disturbed most of the samples.
 local function summary(samples)
   table.sort(samples)
   local n = #samples
   local lo, hi = times.quartiles(samples)
   local median = (samples[(n + 1) // 2] + samples[n // 2 + 1]) / 2
-  return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n}
+  return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n, disturbed = samples.disturbed or nil}
+end
+
+-- Returns the better of two summaries: an undisturbed one, or the one with the higher rate.
+local function better(a, b)
+  if not a or a.disturbed and not b.disturbed then return b end
+  if b.disturbed and not a.disturbed then return a end
+  return b.best > a.best and b or a
+end
+
+local began = 0 -- when the current measurement of roofs began
+
+-- Measures again what other work disturbed, and keeps the best of all.
+local function undisturbed(measure_once)
+  local best
+  for _ = 1, TRIES do
+    best = better(best, measure_once())
+    if not best.disturbed or core.now() - began > PATIENCE then break end
+  end
+  return best
 end
 
 local function peak(threads, dtype, step)
-  local samples = {}
   step()
-  for n = 1, PEAKS do samples[n] = core.peak_flops(threads, dtype) end
-  return summary(samples)
+  return undisturbed(function() return summary((select(2, core.peak_flops(threads, dtype)))) end)
 end
 
 -- Returns the bandwidth of the fastest of STREAM's loops over this many bytes.
@@ -36,9 +56,9 @@ local function bandwidth(name, bytes, threads, step)
   local best
   for _, loop in ipairs(LOOPS) do
     step()
-    local r = summary(core.bandwidth(loop, bytes, threads))
+    local r = undisturbed(function() return summary(core.bandwidth(loop, bytes, threads)) end)
     r.name, r.loop, r.over = name, loop, bytes
-    if not best or r.best > best.best then best = r end
+    best = better(best, r)
   end
   return best
 end
@@ -81,6 +101,7 @@ end
 -- Measures the roofs. This takes some seconds; progress is reported.
 local function measure(threads)
   local list, done, since = sizes(threads), 0, core.now()
+  began = since
   local what, all = ("measuring the roofs of %d thread%s"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
   local function step()
     core.tell_progress(what, math.min(done / all, 1), since)
@@ -94,16 +115,19 @@ end
 
 -- ---- reports
 
+local function line_of(name, s, unit, about)
+  return ("%-8s %14s  spread %5.1f %%  %s%s"):format(name, written.quantity(s.best, unit), 100 * s.spread, about,
+    s.disturbed and ", disturbed by other work" or "")
+end
+
 local function text_of(r)
   local out = {("%d thread%s, %s"):format(r.threads, r.threads == 1 and "" or "s", r.machine)}
-  local line = "%-8s %14s  spread %5.1f %%  %s"
-  out[2] = line:format("peak", written.quantity(r.peak.best, "flop/s"), 100 * r.peak.spread,
-    "f32 multiply-adds, two operations each")
-  out[3] = line:format("peak f64", written.quantity(r.peak_f64.best, "flop/s"), 100 * r.peak_f64.spread, "f64 multiply-adds")
+  out[2] = line_of("peak", r.peak, "flop/s", "f32 multiply-adds, two operations each")
+  out[3] = line_of("peak f64", r.peak_f64, "flop/s", "f64 multiply-adds")
   for _, l in ipairs(r.levels) do
-    out[#out + 1] = line:format(l.name, written.quantity(l.best, "B/s"), 100 * l.spread,
-      ("%s over %s"):format(l.loop, written.bytes(l.over)))
+    out[#out + 1] = line_of(l.name, l, "B/s", ("%s over %s"):format(l.loop, written.bytes(l.over)))
   end
+  if r.remark then out[#out + 1] = r.remark end
   return table.concat(out, "\n")
 end
 
@@ -116,9 +140,26 @@ local function kept(threads)
   return ok and report.new(r, text) or nil
 end
 
+local function is_disturbed(r)
+  local any = r.peak.disturbed or r.peak_f64.disturbed
+  for _, l in ipairs(r.levels) do any = any or l.disturbed end
+  return any
+end
+
+-- States that more threads are not faster than one, with the peak of one thread measured at the same time.
+local function remark_of(r)
+  if r.threads == 1 then return nil end
+  local one = undisturbed(function() return summary((select(2, core.peak_flops(1, "f32")))) end)
+  if r.peak.best >= SHARED * one.best then return nil end
+  local why = (r.peak.disturbed or one.disturbed) and "other work disturbed the measurement"
+    or r.threads == 2 and "these two share a core" or "they share a core, or other limits apply"
+  return ("%d threads together reach %.2f times the peak of one thread: %s"):format(r.threads, r.peak.best / one.best, why)
+end
+
 local function measured_now(threads)
   local r = measure(threads)
-  calibration.keep_roofs(threads, r)
+  r.remark = remark_of(r)
+  if not is_disturbed(r) then calibration.keep_roofs(threads, r) end
   return report.new(r, text_of(r))
 end
 
@@ -160,7 +201,8 @@ function roofs.install(nw)
     "Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, "
     .. "the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the "
     .. "last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, "
-    .. "peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement "
+    .. "peak_f64 and levels: records with best, median, spread, and disturbed if other work disturbed most samples although they "
+    .. "were taken again; levels also have name, loop and over (bytes). remark: that more threads are not faster. The measurement "
     .. "takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true "
     .. "measures again.",
     function(options)

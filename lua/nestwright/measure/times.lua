@@ -21,16 +21,19 @@ local function min_text(t) return t.min and seconds(t.min) or "unknown" end
 local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
 
+-- What a reader must know before using the numbers.
+local function remarks(t) return (t.unsafe and ", unsafe" or "") .. (t.disturbed and ", disturbed by other work" or "") end
+
 function time_meta.__tostring(t)
   return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
-    count(t.threads or 1, "thread")) .. (t.unsafe and ", unsafe" or "")
+    count(t.threads or 1, "thread")) .. remarks(t)
 end
 
 function time_meta.__cells(t)
   return {head = {"min", "median", "spread", "reps", "threads"},
     rows = {{min_text(t), median_text(t), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
       tostring(t.threads or 1)}}, foot = ("%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
-      t.unsafe and "; unsafe" or "")}
+      (remarks(t):gsub(", ", "; ")))}
 end
 
 local cpu
@@ -75,8 +78,9 @@ function times.half(t)
 end
 
 --- True if two records are distinguishable, that is, if the middle halves of their times do not overlap. Returns nil if one of the
---- middle halves is unknown.
+--- middle halves is unknown, or if other work disturbed one of the measurements.
 function times.distinguishable(a, b)
+  if a.disturbed or b.disturbed then return nil end
   local alo, ahi = times.half(a)
   local blo, bhi = times.half(b)
   if not alo or not blo then return nil end
@@ -92,7 +96,7 @@ end
 
 -- ---- records from elsewhere
 
-local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label"}
+local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label", "disturbed"}
 
 local function positive(what, v)
   if type(v) == "number" and v > 0 and v < math.huge then return v end
@@ -157,12 +161,13 @@ function times.entries(what, list, options)
   return found
 end
 
---- The verdict if the spread of one of two times is unknown.
-times.UNKNOWN = "no verdict: spread unknown"
+--- The verdicts if the spread of one of two times is unknown, and if other work disturbed one of them.
+times.UNKNOWN, times.DISTURBED = "no verdict: spread unknown", "no verdict: disturbed by other work"
 
 local function verdict(t, base)
   if t.refused then return "refused: " .. t.refused end
-  if t == base then return "1.00x" end
+  if t == base then return t.disturbed and times.DISTURBED or "1.00x" end
+  if t.disturbed or base.disturbed then return times.DISTURBED end
   local apart = times.distinguishable(t, base)
   if apart == nil then return times.UNKNOWN end
   if not apart then return ("not distinguishable from %s"):format(base.label) end

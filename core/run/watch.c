@@ -1,0 +1,96 @@
+// Watches a team of threads during a measurement.
+//
+// Linux counts for each thread how long it was ready but had to wait for a core (the second number in
+// /proc/self/task/TID/schedstat). For the thread that calls, the wall-clock time that is not its own CPU time also
+// includes what a hypervisor took. A team of one thread never sleeps while it is measured, so all of this is a
+// disturbance; the caller of a larger team also waits for the others, so only the scheduler's count is used there.
+#include "run/watch.h"
+#include "run/guard.h"
+#include "hw/hw.h"
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int64_t delay_of(int file) {
+  char text[64];
+  long long ran, waited;
+  ssize_t n = file < 0 ? 0 : pread(file, text, sizeof text - 1, 0);
+  if (n <= 0) return 0;
+  text[n] = 0;
+  return sscanf(text, "%lld %lld", &ran, &waited) == 2 ? waited : 0;
+}
+
+static void note_id(void *ids, int t) { ((int *)ids)[t] = (int)syscall(SYS_gettid); }
+
+// ---- places
+
+// Puts thread t on the t-th core that this process may use.
+static void place(nw_watch *w) {
+  cpu_set_t all, one;
+  if (w->threads < 2 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) != w->threads) return;
+  cpu_set_t *before = nw_xmalloc((size_t)w->threads * sizeof *before);
+  w->places = before;
+  for (int t = 0, cpu = 0; t < w->threads; t++, cpu++) {
+    while (!CPU_ISSET(cpu, &all)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_getaffinity(w->id[t], sizeof before[t], &before[t])) before[t] = all;
+    sched_setaffinity(w->id[t], sizeof one, &one);
+  }
+}
+
+static void put_back(nw_watch *w) {
+  cpu_set_t *before = w->places;
+  for (int t = 0; before && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof before[t], &before[t]);
+  free(before);
+  w->places = NULL;
+}
+
+// ---- samples
+
+void nw_watch_open(nw_watch *w, int threads) {
+  *w = (nw_watch){.threads = threads};
+  if (threads > nw_host()->cores) w->threads = 0; // its threads always wait for each other
+  threads = w->threads;
+  w->id = nw_xcalloc((size_t)threads + 1, sizeof *w->id);
+  w->file = nw_xcalloc((size_t)threads + 1, sizeof *w->file);
+  w->delay = nw_xcalloc((size_t)threads + 1, sizeof *w->delay);
+  if (threads > 1)
+    nw_team_run(threads, note_id, w->id);
+  else if (threads == 1)
+    note_id(w->id, 0);
+  for (int t = 0; t < threads; t++) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", w->id[t]);
+    w->file[t] = open(path, O_RDONLY | O_CLOEXEC);
+  }
+  place(w);
+}
+
+void nw_watch_close(nw_watch *w) {
+  put_back(w);
+  for (int t = 0; t < w->threads; t++)
+    if (w->file[t] >= 0) close(w->file[t]);
+  free(w->id);
+  free(w->file);
+  free(w->delay);
+  *w = (nw_watch){0};
+}
+
+void nw_watch_begin(nw_watch *w) {
+  for (int t = 0; t < w->threads; t++) w->delay[t] = delay_of(w->file[t]);
+  w->cpu = nw_cpu_now();
+  w->wall = nw_now();
+}
+
+double nw_watch_end(nw_watch *w) {
+  double wall = nw_now() - w->wall, cpu = nw_cpu_now() - w->cpu, lost = w->threads == 1 ? wall - cpu : 0;
+  for (int t = 0; t < w->threads; t++) {
+    double waited = (double)(delay_of(w->file[t]) - w->delay[t]) * 1e-9;
+    if (waited > lost) lost = waited;
+  }
+  return wall > 0 && lost > 0 ? lost / wall : 0;
+}

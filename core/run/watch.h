@@ -1,0 +1,22 @@
+// Tells whether other work disturbed a measurement.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct nw_watch {
+  int threads;
+  int *file; // for each thread its statistics of the scheduler; -1 if the system has none
+  int *id; // kernel thread ids
+  int64_t *delay; // nanoseconds that the thread had waited for a core when the sample began
+  double wall, cpu; // when the sample began
+  void *places; // the cores on which each thread may run, to be restored; NULL if the threads were not moved
+} nw_watch;
+
+// Begins to watch a team of threads, which must have been prepared. While it is watched, each thread of a team that
+// has as many threads as there are cores stays on its own core.
+void nw_watch_open(nw_watch *w, int threads);
+void nw_watch_close(nw_watch *w);
+void nw_watch_begin(nw_watch *w); // begins a sample
+// Ends the sample. Returns the largest share of its wall-clock time in which a thread could not run, although it had
+// work: others had its core, or the hypervisor had it.
+double nw_watch_end(nw_watch *w);
