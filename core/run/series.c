@@ -102,11 +102,11 @@ static bool take_all(nw_ctx *c, int n, series *s, int count, double min_seconds)
   return good;
 }
 
-// Uses the clean samples if there are enough of them, otherwise all samples.
+// Uses the clean samples if they are at least half of those wanted; otherwise adds disturbed samples.
 static void finish(series *s, int count, nw_samples *out) {
   bool disturbed = 2 * s->clean.n < count;
   *out = (nw_samples){.retaken = s->other.n, .disturbed = disturbed, .drift = s->hi - s->lo};
-  for (int i = 0; i < s->other.n && disturbed; i++) push(&s->clean, s->other.value[i]);
+  for (int i = 0; i < s->other.n && disturbed && s->clean.n < count; i++) push(&s->clean, s->other.value[i]);
   out->value = s->clean.value;
   out->n = s->clean.n;
   s->clean.value = NULL;

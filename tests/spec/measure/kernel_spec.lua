@@ -154,13 +154,13 @@ describe("times", function()
     local f = gemm(32):build {threads = 1}
     local a, b = nw.random {32, 32}, nw.random {32, 32}
     local t = f:time(a, b, {reps = 5})
-    assert.equal(5, t.reps)
+    assert.is_true(t.reps >= 3 and t.reps <= 5) -- disturbed samples are left out
     assert.equal(5, #t.samples)
     assert.equal(1, t.threads)
     assert.is_true(t.min > 0 and t.min <= t.median)
     assert.is_true(t.spread >= 0)
     assert.equal("string", type(t.machine))
-    assert.truthy(tostring(t):find "^min [%d.]+ [mun]s, median [%d.]+ [mun]s, spread [%d.]+ %%, 5 reps, 1 thread$")
+    assert.truthy(tostring(t):find "^min [%d.]+ [mun]s, median [%d.]+ [mun]s, spread [%d.]+ %%, %d reps, 1 thread")
     assert.is_true(t:gflops(2 * 32 ^ 3) > 0)
   end)
 
@@ -187,15 +187,16 @@ describe("nw.compare", function()
     local c = nw.compare({slow = slow:build {threads = 1}, slower = gemm(160):build {threads = 1}, rounds = 7})
     assert.equal(2, #c)
     assert.equal("slow", c[1].label)
-    assert.equal(7, c[1].reps)
+    assert.is_true(c[1].reps >= 4 and c[1].reps <= 7) -- disturbed rounds are left out
     local text = tostring(c)
     assert.truthy(text:find "slower")
-    assert.truthy(text:find "1.00x")
+    assert.truthy(text:find "1.00x" or text:find "no verdict: disturbed by other work")
     assert.truthy(text:find "7 rounds")
     local f, g = double(4):build {threads = 1}, double(4):build {threads = 1}
     local same = nw.compare({f, g}, nw.zeros {4})
     assert.equal("#2", same[2].label)
-    assert.truthy(same[2].verdict:find "not distinguishable from #1" or same[2].verdict:find "x$")
+    assert.truthy(same[2].verdict:find "not distinguishable from #1" or same[2].verdict:find "x$"
+      or same[2].disturbed)
   end)
 
   it("says which arguments are valid", function()

@@ -215,7 +215,7 @@ describe("comparison:plot", function()
     local f = support.doubled(8):build {threads = 1}
     local c = nw.compare {ours = f, peer = {median = 1, samples = {1, 1}}, base = "peer", rounds = 2}
     assert.same({"peer", "ours"}, {c[1].label, c[2].label})
-    assert.equal(2, c[2].reps)
+    assert.is_true(c[2].reps >= 1 and c[2].reps <= 2)
     assert.truthy(tostring(c):find "peer .- 1.00x, measured elsewhere\n")
     assert.truthy(tostring(c:plot()):find("Measured elsewhere: peer.", 1, true))
     assert.is_true(c:plot().rows[2][6] > 1)
@@ -266,8 +266,8 @@ describe("s:time_steps", function()
     local c = s:time_steps {threads = 1, rounds = 3}
     assert.same({"the naive program", 's:split("i", 4)', 's:vectorize "j"'}, {c[1].label, c[2].label, c[3].label})
     assert.same({0, 1, 2}, {c[1].version, c[2].version, c[3].version})
-    assert.same({3, 3, 3}, {c[1].reps, c[2].reps, c[3].reps})
-    assert.equal("1.00x", c[1].verdict)
+    for n = 1, 3 do assert.is_true(c[n].reps >= 2 and c[n].reps <= 3) end -- disturbed rounds are left out
+    assert.equal(c[1].disturbed and "no verdict: disturbed by other work" or "1.00x", c[1].verdict)
     assert.equal(version, s:version())
     assert.equal(text, s:text())
     s:redo()

@@ -302,7 +302,7 @@ describe("the progress of long work", function()
     local heard, caches, bandwidth, peak = {}, core.machine_caches, core.bandwidth, core.peak_flops
     core.machine_caches = function() return {{bytes = 4096, cpus = 1}} end
     core.bandwidth = function() return {1e9, 1e9} end
-    core.peak_flops = function() return 1e9 end
+    core.peak_flops = function() return 1e9, {1e9, 1e9} end
     core.on_progress(function(what, part) heard[#heard + 1] = {what, part} end, 0)
     local ok, problem = pcall(nw.roofs, {threads = 777, fresh = true})
     core.machine_caches, core.bandwidth, core.peak_flops = caches, bandwidth, peak
