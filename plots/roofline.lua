@@ -68,7 +68,7 @@ end
 
 local function about(d)
   if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
-  local name, unit = d.label .. pictures.unsafe(d.time) .. (d.predicted and ", predicted" or ""), unit_of(d)
+  local name, unit = d.label .. times.marks(d.time) .. (d.predicted and ", predicted" or ""), unit_of(d)
   return ("%s: %s at %.3g %s/byte of %s: %s, which allows %s%s"):format(name, written.quantity(d.rate, unit .. "/s"), d.intensity,
     unit, d.traffic, marks.share(d), written.quantity(d.allowed, unit .. "/s"), why_above(d, d.under))
 end

@@ -1,6 +1,6 @@
 --- Draws the dots of a roofline: their marks, their labels, and the arrows from step to step.
 local figure = require "nestwright.plots.figure"
-local pictures = require "nestwright.plots.times"
+local times = require "nestwright.measure.times"
 local roofs = require "nestwright.plots.roofs"
 local written = require "nestwright.show.written"
 
@@ -13,7 +13,7 @@ local colour = figure.colour
 
 local function name_of(d)
   local name = written.shortened(d.label:gsub("^s:", ""), dots.NAME)
-  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. pictures.unsafe(d.time)
+  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. times.marks(d.time)
 end
 
 --- Returns the share of a dot: "34 % of L2".

@@ -18,7 +18,7 @@ local colour, seconds = figure.colour, written.seconds
 local KINDS = {
   {name = "told", text = "distinguishable from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
-  {name = "unknown", text = "spread unknown, no verdict", pt = 4, colour = colour.blue},
+  {name = "unknown", text = "no verdict: disturbed, or spread unknown", pt = 4, colour = colour.blue},
   {name = "refused", text = "not measured", pt = 2, colour = colour.black},
 }
 
@@ -37,7 +37,7 @@ end
 
 local function name_of(n, r)
   local name = written.shortened(r.label:gsub("^s:", ""), NAME)
-  return ("%d  %s%s"):format(r.time.version or n - 1, name, r.time.unsafe and " (unsafe)" or "")
+  return ("%d  %s%s"):format(r.time.version or n - 1, name, times.marks(r.time))
 end
 
 -- Returns the pixels that the longest name needs to the left of its point, and below the axis.

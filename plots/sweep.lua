@@ -68,7 +68,8 @@ end
 
 -- ---- columns
 
-local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, machine = true, error = true}
+local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, disturbed = true,
+  machine = true, error = true}
 
 local function columns(s, list)
   local out, seen = {}, {}
@@ -139,14 +140,18 @@ end
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
-  return {row = row, value = v, lo = v and (lo or v), hi = v and (hi or v), spread = lo ~= nil and hi ~= nil,
+  return {row = row, disturbed = kind.time and row.disturbed == true,
+    value = v, lo = v and (lo or v), hi = v and (hi or v), spread = lo ~= nil and hi ~= nil,
     odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
 --- Marks the best of at least two points, and the points that are not distinguishable from it. better: "min", "max", or nil if no
---- point is the best.
+--- point is the best. If other work disturbed the measurement of a point, none is marked.
 function sweep.mark_best(points, better)
   local best, n = nil, 0
+  for _, p in ipairs(points) do
+    if p.disturbed then better = nil end
+  end
   for _, p in ipairs(points) do
     if better and p.value and not p.refused then
       n = n + 1
@@ -231,13 +236,15 @@ function sweep.small_print(list)
     if spread then most = math.max(most or 0, spread) end
   end
   local threads = values_of(list, "threads")
-  local unsafe = false
-  for _, row in ipairs(list) do unsafe = unsafe or row.unsafe ~= nil and row.unsafe ~= false end
+  local function any(name)
+    for _, row in ipairs(list) do if row[name] ~= nil and row[name] ~= false then return true end end
+  end
   local machine = #machines > 0 and table.concat(machines, "; ") or "Unknown machine"
   return ("%s%s. Points measured one after the other.%s%s"):format(machine,
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "",
     most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
-    unsafe and " Some schedules have steps that were not judged (unsafe)." or "")
+    (any "unsafe" and " Some schedules have steps that were not judged (unsafe)." or "")
+      .. (any "disturbed" and " Other work disturbed some measurements, so no point is marked as the best." or ""))
 end
 
 -- ---- making

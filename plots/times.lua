@@ -119,20 +119,26 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- The bar of the first row is plain. Other bars are filled if distinguishable from the first, hatched if not, and empty if there is
--- no verdict.
+-- Returns the kind of a row. The bar of the first row is plain. Other bars are filled if distinguishable from the first, hatched if
+-- not, and empty if there is no verdict. Disturbed times are hatched in another colour.
+local function kind_of(r)
+  if r.time.disturbed then return "disturbed" end
+  return r.first and "first" or r.same and "same" or r.unknown and "unknown" or "told"
+end
+
 local KINDS = {
-  {fill = "solid 0.45", colour = colour.grey, point = 7, is = function(r) return r.first end},
-  {fill = "solid 0.8", colour = colour.blue, point = 7, is = function(r) return not r.first and not r.same and not r.unknown end},
-  {fill = "pattern 4", colour = colour.blue, point = 6, is = function(r) return r.same end},
-  {fill = "empty", colour = colour.blue, point = 4, is = function(r) return r.unknown end},
+  {name = "first", fill = "solid 0.45", colour = colour.grey, point = 7},
+  {name = "told", fill = "solid 0.8", colour = colour.blue, point = 7},
+  {name = "same", fill = "pattern 4", colour = colour.blue, point = 6},
+  {name = "unknown", fill = "empty", colour = colour.blue, point = 4},
+  {name = "disturbed", fill = "pattern 1", colour = colour.red, point = 2},
 }
 
 local function bar_parts(f, list, style, from, parts)
   for _, kind in ipairs(KINDS) do
     local boxes = {}
     for n, r in ipairs(list) do
-      if not r.refused and kind.is(r) then
+      if not r.refused and kind.name == kind_of(r) then
         local y, at = #list - n, r[style.at]
         boxes[#boxes + 1] = {from, y, math.min(from, at), math.max(from, at), y - 0.32, y + 0.32}
       end
@@ -148,7 +154,7 @@ local function point_parts(f, list, style, parts)
   for _, kind in ipairs(KINDS) do
     local points = {}
     for n, r in ipairs(list) do
-      if not r.refused and kind.is(r) then points[#points + 1] = {r[style.at], #list - n} end
+      if not r.refused and kind.name == kind_of(r) then points[#points + 1] = {r[style.at], #list - n} end
     end
     if #points > 0 then
       parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.1 lc rgb '%s' notitle"):format(f:data(points, "points"), kind.point,
@@ -179,16 +185,13 @@ local function label(text, x, y, how)
   return ("set label %s at %s, %s noenhanced %s"):format(gnuplot.quote(text), x, y, how)
 end
 
---- Returns the mark for the time of a schedule with steps that were not judged. It is added wherever such a time is shown.
-function pictures.unsafe(t) return t.unsafe and " (unsafe)" or "" end
-
 local GREY = " textcolor rgb '#666666'"
 local TIME, AGAINST = 78, 92 -- pixels from the end of the axis to the end of the time, and to the start of the verdict
 
 -- Returns a position that is this many pixels after the right end of a panel of this width.
 local function behind(pixels, wide) return ("graph %.4f"):format(1 + pixels / wide) end
 
-local function name_of(r) return written.shortened(r.label, NAME) .. pictures.unsafe(r.time) end
+local function name_of(r) return written.shortened(r.label, NAME) .. times.marks(r.time) end
 
 local function row_labels(list, wide, out)
   for n, r in ipairs(list) do
@@ -198,7 +201,8 @@ local function row_labels(list, wide, out)
       out[#out + 1] = label(written.shortened(r.refused, wide // CHARACTER), "graph 0.01", y, "left" .. GREY)
       out[#out + 1] = label("refused", behind(TIME, wide), y, "right" .. GREY)
     else
-      local said = r.first and "" or r.unknown and "no verdict" or r.same and "not distinguishable" or written.times(r.ratio)
+      local said = r.time.disturbed and "disturbed" or r.first and "" or r.unknown and "no verdict"
+        or r.same and "not distinguishable" or written.times(r.ratio)
       out[#out + 1] = label(seconds(r.median), behind(TIME, wide), y, "right")
       out[#out + 1] = label(said, behind(AGAINST, wide), y, "left")
     end
@@ -253,11 +257,12 @@ end
 -- ---- captions
 
 local function about_row(r, base)
-  local name = r.label .. pictures.unsafe(r.time)
+  local name = r.label .. times.marks(r.time)
   if r.refused then return ("%s: refused: %s"):format(name, r.refused) end
   local said = ("%s: %s %s"):format(name, r.time.fastest_alone and "fastest" or "median", seconds(r.median))
   said = said .. (r.lo and (", middle half %s to %s"):format(seconds(r.lo), seconds(r.hi)) or ", spread unknown")
   if r.min and not r.time.fastest_alone then said = said .. ", fastest " .. seconds(r.min) end
+  if r.time.disturbed then return said .. "; other work disturbed the measurement, so there is no verdict" end
   if r.first then return said end
   if r.unknown then return ("%s; no verdict against %s: the middle halves of both are needed"):format(said, base.label) end
   if r.same then return ("%s; not distinguishable from %s"):format(said, base.label) end

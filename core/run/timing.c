@@ -63,7 +63,8 @@ static double once(void *env) {
 }
 
 static nw_time record(const nw_kernel *k, const nw_samples *s) {
-  nw_time t = {.threads = k->threads, .reps = s->n, .sample = s->value, .retaken = s->retaken, .disturbed = s->disturbed};
+  nw_time t = {
+      .threads = k->threads, .reps = s->n, .sample = s->value, .retaken = s->retaken, .disturbed = s->disturbed};
   double *sorted = nw_sorted(s->value, s->n);
   double half = nw_quantile(sorted, s->n, 0.75) - nw_quantile(sorted, s->n, 0.25);
   t.min = sorted[0];

@@ -600,7 +600,7 @@ function kernel:params() end
 ---@return nw.view
 function kernel:show(what) end
 
----Measures the kernel on these tensors, or on random inputs if none are given: minimum, median, spread (interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.
+---Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples (all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then give no verdict.
 ---@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}
 ---@return nw.time
 function kernel:time(...) end
@@ -1195,10 +1195,10 @@ function nw.not_(c) end
 ---@return nw.plot
 function nw.order(s, options) end
 
----Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s.
+---Measures the peak rate of fused multiply-adds of 'f32' or 'f64' on this machine, in flop/s. Returns the upper quartile of the samples, and all samples; their field disturbed is true if other work disturbed most of them.
 ---@param threads? integer
 ---@param dtype? string
----@return number
+---@return number, number[]
 function nw.peak_flops(threads, dtype) end
 
 ---Returns the measured peak divided by the peak of two full-width FMA units at the measured clock. The ratio is near 1 if the measuring loop is good.
@@ -1267,7 +1267,7 @@ function nw.reuse(s, options) end
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread; levels also have name, loop and over (bytes). The measurement takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.
+---Measures the limits of this machine: the peak of f32 and f64 multiply-adds in flop/s, and, for each cache and for memory, the bytes per second of the fastest STREAM loop. For a cache, the loop covers half of it; for memory, four times the last cache, but usually at most one gigabyte. threads: all cores by default. The answer has threads, machine, peak, peak_f64 and levels: records with best, median, spread, and disturbed if other work disturbed most samples although they were taken again; levels also have name, loop and over (bytes). remark: that more threads are not faster. The measurement takes some seconds. It is done once per process, or its result is kept with the results of nw.calibrate; fresh = true measures again.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end

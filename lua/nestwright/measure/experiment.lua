@@ -26,7 +26,7 @@ end
 local function time_columns(t)
   local q1, q3 = times.half(t)
   return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
-    unsafe = t.unsafe}
+    unsafe = t.unsafe, disturbed = t.disturbed}
 end
 
 -- Sets the columns of a named time record: its minimum, and the values that a plot also needs.
@@ -38,6 +38,7 @@ local function put_time(row, name, t)
   put(row, name .. "_q3", q3)
   row.machine = row.machine or t.machine
   row.unsafe = row.unsafe or t.unsafe
+  row.disturbed = row.disturbed or t.disturbed
 end
 
 local function check_result(name, value)

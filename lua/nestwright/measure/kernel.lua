@@ -219,8 +219,11 @@ return function(nw)
     end)
 
   kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}): nw.time",
-    "Measures the kernel on these tensors, or on random inputs if none are given: minimum, median, spread "
-    .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
+    "Measures the kernel on these tensors, or on random inputs if none are given. The answer has min, median, spread, samples "
+    .. "(all in seconds of wall-clock time), reps, threads and machine. spread, over the median: the interquartile range of the "
+    .. "samples, or the distance between the medians of batches if that is larger. A sample in which a thread had to wait for its "
+    .. "core is taken again (retaken: how many). disturbed: true if most samples stayed disturbed by other work; comparisons then "
+    .. "give no verdict.", time_kernel)
 
   kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
     "The code of the kernel: 'lowered', 'llvm', 'asm' or 'c'; or 'versions': the decision tree over the sizes that determines "

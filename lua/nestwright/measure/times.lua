@@ -24,6 +24,9 @@ local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 
 -- What a reader must know before using the numbers.
 local function remarks(t) return (t.unsafe and ", unsafe" or "") .. (t.disturbed and ", disturbed by other work" or "") end
 
+--- Returns the marks of a time in a picture: steps of its schedule were not judged, or other work disturbed its measurement.
+function times.marks(t) return (t.unsafe and " (unsafe)" or "") .. (t.disturbed and " (disturbed)" or "") end
+
 function time_meta.__tostring(t)
   return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
     count(t.threads or 1, "thread")) .. remarks(t)

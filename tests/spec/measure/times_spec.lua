@@ -45,6 +45,37 @@ describe("nw.timings", function()
     assert.truthy(tostring(c):find "spread unknown")
   end)
 
+  it("gives no verdict on a time that other work disturbed, and draws it hatched", function()
+    local busy = around(2e-3)
+    busy.disturbed = true
+    local c = nw.timings {naive = around(4e-3), busy = busy, base = "naive"}
+    assert.same({"1.00x", "no verdict: disturbed by other work"}, {c[1].verdict, c[2].verdict})
+    assert.truthy(tostring(c[2]):find ", disturbed by other work$")
+    local plot = c:plot {style = "bars"}
+    assert.truthy(tostring(plot):find("busy (disturbed): median 2 ms", 1, true))
+    assert.truthy(tostring(plot):find("other work disturbed the measurement, so there is no verdict", 1, true))
+    assert.truthy(plot.script:find "fillstyle pattern 1")
+    local first = nw.timings {busy = busy, naive = around(4e-3), base = "busy"}
+    assert.same({"no verdict: disturbed by other work", "no verdict: disturbed by other work"},
+      {first[1].verdict, first[2].verdict})
+    assert.truthy(tostring(c:plot {style = "steps"}):find("busy (disturbed)", 1, true))
+  end)
+
+  it("of a sweep have a column for disturbed times, and no best one is marked then", function()
+    local n = 0
+    local sweep = nw.sweep {params = {n = {1, 2, 4}}, run = function()
+      n = n + 1
+      local t = around(n * 1e-3)
+      t.disturbed = n == 2 or nil
+      return nw.timings {t}[1]
+    end}
+    assert.is_nil(sweep[1].disturbed)
+    assert.is_true(sweep[2].disturbed)
+    local text = tostring(sweep:plot())
+    assert.truthy(text:find("Other work disturbed some measurements, so no point is marked as the best.", 1, true))
+    assert.falsy(text:find("best at", 1, true))
+  end)
+
   it("writes infinite times and ratios in a few characters", function()
     local text = tostring(nw.timings({a = {samples = {1e300, 1.1e300}}, b = {samples = {1, 1.1}}}):plot())
     assert.falsy(text:find("%d%d%d%d%d%d%d"))

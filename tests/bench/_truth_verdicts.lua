@@ -1,0 +1,100 @@
+--- Verdicts on pairs of kernels whose true ratio is known, while other work runs.
+local bench = require "_bench"
+local load = require "_load"
+local nw = require "nestwright"
+
+local RATIO = {64, 74} -- numbers of terms of the two sums: 1.156 times the work
+local PAIRS = tonumber(os.getenv "NW_TRUTH_PAIRS") or 25 -- of each kind, for each load and each number of threads: 200 in all
+local RUNS = 10 -- runs of one kernel for each load, to see whether disturbed runs are called so
+local WRONG = 1.3 -- a run whose median is this many times the quiet median was disturbed
+
+-- Returns a kernel that computes sums of this many terms from cached arrays.
+local function sums(terms, threads)
+  local A, B = nw.placeholder({64, 80}, "f32", "A"), nw.placeholder({80, 256}, "f32", "B")
+  local k = nw.reduce_axis(terms, "k")
+  local s = nw.schedule(nw.compute({64, 256}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+  s:split("j", 32)
+  s:reorder("i", "j_o", "k", "j_i")
+  s:vectorize "j_i"
+  if threads > 1 then s:parallel "i" end
+  return s:build {threads = threads, cache = false}
+end
+
+-- Returns "none" if there is no verdict, otherwise "right" or "wrong".
+local function outcome(c, apart)
+  local said = c[2].verdict
+  if said:find "no verdict" then return "none" end
+  if said:find "not distinguishable" then return apart and "none" or "right" end
+  local ratio = c[1].median / c[2].median
+  return apart and ratio < 1 and "right" or "wrong"
+end
+
+local function judge_pairs(threads, tally)
+  local f, g = sums(RATIO[1], threads), sums(RATIO[1], threads)
+  local slower = sums(RATIO[2], threads)
+  for _ = 1, PAIRS do
+    for _, pair in ipairs {{f, g, false}, {f, slower, true}} do
+      local what = outcome(nw.compare {pair[1], pair[2]}, pair[3])
+      tally[what] = (tally[what] or 0) + 1
+    end
+  end
+end
+
+local function share(tally)
+  local given = (tally.right or 0) + (tally.wrong or 0)
+  return given / math.max(1, given + (tally.none or 0))
+end
+
+-- Returns how many of the runs were disturbed, and how many of these are marked so.
+local function disturbed_runs(kernel, quiet)
+  local disturbed, found = 0, 0
+  for _ = 1, RUNS do
+    local t = kernel:time()
+    if t.median > WRONG * quiet then
+      disturbed = disturbed + 1
+      if t.disturbed then found = found + 1 end
+    end
+  end
+  return disturbed, found
+end
+
+local function median_of(kernel)
+  local list = {}
+  for n = 1, 5 do list[n] = kernel:time().median end
+  return bench.median(list)
+end
+
+return function(out)
+  local cores = require "nestwright.measure.times".cores()
+  local teams = cores > 1 and {1, 2} or {1}
+  local cases, wrong, quiet, loaded, disturbed, found = 0, 0, {}, {}, 0, 0
+  local kernels, medians = {}, {}
+  for _, threads in ipairs(teams) do
+    kernels[threads] = sums(RATIO[1], threads)
+    medians[threads] = median_of(kernels[threads])
+  end
+  for _, kind in ipairs(load.kinds) do
+    local stop = load.start(kind, cores)
+    for _, threads in ipairs(teams) do
+      local tally = {}
+      judge_pairs(threads, tally)
+      cases, wrong = cases + 2 * PAIRS, wrong + (tally.wrong or 0)
+      print(("  %s, %d thread%s: %d right, %d wrong, %d without a verdict"):format(kind.name, threads, threads == 1 and "" or "s",
+        tally.right or 0, tally.wrong or 0, tally.none or 0))
+      if kind.name == "quiet" then quiet[#quiet + 1] = share(tally) end
+      if kind.name == "one busy core" and threads == 1 then loaded[1] = share(tally) end
+      if threads == teams[#teams] and kind.name ~= "quiet" then
+        local d, f = disturbed_runs(kernels[threads], medians[threads])
+        disturbed, found = disturbed + d, found + f
+      end
+    end
+    stop()
+    os.execute "sleep 1"
+  end
+  out:record("truth.verdicts", cases)
+  out:bar("truth.verdicts_wrong", wrong, "<=", 0)
+  out:bar("truth.verdicts_given_quiet", math.min(table.unpack(quiet)), ">=", 0.95)
+  out:bar("truth.verdicts_given_loaded", loaded[1], ">=", 0.6)
+  out:record("truth.disturbed_of", disturbed)
+  out:bar("truth.disturbed_found", disturbed > 0 and found / disturbed or 0, ">=", 0.95)
+end
