@@ -45,4 +45,6 @@ require "nestwright.show.beside" (nw)
 require "nestwright.notebook.interact" (nw)
 require "nestwright.show.help" (nw)
 
-return nw
+return setmetatable(nw, {__name = "nestwright", __tostring = function()
+  return ("Nestwright %s: nw.help() lists what it offers"):format(core.version())
+end})

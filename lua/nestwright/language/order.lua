@@ -190,6 +190,11 @@ return function(nw)
     .. "default. " .. WHICH,
     picture("pieces", "pieces and tiles"))
 
+  core.refusal.__tostring = function(refusal)
+    local parts = {}
+    for _, part in ipairs {refusal.message or false, refusal.why or false} do if part then parts[#parts + 1] = part end end
+    return table.concat(parts, "\n  ")
+  end
   core.refusal.__index = {}
   rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
     "The two conflicting instances among their neighbours, at the smallest sizes that fail: the order in which they are visited "

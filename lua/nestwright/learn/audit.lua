@@ -168,7 +168,7 @@ end
 
 -- ---- the record
 
-local methods = {cells = cells_of}
+local methods = {}
 
 local function few(a, n)
   if n == nil then return 5 end
@@ -219,7 +219,7 @@ local function of_sample(m, o)
     analytic = audit.figures(column(points, "predicted"), measured, true)}
   a.measured = repeated(points)
   if o.model then a.learned = audit.figures(learned(points, o.model), measured, false) end
-  return report.new(a, text_of(a), methods)
+  return report.new(a, text_of(a), {cells = cells_of(a), outliers = methods.outliers, plot = methods.plot})
 end
 
 function audit.install(nw)

@@ -124,6 +124,8 @@ local function taken(threads)
   return most
 end
 
+local IDLE = "threads are idle %s of the time in parallel loops"
+
 -- Returns a sentence about the run. idle: the words about idle time in parallel loops.
 local function summary(r, idle)
   local this, other = r.fastest and "fastest" or "median", r.fastest and "median" or "fastest"
@@ -144,7 +146,7 @@ local function text_of(r)
   for _, l in ipairs(r.loops) do
     out[#out + 1] = ("loop %s takes %s; threads are idle %s of it"):format(l.loop, seconds(l.within), percent(l.idle))
   end
-  out[#out + 1] = summary(r, ("threads are idle %s of the time in parallel loops"):format(percent(r.idle)))
+  out[#out + 1] = summary(r, IDLE:format(percent(r.idle)))
   return table.concat(out, "\n")
 end
 
@@ -154,7 +156,8 @@ local function cells_of(r)
     out[n] = {"thread " .. t.thread, seconds(t.busy), seconds(t.idle), r.within > 0 and percent(t.idle / r.within) or "",
       tostring(t.rounds), tostring(t.parts)}
   end
-  return {head = {"", "busy", "idle", "idle", "iterations", "parts"}, rows = out, left = {true, heads = true}, foot = summary(r)}
+  return {head = {"", "busy", "idle", "idle", "iterations", "parts"}, rows = out, left = {true, heads = true},
+    foot = summary(r, IDLE:format(percent(r.idle)))}
 end
 
 local function busy(what, kernel, ...)

@@ -406,7 +406,7 @@ function complete.inspect(text, detail)
   detail = detail or text:find "^%s*%?%?" or blanks.right(text):find "%?%?$"
   text = text:match "^[%s?]*([^%s?].*)$" or ""
   text = text:match "^(.*[^%s?])" or ""
-  if text == "" then return help.text(nil), true end
+  if text == "" or text == "nw" then return help.text(nil), true end
   if #text > MOST_NAME then return ("no name has %d bytes"):format(#text), false end
   local value = resolve(text)
   local answer, known = explained(text, value)
