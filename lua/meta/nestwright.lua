@@ -940,7 +940,7 @@ function nw.clamp(x, low, high) end
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
----Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.
+---Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. Lua does not keep the order of such names; nw.compare{{"naive", f}, {"tiled", g}} keeps the order in which they are written. base: the kernel that the others are compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples = {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.
 ---@param kernels table
 ---@param ... nw.array
 ---@return nw.comparison
@@ -1370,7 +1370,7 @@ function nw.tensor(values, dtype) end
 ---@return nw.plot
 function nw.timeline(records, options) end
 
----Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = "naive"}. An entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}. base: the entry that the others are compared with, by default the first. Prefer nw.compare, which measures in turn.
+---Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = "naive"}, or nw.timings{{"naive", t1}, {"tiled", t2}} to keep the order in which they are written. An entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}. base: the entry that the others are compared with, by default the first. Prefer nw.compare, which measures in turn.
 ---@param times table
 ---@return nw.comparison
 function nw.timings(times) end

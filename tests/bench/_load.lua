@@ -56,7 +56,8 @@ function load.now(seconds, cores)
   return cores * (1 - (idle2 - idle) / passed), (steal2 - steal) / passed
 end
 
---- Waits until less than 0.3 cores are busy and the hypervisor takes less than 2 %, at most this many seconds. Returns the last values.
+--- Waits until less than 0.3 cores are busy and the hypervisor takes less than 2 %, at most this many seconds. Returns the last
+--- values.
 function load.wait(most, cores)
   local busy, stolen
   for _ = 1, most, 5 do

@@ -1,4 +1,4 @@
---- Measures whether times, verdicts and roofs can be trusted while other work runs. NW_TRUTH_PARTS="small" measures some parts only.
+--- Measures whether times and verdicts can be trusted while other work runs. NW_TRUTH_PARTS="small" measures some parts only.
 package.path = "tests/bench/?.lua;" .. package.path
 require "nestwright"
 local bench = require "_bench"

@@ -248,7 +248,8 @@ return function(nw)
 
   define("compare", "(kernels: table, ...: nw.array): nw.comparison",
     "Measures kernels in turn, round by round, and reports which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
-    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the kernel that the others are "
+    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. Lua does not keep the order of such names; "
+    .. "nw.compare{{\"naive\", f}, {\"tiled\", g}} keeps the order in which they are written. base: the kernel that the others are "
     .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
     .. "= {...}}. Two kernels are not distinguishable if the middle halves of their times overlap.", compare)
 

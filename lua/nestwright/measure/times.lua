@@ -149,11 +149,20 @@ end
 local comparison_methods = {}
 local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
 
---- Returns the entries of {f, g, name = h} with their labels: first those of the list, then the named ones in the order of their
---- names. options: keys that are not entries; what: the argument, for errors.
+-- True if an entry of a list is a pair such as {"naive", f}.
+local function is_named(value)
+  return type(value) == "table" and getmetatable(value) == nil and type(value[1]) == "string" and value[2] ~= nil
+end
+
+--- Returns the entries of {f, {"name", g}, name = h} with their labels: first those of the list, in its order, then those with a
+--- key, in the order of their keys, since Lua does not keep the order in which keys are written. options: keys that are not
+--- entries; what: the argument, for errors.
 function times.entries(what, list, options)
   local found, names = {}, {}
-  for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
+  for n, value in ipairs(list) do
+    found[n] = is_named(value) and {label = errors.label(what .. ": a name", value[1]), value = value[2]}
+      or {label = "#" .. n, value = value}
+  end
   for key in pairs(list) do
     if type(key) == "string" and not options[key] then names[#names + 1] = key end
   end
@@ -280,7 +289,8 @@ end
 
 function times.install(nw)
   rows.define(nw, "nw", "timings", "(times: table): nw.comparison",
-    "Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}. An "
+    "Collects separately measured times in one list to print and plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}, or "
+    .. "nw.timings{{\"naive\", t1}, {\"tiled\", t2}} to keep the order in which they are written. An "
     .. "entry is an answer of s:time, or numbers measured elsewhere, in seconds: {median = 0.0012, min = 0.0011, samples = "
     .. "{...}, machine = \"...\"}. base: the entry that the others are compared with, by default the first. Prefer nw.compare, "
     .. "which measures in turn.", timings)

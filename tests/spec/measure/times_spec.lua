@@ -76,6 +76,15 @@ describe("nw.timings", function()
     assert.falsy(text:find("best at", 1, true))
   end)
 
+  it("keep the order of pairs of a name and a value", function()
+    local c = nw.timings {{"tiled", around(1e-3)}, {"naive", around(4e-3)}, {"cut", around(2e-3)}}
+    assert.same({"tiled", "naive", "cut"}, {c[1].label, c[2].label, c[3].label})
+    assert.equal("1.00x", c[1].verdict)
+    local f = support.doubled(8):build {threads = 1}
+    local d = nw.compare {{"ours", f}, {"peer", {median = 1, samples = {1, 1}}}, rounds = 2}
+    assert.same({"ours", "peer"}, {d[1].label, d[2].label})
+  end)
+
   it("writes infinite times and ratios in a few characters", function()
     local text = tostring(nw.timings({a = {samples = {1e300, 1.1e300}}, b = {samples = {1, 1.1}}}):plot())
     assert.falsy(text:find("%d%d%d%d%d%d%d"))
