@@ -57,7 +57,7 @@ local function report(title, why, threads)
   local slow = s:version() == 0
   local t = f:time(a, b, slow and {reps = 1, warmup = 0} or {reps = 10})
   local gflops = t:gflops(2 * N ^ 3)
-  print(("-- %s: %.4g ms, %.1f GFLOP/s, %.1f %% of the peak of %d thread%s"):format(title, 1e3 * t.min, gflops,
+  print(("-- %s: %.4g ms, %.1f GFLOP/s, %.1f %% of the peak of %d thread%s"):format(title, 1e3 * t.median, gflops,
     100 * gflops * 1e9 / nw.peak_flops(t.threads), t.threads, t.threads == 1 and "" or "s"))
   return gflops
 end

@@ -630,7 +630,7 @@ function progress:step(n, note) end
 ---@class nw.time
 local time = {}
 
----Billions of operations per second in the fastest run. flop: the operations of one run, 2*M*N*K for a matrix product.
+---Billions of operations per second in the median run. flop: the operations of one run, 2*M*N*K for a matrix product.
 ---@param flop number
 ---@return number
 function time:gflops(flop) end

@@ -240,7 +240,7 @@ local function full(s, options)
     local kernel
     kernel, c.measured, c.measured_joules, c.why_no_joules = measured(s, o)
     c.spills_emitted, c.address_spills_emitted = require "nestwright.measure.spilled".of(kernel, c.loops)
-    c.ratio = c.seconds / c.measured.min
+    c.ratio = c.seconds / c.measured.median
     c.joules_ratio = c.measured_joules and c.measured_joules > 0 and c.joules / c.measured_joules or nil
   end
   if o.mca then c.mca = require "nestwright.measure.mca".of(s) end

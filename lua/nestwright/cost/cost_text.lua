@@ -91,8 +91,8 @@ end
 
 local function add_measured(c, out)
   if not c.measured then return end
-  out[#out + 1] = ("predicted %s, measured %s, ratio %.2f"):format(written.seconds(c.seconds), written.seconds(c.measured.min),
-    c.ratio)
+  out[#out + 1] = ("predicted %s, measured %s (median), ratio %.2f%s"):format(written.seconds(c.seconds),
+    written.seconds(c.measured.median), c.ratio, c.measured.disturbed and ", disturbed by other work" or "")
 end
 
 local function head(c)

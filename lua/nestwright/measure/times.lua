@@ -247,8 +247,8 @@ function comparison_meta.__tostring(c)
 end
 
 rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
-  "Billions of operations per second in the fastest run. flop: the operations of one run, 2*M*N*K for a matrix product.",
-  function(t, flop) return errors.expect("gflops: flop", flop, "number") / (t.min or t.median) / 1e9 end)
+  "Billions of operations per second in the median run. flop: the operations of one run, 2*M*N*K for a matrix product.",
+  function(t, flop) return errors.expect("gflops: flop", flop, "number") / t.median / 1e9 end)
 
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
