@@ -1,6 +1,6 @@
 // Describes a lowered program as data: its loops and guards, its statements, and its accesses with their strides. Code
 // that needs facts about a lowered program reads this data or the program itself; it never parses the program's text.
-// nestwright.h has the same data as rows.
+// nestwright/lowered.h, a public header, has the same data as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -18,7 +18,7 @@ typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL if the access is the store itself
   const nw_expr *index;
-  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; NULL means 0
+  const nw_expr *spread; // the index of the first lane is `spread` + `offset`; if `spread` is NULL, it counts as 0
   int64_t offset;
   int body; // number of the body that contains it
   int buffer; // number in the program

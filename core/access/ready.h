@@ -10,8 +10,8 @@ typedef struct nw_site_code {
   nw_form at; // if affine: elements from the start of the buffer
   nw_calc *index; // if not affine: the index
   nw_calc *mask; // NULL if all lanes are active
-  const nw_expr *where, *when; // the index, and the mask, as expressions
-  bool repeated; // true if it occurs in the statement more than once; only the first occurrence makes the access
+  const nw_expr *where, *when; // `where`: the index as an expression; `when`: the mask as an expression
+  bool repeated; // true if it occurs more than once in the statement; each execution makes the access only once
   int64_t done; // if repeated: the number of the last statement execution that made this access
   int elem; // bytes of an element
   uint64_t base;

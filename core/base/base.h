@@ -50,8 +50,8 @@ void nw_let_go(void *p);
 void *nw_xask(uint64_t n, uint64_t each);
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY; returns NULL
-// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before code that ends the process if
-// one of its own allocations fails, such as the compiler.
+// True if this much memory can be mapped now; otherwise leaves NW_EMEMORY. Called before code, such as the compiler,
+// that ends the process if one of its own allocations fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Requests of at least this many bytes are checked against the remaining memory. For a smaller request, the check would
 // take longer than the allocation.
@@ -155,7 +155,9 @@ typedef struct nw_progress_state {
   nw_progress_fn tell; // NULL: no receiver
   void *env;
   double patience; // seconds
-  double since, told; // in seconds: `since`: when the work began; `told`: time of the last report; 0: not yet
+  // `since`: the time in seconds when the work began; 0 if no work is in progress
+  // `told`: the time in seconds of the last report; 0 if there was none
+  double since, told;
 } nw_progress_state;
 
 // Faults that tests can inject by name (base/mutants.def). NW_MUTATED is true if the environment variable NW_MUTANT

@@ -1,4 +1,4 @@
-// The machine record. It describes a CPU, a GPU or an accelerator by numbers with units, for the cost models.
+// A machine record describes a CPU, a GPU or an accelerator for the cost models. It consists of numbers with units.
 //
 // Every field has a row in one table (machine_rows.c), with its name, unit, kind, default and doc text. The code that
 // reads, validates and prints records, the help texts and the reference are based on these rows. A finished record has
@@ -248,7 +248,7 @@ NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 NW_API const char *nw_machine_cited(const nw_machine *m,
                                     const char *path); // source of the number; NULL if none is given
 
-// Returns the number of ways, each with all sets of the cache, that fit in effective_bytes; at least 1.
+// Returns effective_bytes divided by the bytes of a way, rounded down, but at least 1. A way has one line of each set.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k if there is no separate one
@@ -256,7 +256,7 @@ nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64;
 // interpreter, which are the default limits of a GPU.
 nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
 bool nw_machine_is_host(const nw_machine *m); // true if the record is for the host of this session
-// Returns the features of the CPU of the machine; for the host, the features that were detected.
+// Returns the features of the machine's CPU. If the machine is the host, these are the features that were detected.
 nw_features nw_machine_features(const nw_machine *m);
 // Returns the index into per_cycle of the smallest width that holds a vector of `bytes` bytes. Index 0 is the width of
 // a single number.

@@ -247,7 +247,7 @@ static const char *kind_name(int kind) {
   return names[kind];
 }
 
-// Checks that all fields of a section that this kind of machine does not have are unset, and makes them 0.
+// The section is one that this kind of machine does not have. Checks that all its fields are unset, and sets them to 0.
 static bool drop_section(nw_ctx *c, nw_machine *m, const nw_section *s) {
   char prefix[64];
   for (int e = 0; e < s->most; e++)

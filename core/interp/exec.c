@@ -124,8 +124,8 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
 }
 
 // Binds the block's variables. Returns false if the block does not run. If `nothing` is true, the block's reduction is
-// empty. The size by which a binding divides may then be 0, so reduce variables with such bindings get their lower
-// bounds instead.
+// empty. A size may then be 0, and a binding that divides by it cannot be computed. So the reduce variables of such
+// bindings get their first values instead.
 static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;

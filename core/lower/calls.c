@@ -1,6 +1,6 @@
 // Lowers a call of an intrinsic. The nest of the call is unified with the intrinsic's description again, now with the
-// known layouts of buffers. This gives the tiles of the call: the part of a buffer that each argument is. The nest
-// stays inside the call, for the interpreter.
+// known layouts of buffers. This gives a tile for each argument of the call: the part of a buffer that is passed. The
+// nest stays inside the call, for the interpreter.
 #include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 

@@ -1,10 +1,10 @@
 // Pass: moves the init of a reduction block into a separate block.
 //
-// The init becomes a block of its own in a nest of copies of the spatial loops, right before the outermost loop that
-// binds a reduce variable. That is correct if, for every spatial instance in these loops, the first iterations of the
-// reduce loops are the first reduce instance. In any other nest, the init stays next to the update, with the guard "all
-// reduce variables have their first values". A copy of the block (the tail of a cut loop) that never executes the first
-// reduce instance gets no init.
+// A reduce loop is a loop that binds a reduce variable. The init becomes a separate block right before the outermost
+// reduce loop. Copies of the spatial loops inside the reduce loop enclose it. This is correct if the first iterations
+// of the reduce loops execute the first reduce instance of every element. In any other nest, the init stays next to the
+// update, with the guard "all reduce variables have their first values". The block in the tail of a cut loop may never
+// execute the first reduce instance. Then it gets no init.
 #include "ir/program/lift.h"
 #include "lower/pass.h"
 

@@ -1,8 +1,8 @@
 // Pass: removes masks from register tiles. Suppose that every access to a stack buffer has the same mask, and that lane
-// c always accesses elements whose positions are c modulo the number of lanes. Then values that are written by lanes
-// that are off are read only by lanes that are off. So the masks of these accesses are removed, and the buffer can be
-// kept in registers; accesses to other memory stay masked. The buffer must have room for all lanes of each access: the
-// judge has not proven that lanes that are off stay inside.
+// c always accesses elements whose positions are c modulo the number of lanes. Then a lane reads only elements that the
+// same lane wrote. Without the masks, the inactive lanes also read and write, but only their own elements. So the masks
+// of these accesses are removed, and the buffer can be kept in registers. Accesses to other memory stay masked. The
+// buffer must have room for all lanes of each access, because the judge did not check the inactive lanes.
 #include "lower/pass.h"
 
 typedef struct tile {

@@ -158,8 +158,8 @@ static bool init_before(const nw_model *m, const nw_use *init, int level) {
   return false;
 }
 
-// True if the threads of the loop may access the same element in a and b. Atomic updates lose no contribution, whatever
-// their order.
+// True if it is correct that threads of the loop access the same element in a and in b. This requires atomic updates:
+// they lose no contribution in any order.
 static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
   if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
   if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;

@@ -35,7 +35,8 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   return true;
 }
 
-// True if the sites have the same work and the same body. An owned init and a separate init have the same work.
+// True if the sites have the same work and the same body. An init that is a separate block has the same work as an
+// init that belongs to its reduction block.
 static bool same_body(const nw_site *a, const nw_site *b) {
   if (a->init != b->init) return same_init(a, b);
   if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;

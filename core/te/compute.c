@@ -155,8 +155,8 @@ static bool collect_read(void *env, const nw_expr *e) {
   return true;
 }
 
-// Lists the tensors that the bodies read, in the order in which the user wrote the reads. Reads that were written
-// before the compute began come last.
+// Lists the tensors that the bodies read, in the order in which the user wrote the reads. `written` has the tensors
+// that were read since the compute began. A body may contain an expression that is older; its tensors come last.
 static void set_reads(nw_teop *op, const nw_vec *written) {
   read_list in = {.op = op};
   nw_vec order = {0};

@@ -29,7 +29,8 @@ bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid) {
   if (kid->kind == NW_AFFINE_STMT && last && last->kind == NW_AFFINE_STMT) return append_refs(m, last, kid), true;
   to->kid = grown(m->s.arena, to->kid, to->nkids, sizeof(nw_affine_node *));
   to->kid[to->nkids++] = kid;
-  return m->nodes < MOST_NODES || nw_fail(m->s.ctx, NW_ELIMIT, NULL, "the program has too many cases");
+  return m->nodes < MOST_NODES ||
+         nw_fail(m->s.ctx, NW_ELIMIT, NULL, "the affine nest of the program has %d nodes or more", MOST_NODES);
 }
 
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c) {

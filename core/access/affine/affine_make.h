@@ -10,7 +10,7 @@ typedef struct nw_maker {
   int *array; // for each buffer: the number of its array in the nest
   bool inside; // true inside a parallel loop
   int nodes;
-  nw_conds path; // for the current statement: the conditions under which the current access is made
+  nw_conds path; // the conditions under which the current statement makes its current access
   nw_vec site, under; // the statement's accesses so far (nw_site_code *), and their path conditions (nw_conds *)
 } nw_maker;
 
@@ -35,8 +35,8 @@ typedef struct nw_bounds { // lower: the maximum of ceil(form / div); upper: the
 } nw_bounds;
 
 bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false if there are too many
-// Writes e + `plus` as a lower bound if `begin`, otherwise as an upper bound. Returns false, without a diagnostic, if
-// this is not possible.
+// Writes e + `plus` as a lower bound if `begin` is true, otherwise as an upper bound. Returns false, without a
+// diagnostic, if this is not possible.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
 // Finds the range of a loop's values. INT64_MIN or INT64_MAX means that this bound is not known.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);

@@ -5,5 +5,5 @@
 
 // Converts the program of w to a nest, in the arena. The nest has the same accesses, sites and addresses as the walker,
 // in the same order. The same is true for the share of each thread. Returns NULL, with a diagnostic of kind NW_ELIMIT,
-// if the program is not an affine nest or the nest is too large.
+// if no affine nest has these accesses, or if the nest is too large.
 nw_affine_nest *nw_affine_of(nw_arena *a, const nw_walker *w);

@@ -12,7 +12,7 @@ typedef struct nw_affine_share {
 // Calls f with batches of the accesses, in order, as nw_walk_refs does. Returns false when interrupted, or when f ended
 // the walk.
 bool nw_affine_refs(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, nw_refs_fn f, void *env);
-// Finds the range from the first byte of the arrays to the last.
+// Finds the range of addresses from the first byte of all arrays to the last.
 void nw_affine_span(const nw_affine_nest *n, uint64_t *from, uint64_t *to);
 
 // Computes the first and the last value of a loop from the slots of the enclosing loops. If last < first, the loop does

@@ -12,7 +12,7 @@ typedef struct nw_firsts {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   int shift; // log2 of the bytes of a line
-  bool counted; // `accesses` and `asked` are known
+  bool counted; // true if `accesses` and `asked` are known
   int64_t accesses, *asked; // `asked`: the number of lines that each site requests
   int nregions, *region; // the region of each array; arrays that share lines are one region
   int64_t *from, *to; // the lines of each region

@@ -26,7 +26,7 @@ void nw_linear_add(nw_linear *to, const nw_linear *f, int64_t by, int depth); //
 bool nw_linear_is_number(const nw_linear *f, int depth);
 nw_linear nw_making_outer(nw_making *m, const nw_linear *f, int depth); // returns the terms of the enclosing loops
 int64_t nw_making_clamped(__int128 v);
-// Finds the range of the sum of those terms of f that belong to the loops at depths `from` to `to` - 1.
+// Adds the terms of f for the loops at depths `from` to `to` - 1, and finds the range of this sum.
 void nw_making_range(const nw_making *m, const nw_linear *f, int from, int to, int64_t *lo, int64_t *hi);
 
 // ---- model_regions.c

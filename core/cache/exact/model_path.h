@@ -7,7 +7,7 @@ enum { NW_AROUND_DEEP = 64 };
 typedef struct nw_around { // the path from the root to the statement
   const nw_affine_node *node[NW_AROUND_DEEP];
   int n;
-  bool free[NW_AROUND_DEEP]; // true for a loop on which no bound or guard inside depends
+  bool free[NW_AROUND_DEEP]; // for a loop: true if no bound or guard inside the loop depends on its value
   int64_t span[NW_AROUND_DEEP]; // for a loop: the time of one iteration
   int64_t lo[NW_AROUND_DEEP]; // for a loop: its least value
 } nw_around;

@@ -98,7 +98,7 @@ void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, n
 
 // Returns the number of consecutive iterations, beginning with `from`, that request the same lines.
 int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
-// Multiplies some counts of f by `times`: those that were added after f had the counts `before`.
+// Multiplies by `times` the counts that were added to f since it had the counts `before`.
 void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times);
 
 // ---- model_pace.c

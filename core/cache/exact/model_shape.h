@@ -131,7 +131,7 @@ int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t
 // only if the region touches the same lines in both.
 int nw_shape_phase(const nw_anchor *a, int byte);
 
-// Writes the numbers on which a run of the loop depends to `key`, except the positions of its regions. `key` must have
+// Writes to `key` the numbers that determine a run of the loop, except the positions of its regions. `key` must have
 // room for nw_shape_key_room numbers. If the numbers of two runs are equal, the runs are equal.
 int nw_shape_key(const nw_shape *loop, const int64_t *val, int64_t *key);
 int nw_shape_key_room(const nw_shape *loop);

@@ -12,5 +12,5 @@ void nw_spares_trim(nw_spares *s); // called between runs: frees what exceeds th
 void *nw_spare_get(nw_spares *s, size_t bytes); // the block is not zeroed
 void nw_spare_give(nw_spares *s, void *block); // `block` may be NULL
 size_t nw_spare_room(const void *block); // size of the block in bytes
-// Replaces a block with a larger one. The first `used` bytes are the same.
+// Replaces a block with a larger one, and copies the first `used` bytes.
 void *nw_spare_more(nw_spares *s, void *block, size_t used, size_t bytes);

@@ -19,7 +19,7 @@ enum { NW_CLEAN = -1, NW_AS_BEFORE = -2 };
 typedef enum nw_stay {
   NW_STAYS, // it is still in its set
   NW_LEFT_DIRTY, // it was evicted and written back
-  NW_LEFT // it was evicted, and the part had not written it; it is written back only if it was dirty before
+  NW_LEFT // it was evicted, and the part had not written it; it was written back only if it was dirty before the part
 } nw_stay;
 
 typedef struct nw_stack_first {
@@ -38,7 +38,7 @@ typedef struct nw_stack_last {
   uint16_t region;
   bool stayed; // it has been in its set since its first request
   bool opens; // it is the first of its set in nw_stacked.last
-  bool whole; // in addition, the set is full, and `stayed` is false for all its lines
+  bool whole; // `opens` is true, the set is full, and `stayed` is false for all lines of the set
 } nw_stack_last;
 
 typedef struct nw_stacked { // a summary; lines are relative to the origin of their region
@@ -54,7 +54,7 @@ int64_t nw_stacked_weight(const nw_stacked *s); // returns the number of lines t
 // NULL if this is unknown.
 void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole);
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
-// Returns a copy in which the lines that remain in the cache are moved.
+// Returns a copy in which the last lines are moved: those of region r by `by[r]` lines.
 nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by);
 
 typedef struct nw_stack nw_stack;
@@ -78,7 +78,9 @@ int nw_stack_nfirst(const nw_stack *k);
 const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i);
 int64_t nw_stack_size(const nw_stack *k); // returns the number of lines of the summary that k would build
 
-// ---- queries if each step moves region r by by[r] lines
+// ---- queries about steps
+//
+// A *step* is some iterations of a loop, which together move each region r by `by[r]` lines.
 
 bool nw_stack_full(const nw_stack *k);
 // True if no line of a moving region has stayed since its first request.
@@ -87,6 +89,6 @@ void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that are entered later 
 // True if all lines of moving regions have the stamp `since` or a later one.
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since);
 void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds to lines[s] the number of lines that site s wrote last
-// The first summary in k was s, at `origin`. True if the contents of k now equal those of s, with the lines of each
-// region moved by `by`.
+// The first summary that was applied to k was s, at `origin`. True if k now has the contents that it had after s, with
+// the lines of each region r moved by `by[r]`.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

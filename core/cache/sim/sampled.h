@@ -1,7 +1,7 @@
-// Estimates cache behaviour for programs that have too many accesses to simulate them all. It simulates a sample of the
-// sets over the whole program, and assumes that the other sets behave in the same way. Sets do not influence each
+// Estimates cache behaviour for programs that have too many accesses to simulate them all. A sample of the sets is
+// simulated over the whole program. The other sets are assumed to behave in the same way. Sets do not influence each
 // other. So the sampled sets are exact at all levels if the lines of a set in one level are the lines of a whole number
-// of sets in the next level. For a fully associative level, it simulates a fraction of the lines, in a cache reduced to
+// of sets in the next level. For a fully associative level, a fraction of the lines is simulated, in a cache reduced to
 // the same fraction.
 //
 // See R. E. Kessler, M. D. Hill, D. A. Wood, "A Comparison of Trace-Sampling Techniques for Multi-Megabyte Caches",

@@ -1,6 +1,7 @@
-// Forms fma operations. An fma computes a*b + c, a*b - c or c - a*b, and rounds only once. It replaces a product and
-// the sum or difference that is the only use of the product. Lowering does this. A step that combines expressions
-// reports that the rounding changes.
+// Forms fma operations. An fma computes a*b + c, a*b - c or c - a*b, and rounds only once. A product and a sum become
+// an fma if the sum is the only use of the product; a difference is treated like a sum. The fmas are formed during
+// lowering. A schedule step that combines two expressions may make a new fma possible. Such a step reports that the
+// rounding changes.
 #include "ir/expr/fma.h"
 #include "ir/expr/rewrites.h"
 

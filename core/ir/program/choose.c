@@ -123,8 +123,8 @@ static answer all_hold(const maker *x, const version *v) {
   return all;
 }
 
-// Stores the versions that may still be selected at this node, and returns their number. The last one is the first
-// version whose facts are all known to hold.
+// Stores the versions that may still be selected at this node, and returns their number. If all facts of a version are
+// known to hold, the versions after it cannot be selected.
 static int possible(const maker *x, int n, version *const *from, version **out) {
   int m = 0;
   for (int i = 0; i < n; i++) {

@@ -13,12 +13,12 @@ typedef struct slide {
   nw_path path; // ends in the stage's block
   int top; // index on the path of the outermost loop of the stage's own nest
   int home; // index of the allocation on the path
-  const nw_stmt *over; // the loop along which it slides: the innermost loop around the nest
+  const nw_stmt *over; // the loop along which the rows slide: the innermost loop around the nest
   int at; // index of that loop on the path
   nw_block_var *var; // the variable whose range moves with that loop
   nw_stmt *loop; // the stage's own loop along that variable
   const nw_expr *lo, *hi; // range of that variable in one iteration
-  int before; // index on the path of the loop before which the first rows are computed
+  int before; // the first rows are computed before a loop; this is the index of this loop on the path
   const nw_expr *first, *next; // begin and end (exclusive) of the first rows
 } slide;
 
