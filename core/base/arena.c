@@ -1,4 +1,5 @@
-// Chunked bump allocation. The sizes of chunks grow from about 1 KB, so that a small program needs little memory.
+// Implements arenas as lists of chunks. The first chunk has about 1 KB, and later chunks are larger, so that a small
+// program needs little memory.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>

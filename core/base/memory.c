@@ -1,4 +1,4 @@
-// Allocations whose size depends on the user, and their limits.
+// Allocates memory whose size depends on the user, and checks the limits of such requests.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Faults that tests inject on purpose, to check that some test fails.
+// Switches on a fault that is injected on purpose, to check that some test fails.
 #include "base/base.h"
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-// Hashes, random numbers, and integer arithmetic whose result is defined for all operands except a zero divisor.
+// Computes hashes, random numbers and integer arithmetic. The result of the arithmetic is defined for all operands
+// except a zero divisor.
 #include "base/base.h"
 
 uint64_t nw_hash_mix(uint64_t h, uint64_t x) {

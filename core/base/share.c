@@ -1,5 +1,5 @@
-// The rule by which the iterations of a parallel loop are divided among threads. It is used when a loop runs and when
-// its accesses are simulated. Exported C text has a copy of the rule (codegen/c/c_glue.c).
+// Divides the iterations of a parallel loop among threads. The same rule is used when a loop runs and when its accesses
+// are simulated. Exported C text has a copy of the rule (codegen/c/c_glue.c).
 #include "base/share.h"
 
 nw_share nw_share_of(int64_t n, int64_t chunk, int64_t thread, int64_t threads) {

@@ -1,4 +1,4 @@
-// Growing strings and vectors of pointers, on the heap.
+// Implements growing strings and vectors of pointers, on the heap.
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>

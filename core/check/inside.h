@@ -6,7 +6,7 @@
 // A check interprets only shapes for which the unscheduled (naive) program has at most this number of block executions.
 #define NW_CHECK_WORK 300000
 #define NW_CHECK_SHAPES 12
-#define NW_CHECK_POINTS 1000 // number of outputs that are evaluated one by one if the shape is too large to interpret
+#define NW_CHECK_POINTS 1000 // number of output elements that are checked if the shape is too large to interpret
 
 // ---- Shapes (shapes.c)
 

@@ -5,9 +5,9 @@
 #include "check/slice.h"
 
 typedef struct nw_touch { // the first read or write of the element by an execution
-  bool is, init, unwritten, outside; // `is`: there is such an access; nw_access explains the others
-  const char *other; // the accessed element if it is another one at the same location, otherwise NULL
-  bool foreign; // at that time the location holds the value of another element
+  bool is, init, unwritten, outside; // `is`: true if there is such an access; for the others see nw_access (interp.h)
+  const char *other; // name of the accessed element if it only shares the location of the element; otherwise NULL
+  bool foreign; // true if the location then holds the value of another element
   int64_t when;
   double value;
   const nw_stmt *block;
@@ -36,11 +36,13 @@ typedef struct nw_watch {
   nw_ctx *c;
   const nw_program *p;
   const nw_conflict *w;
-  const nw_touch *like; // for a program with other loops: the instances of the source and the sink; or NULL
+  // for a program with other loops than those in `w`: accesses that identify the source and the sink by their
+  // instances; otherwise NULL
+  const nw_touch *like;
   nw_slice slice;
   nw_check_data *data;
   nw_race race; // between source and sink, in the marked loop
-  bool needs; // the slice must contain everything that it reads
+  bool needs; // true if the slice must contain every element that it reads
   int64_t now;
   nw_touch touch[2][2]; // first index: source or sink; second index: read or write
   int64_t room; // location of the element, which other elements may share; equals known_room until the first access
@@ -72,11 +74,11 @@ typedef struct nw_replay_case {
   int64_t *sizes;
   nw_check_data data;
   int index_dim; // all integer inputs, which may be indices, are set to this coordinate of the element; or -1
-  bool runs; // there is a program that can be run, and a shape for it
+  bool runs; // true if there is a program that can be run, and a shape for it
   const char *how; // the kind of conflict that was observed (see nw_lesson); NULL if none was
   const char *worker; // what runs an iteration of the loop that carries the conflict: "thread", "lane", ...
   bool on_grid; // that loop is bound to blocks or threads
-  bool ordered; // on_grid is true, and barriers of the lowered program separate all conflicts: only the order is wrong
+  bool ordered; // on_grid is true, and barriers of the lowered program separate all conflicts; only the order is wrong
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
   // The accesses of the two iterations alone, indexed as in nw_watch: run in order, and interleaved.
   nw_touch pair[2][2], raced[2][2];

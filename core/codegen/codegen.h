@@ -48,8 +48,8 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // fal
 // contains a parallel loop that uses OpenMP, and a header. If there are several versions, each has such a function, and
 // one more function selects the version. The texts are heap strings. On failure, the result is false or NULL, and there
 // is a diagnostic.
-#define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, from 0
-#define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
+#define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // %d is the number of the version, counted from 0
+#define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of the header
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;

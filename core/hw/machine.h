@@ -142,8 +142,8 @@ typedef struct nw_machine_accelerator {
   nw_machine_buffer buffer[NW_MACHINE_BUFFERS];
 } nw_machine_accelerator;
 
-// The source of the number of a field, or of the numbers of several fields. `path` is the path of the field, or a
-// prefix of the paths of the fields.
+// Says where the values of some fields come from. `path` is the path of one field, or a prefix of the paths of several
+// fields.
 typedef struct nw_machine_source {
   char path[40], text[160];
 } nw_machine_source;

@@ -1,5 +1,5 @@
-// An executable program. Its statements have their expressions as nodes (node.h). Each buffer records which of its
-// elements were written.
+// Declares an executable program. The expressions of its statements are nodes (node.h). Each buffer records which of
+// its elements were written.
 #pragma once
 #include "interp/node.h"
 

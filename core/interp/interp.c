@@ -1,4 +1,4 @@
-// Entry points of the interpreter, which run a program on its arguments. Results are stored in the views of the
+// Has the entry points of the interpreter, which run a program on its arguments. Results are stored in the views of the
 // outputs.
 #include "interp/code.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// The table of math functions: those of libm for single values, and of libmvec for vectors. The interpreter calls the
-// function through `apply`, and generated code calls it at `address`. So both get the same bits.
+// Has the table of math functions: those of libm for single values, and those of libmvec for vectors. The interpreter
+// calls the function through `apply`, and generated code calls it at `address`. So both get the same bits.
 #include "interp/interp.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// The words for combiners, loop marks, scopes and roles, and the initial values of reductions.
+// Has the words for combiners, loop marks, scopes and roles, and the initial values of reductions.
 #include "ir/text/lines.h"
 #include "ir/program/program.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-// The table of ops.def.
+// Has the table of ops.def.
 #include "ir/ops.h"
 
 #define NW_LETTER_NONE

@@ -1,7 +1,7 @@
 // Pass: moves the init of a reduction block into a separate block.
 //
 // A reduce loop is a loop that binds a reduce variable. The init becomes a separate block right before the outermost
-// reduce loop. Copies of the spatial loops inside the reduce loop enclose it. This is correct if the first iterations
+// reduce loop. Copies of the spatial loops in that reduce loop enclose it. This is correct if the first iterations
 // of the reduce loops execute the first reduce instance of every element. In any other nest, the init stays next to the
 // update, with the guard "all reduce variables have their first values". The block in the tail of a cut loop may never
 // execute the first reduce instance. Then it gets no init.

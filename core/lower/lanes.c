@@ -9,9 +9,9 @@
 // * the conditions of the mask may be false;
 // * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
 //
-// So a load normally keeps its mask. The mask is removed only if the load reads an input, and its index is inside the
-// input in every lane. The first fact of this list alone must prove that. The index must also contain nothing that is
-// replaced in a lane that is off.
+// So a load normally keeps its mask. The mask is removed only if the load reads an input, and its index is proven to be
+// inside the input in every lane. This proof may use only the first item of the list. The index must also contain
+// nothing that is replaced in a lane that is off.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }

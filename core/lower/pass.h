@@ -36,12 +36,12 @@ nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s inside
 nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // if there is only one kid, the kid itself
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
-                   void *env); // rewrites the expressions of a lowered statement, not its kids'
+                   void *env); // rewrites the expressions of a lowered statement, but not those of its children
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // like nw_stmt_exprs, for s and all statements below it
 
 // ---- calls.c
-// Computes the tiles of a call: the part of a buffer that each argument is. `place` has the layout of each buffer of p.
-// *where is set to a condition that must guard the call, or to NULL.
+// Computes a tile for each argument of a call: the part of a buffer that is passed. `place` has the layout of each
+// buffer of p. *where is set to a condition that must guard the call, or to NULL.
 bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
 // ---- init.c
 void nw_split_init(nw_program *p, int id); // moves the init of the block with that id into a separate block

@@ -13,7 +13,7 @@ typedef struct nw_nest_maker {
   const nw_text *t;
   nw_nest_shape *shape; // the shape of each array of the text
   // If true, the nest only serves to check that each index is inside its dimension. It has one array for each
-  // dimension, and a reference accesses each of these at its index.
+  // dimension. A reference with n indices accesses n of these arrays, each at one of the indices.
   bool indices;
 } nw_nest_maker;
 

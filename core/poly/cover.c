@@ -1,5 +1,5 @@
-// Three checks of the instances that a program executes: each is in the declared domain, each is executed at most once,
-// and no declared instance is missing.
+// Checks three properties of the instances that a program executes: each is in the declared domain, each is executed at
+// most once, and no declared instance is missing.
 #include "poly/radix.h"
 #include <stdlib.h>
 

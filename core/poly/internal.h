@@ -1,4 +1,4 @@
-// Inside poly/: the judge's model of a program, and the questions that make up a verdict.
+// Declares the judge's model of a program, and the checks that make up a verdict. Private to poly/.
 //
 // A *site* is a part of a program that accesses memory: a block, or the init of a reduction block. (The init sets an
 // element before its first update. The block owns its init until a step makes the init a separate block.) The *domain*
@@ -315,8 +315,8 @@ nw_vec nw_site_conditions(const nw_site *s);
 int nw_site_parts(const nw_site *s, int from, nw_part *out);
 const nw_parts *nw_parts_of(const nw_model *m, const nw_site *s); // all parts
 // nw_part_map returns the map (outer loops, loops of the part) -> (outer loops, variables of the part). The outer loops
-// are 0..from - 1. nw_part_number identifies this map, except for the positions of the loops, and the declared box of
-// the part. The number 0 means that the part cannot be compared with others.
+// are 0..from - 1. nw_part_number returns a number for this map and the declared box of the part. Parts with the same
+// number differ at most in the positions of their loops. The number 0 means that the part cannot be compared.
 int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 // Returns the map from these loops, under their bounds and conditions, to the loops 0..from - 1 and n expressions.
@@ -359,9 +359,9 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // Normal forms serve to compare the old program with the new one. In a normal form, a load of a block's result is
 // replaced by a name of the block's value, for example "C#0". A load is expanded instead if the other program has no
-// such block: a load in the old program becomes the body of the block, which was inlined; a load in the new program
-// becomes the source of the copy. So if every load gets the value that it names, two programs whose blocks have equal
-// normal forms compute the same values.
+// such block. In the old program, this is a block that the step inlined, and the load becomes its body. In the new
+// program, it is a copy that the step added, and the load becomes the source of the copy. So if every load gets the
+// value that it names, two programs whose blocks have equal normal forms compute the same values.
 bool nw_is_copy(const nw_stmt *block);
 // true if the indices are the spatial variables in some order
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);

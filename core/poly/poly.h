@@ -38,7 +38,7 @@ bool nw_judge_first(const nw_program *p);
 // are guards of blocks, conditions of selects, and clamps. Those that do not depend on the loop's variable are ignored.
 typedef struct nw_interval {
   int nconds; // number of such conditions
-  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart`
+  // the iterations lo..hi, as expressions of sizes and enclosing loops; NULL if there are none, or if `apart` is true
   const nw_expr *lo, *hi;
   bool apart; // the iterations are not consecutive
   bool branches; // some blocks run in iterations in which other blocks do not run, as in a fused loop

@@ -25,7 +25,7 @@ enum { NW_MOST_DIGITS = 8 };
 // are no such digits.
 int nw_digit_extents(nw_pool *pool, const nw_dividing *found, const nw_expr *end, const nw_expr **out);
 
-// ---- whole_count.c: loops whose iterations an expression numbers
+// ---- whole_count.c: loops whose iterations are numbered by an expression
 typedef struct nw_merging {
   nw_program *p; // a clone, edited
   nw_family *f;

@@ -1,4 +1,5 @@
-// Replaces loops by one merged loop. Its variable is the number of their iterations (whole_count.c). See docs/fused.md.
+// Replaces nested loops by one merged loop. The variable of the merged loop numbers the iterations of these loops
+// (whole_count.c). See docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 

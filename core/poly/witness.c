@@ -1,5 +1,5 @@
-// Makes a refusal with the smallest conflicting executions. It has the smallest sizes, then for these sizes the first
-// source, and for this source the first sink.
+// Makes a refusal with the smallest executions in conflict: the smallest sizes, then the first source for these sizes,
+// and then the first sink for this source.
 #include "poly/internal.h"
 #include <isl/ilp.h>
 #include <isl/point.h>

@@ -1,4 +1,4 @@
-// Tensors in memory: row-major, aligned, and reference-counted.
+// Implements tensors in memory. They are row-major, aligned and reference-counted.
 #include "base/half.h"
 #include "run/session.h"
 #include <math.h>

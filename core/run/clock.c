@@ -1,4 +1,4 @@
-// Clocks.
+// Reads clocks.
 #include "run/run.h"
 #include <time.h>
 

@@ -22,8 +22,8 @@ struct nw_kernel {
   nw_frame frame;
   void **params, **work; // for each buffer of the lowered program
   int64_t *stride;
-  // For a kernel of several versions (dispatch.c): frame and entry are those of the version that the sizes of the call
-  // select.
+  // For a kernel of several versions (dispatch.c): the sizes of the call select a version, and the fields `frame` and
+  // `entry` are those of this version.
   int ncases;
   nw_kernel **one; // holds references
   nw_kernel *running;

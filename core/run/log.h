@@ -13,5 +13,5 @@ typedef struct nw_logged {
 
 void nw_log_begin(nw_log *l, nw_logged *r); // called on the thread that starts the loop
 void nw_log_end(nw_log *l, const nw_logged *r);
-// Runs a part of the loop that `captured`, an nw_logged, describes, and logs it.
+// Runs a part of a logged loop, and logs this part. `captured` is the loop's nw_logged.
 void nw_log_body(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);

@@ -1,4 +1,4 @@
-// Tensors, the JIT, threads, clocks.
+// Declares tensors in memory, the JIT, threads and clocks.
 #pragma once
 #include "codegen/codegen.h"
 

@@ -1,4 +1,4 @@
-// The state of core/run in a session.
+// Makes and frees the state of core/run in a session.
 #include "run/session.h"
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-// The threads: those of OpenMP or, under ThreadSanitizer, which does not understand libgomp, a separate pool.
+// Runs functions on a team of threads. These are the threads of OpenMP. ThreadSanitizer does not understand libgomp, so
+// a build with it uses a separate pool of threads.
 #include "run/guard.h"
 #include <omp.h>
 #include <pthread.h>

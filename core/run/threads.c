@@ -1,4 +1,4 @@
-// The function that generated code calls for a parallel loop.
+// Has the function that generated code calls for a parallel loop.
 #include "base/share.h"
 #include "run/guard.h"
 #include "run/log.h"

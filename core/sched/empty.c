@@ -1,4 +1,4 @@
-// Pieces of a loop that were proven empty, and the results of steps on them.
+// Keeps the names of pieces of loops that were proven empty, and makes the results of steps on such pieces.
 #include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/primitives/pieces.h"

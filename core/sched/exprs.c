@@ -1,5 +1,5 @@
-// Expressions as arguments of a step: converts text or expressions of the user to expressions in the program's sizes
-// and loops.
+// Prepares expressions that are arguments of a step. Converts the user's text or expressions to expressions in the
+// program's sizes and loops.
 #include "sched/args.h"
 #include "sched/empty.h"
 

@@ -1,4 +1,4 @@
-// The tree of versions: adding, moving and naming versions.
+// Keeps the tree of versions: adds versions, moves between them and names them.
 #include "sched/history.h"
 #include "poly/poly.h"
 #include "sched/advice/refused.h"

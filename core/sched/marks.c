@@ -1,4 +1,4 @@
-// unroll, vectorize, parallel and bind mark how a loop runs. The judge (poly/poly.h) checks that values do not change;
+// unroll, vectorize, parallel, bind: mark how a loop runs. The judge (poly/poly.h) checks that values do not change;
 // this file checks other requirements of marks.
 #include "sched/primitives.h"
 #include "sched/shape.h"

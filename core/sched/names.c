@@ -1,4 +1,4 @@
-// Loops and stages by name and by id, and errors for those that no longer exist.
+// Finds loops and stages by name and by id, and reports those that no longer exist.
 #include "ir/text/lines.h"
 #include "sched/empty.h"
 #include "sched/history.h"

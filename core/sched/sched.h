@@ -67,7 +67,7 @@ typedef struct nw_step {
   nw_sched *sched;
   const nw_primitive *primitive;
   const nw_arg *args;
-  nw_arg resolved[NW_MAX_PARAMS]; // starts as args; a primitive writes automatic choices here
+  nw_arg resolved[NW_MAX_PARAMS]; // initially equal to `args`; a primitive writes automatic choices here
   const nw_program *before;
   nw_program *p;
   nw_results out;

@@ -1,4 +1,4 @@
-// The position of a nest in a loop, and the storage around the nest and its readers.
+// Finds the position of a nest in a loop, and allocates storage around the nest and its readers.
 #include "sched/site.h"
 #include "sched/tree.h"
 

@@ -1,4 +1,4 @@
-// Queries and small edits of a statement tree, shared by the primitives.
+// Queries a statement tree, and makes small edits. The primitives share these functions.
 #include "sched/tree.h"
 #include <stdlib.h>
 

@@ -53,5 +53,5 @@ void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond);
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
 const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1
-// True if a reduce variable of the block (or, with reduce = false, another variable) is bound through the loop.
+// True if the binding of a variable of the block uses the loop. `reduce` selects reduce variables or all others.
 bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);

@@ -6,8 +6,8 @@
 //   If a loop does not move the reference, later iterations access new lines only if they extend the range of an inner
 //   loop. Then only the new iterations of that inner loop are enumerated.
 //
-//   If a loop moves the reference by at most a line, and nothing inside depends on the loop, it accesses a sequence of
-//   adjacent lines. They are added at once.
+//   If a loop moves the reference by at most a line, and nothing inside depends on the loop, the reference accesses a
+//   sequence of adjacent lines. They are added at once.
 #include "cache/exact/model_path.h"
 #include <stdlib.h>
 

@@ -28,7 +28,7 @@ typedef struct nw_stack_first {
   int writer; // for a line that stays: its last writer, as in nw_stack_last
   uint16_t region;
   uint8_t write, stay;
-  uint32_t turns; // the number of earlier first lines that stay and are more recent
+  uint32_t turns; // the number of lines that take another turn after this first line (model_stacked.c)
 } nw_stack_first;
 
 typedef struct nw_stack_last {

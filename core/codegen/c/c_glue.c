@@ -1,5 +1,5 @@
-// The C code around exported machine code. A kernel of the JIT gets its data in a frame, and calls one function for its
-// parallel loops (codegen.h). This file writes the code of that function, and the code that makes the frame.
+// Writes the C code around exported machine code. A kernel of the JIT gets its data in a frame, and calls one function
+// for its parallel loops (codegen.h). This file writes the code of that function, and the code that makes the frame.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 

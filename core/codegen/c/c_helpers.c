@@ -1,5 +1,5 @@
-// Small functions for operations that C lacks. In the text of a function, $T stands for its type, $U for the unsigned
-// type in which it computes, and $n for the name of the dtype.
+// Writes small C functions for operations that C lacks. In the text of a function, $T stands for its type, $U for the
+// unsigned type in which it computes, and $n for the name of the dtype.
 #include "codegen/c/c.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Names in C. The names in a program may contain dots and slashes, or be reserved in C.
+// Makes names for C. The names in a program may contain dots and slashes, or be reserved in C.
 #include "codegen/c/c.h"
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Statements as C: loops with OpenMP pragmas, guards, stores, arrays on the stack.
+// Writes statements as C: loops with OpenMP pragmas, guards, stores, and arrays on the stack.
 #include "codegen/c/c.h"
 #include "ir/program/tags.h"
 

@@ -1,4 +1,4 @@
-// Several versions of one function, and the function that selects one by conditions on the sizes.
+// Writes several versions of a function, and a function that selects one of them by conditions on the sizes.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 

@@ -69,7 +69,7 @@ typedef struct nwc_isa {
   const char *cpu; // the default, for a target without a CPU name
   // Inline assembly that returns its operand, a vector, in a register; NULL if the target needs none.
   const char *opaque;
-  const char *fence; // the intrinsic after streaming stores; NULL if a full fence is used instead
+  const char *fence; // the intrinsic to call after streaming stores; NULL if a full fence is used instead
   void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's initializers
 } nwc_isa;
 

@@ -1,5 +1,5 @@
-// Arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is NaN;
-// both treat -0 as less than +0. No fast-math flag is used.
+// Emits arithmetic. Integers wrap around, and division rounds down. The result of min and max is NaN if an operand is
+// NaN; both treat -0 as less than +0. No fast-math flag is used.
 #include "codegen/llvm/llvm.h"
 
 static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }

@@ -1,6 +1,6 @@
-// Atomic updates: a store whose value depends on the old value of the element. The rest of the value is computed first;
-// then a compare-and-swap is retried until it succeeds. Threads synchronize at the end of their loop, so the memory
-// order is relaxed.
+// Emits atomic updates. An atomic update is a store whose value depends on the old value of the element. The rest of
+// the value is computed first; then a compare-and-swap is retried until it succeeds. Threads synchronize at the end of
+// their loop, so the memory order is relaxed.
 #include "codegen/llvm/llvm.h"
 
 typedef struct search {

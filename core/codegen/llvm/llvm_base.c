@@ -1,4 +1,4 @@
-// Types, constants, vector pieces, intrinsics.
+// Makes types, constants, pieces of vectors, and calls of LLVM's intrinsics.
 #include "codegen/llvm/llvm.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Calls of intrinsics: pointers to the tiles, strides, constants.
+// Emits calls of intrinsics. Their arguments are pointers to the tiles, strides and constants.
 #include "codegen/llvm/llvm.h"
 
 static LLVMValueRef function_of(nwc *g, const char *name, LLVMTypeRef t) {

@@ -1,4 +1,4 @@
-// Conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush
+// Emits conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush
 // denormals.
 #include "codegen/llvm/llvm.h"
 

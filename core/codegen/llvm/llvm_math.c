@@ -1,4 +1,5 @@
-// Calls of the functions in the table of math functions. Vectors are cut into the same pieces as in the interpreter.
+// Emits calls of the functions in the table of math functions. Vectors are cut into the same pieces as in the
+// interpreter.
 #include "codegen/llvm/llvm.h"
 
 static void set_nobuiltin(nwc *g, LLVMValueRef call) {

@@ -1,4 +1,4 @@
-// The memo of values that were already emitted.
+// Implements the memo of values that were already emitted.
 #include "codegen/llvm/llvm.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Loads and stores.
+// Emits loads and stores.
 #include "codegen/llvm/llvm.h"
 
 #define MAX_TERMS 64

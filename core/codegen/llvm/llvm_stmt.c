@@ -1,4 +1,4 @@
-// Statements: canonical loops, guards, frames.
+// Emits statements: loops in canonical form, guards, stores, and arrays in the stack frame.
 #include "codegen/llvm/llvm.h"
 #include <stdlib.h>
 

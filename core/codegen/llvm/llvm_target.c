@@ -1,4 +1,4 @@
-// LLVM options for each instruction set.
+// Has the options of LLVM for each instruction set.
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 

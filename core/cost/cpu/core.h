@@ -45,7 +45,7 @@ typedef struct nw_core_access { // a load or store: the row of access/lowered.h,
   bool issued; // true for a load that its body executes, as a separate instruction or folded into another one
   // For a lead: the number of loads that cross into a second line in a run of the body, for all similar accesses.
   double crossings;
-  double came[NW_MACHINE_LEVELS]; // for a lead: the total lines that similar accesses load from L2, L3, ..., memory
+  double came[NW_MACHINE_LEVELS]; // for a lead: number of lines that similar accesses load from L2, L3, ..., memory
   int held; // depth of the outermost loop during which the element stays in a register; 0 if there is none
 } nw_core_access;
 

@@ -1,9 +1,12 @@
 // Finds the elements that stay in registers, and the loops during which they stay there.
 //
-// A local array with only constant indices is kept in registers (LLVM's SROA). An element that a loop reads and writes
-// at an invariant address is kept in a register (promotion by LICM) under two conditions. Every other access of the
-// loop to the buffer is to exactly this address, or provably to a different one. And the access runs in every
-// iteration. Buffers do not overlap.
+// A local array with only constant indices is kept in registers (LLVM's SROA). Let a loop read and write an element at
+// an invariant address. The element is kept in a register (promotion by LICM) under two conditions:
+//
+//   Every other access of the loop to the buffer is to exactly this address, or provably to a different one.
+//   The loop accesses the element in every iteration.
+//
+// Different buffers do not overlap.
 #include "cost/cpu/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }

@@ -23,7 +23,7 @@ typedef struct nw_visit_axis { // an axis of the stage that a block computes
   const char *name;
   char kind; // 's' spatial, 'r' reduce, 'o' ordered
   int64_t lo, extent; // first value, number of values
-  const int64_t *step; // by loop: change of the axis value per iteration; INT64_MIN if it is not constant
+  const int64_t *step; // for each loop: change of the axis value per iteration; INT64_MIN if it is not constant
 } nw_visit_axis;
 typedef struct nw_visit_block {
   const char *name, *stage; // stage: the stage that the block computes
@@ -31,7 +31,7 @@ typedef struct nw_visit_block {
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first
-  const char *buffer; // the buffer of the block's first output, which has nindex indices; NULL if they depend on data
+  const char *buffer; // the buffer of the block's first output, which has nindex indices; NULL if these depend on data
 } nw_visit_block;
 typedef struct nw_visited { // an execution
   int block;

@@ -1,4 +1,4 @@
-// Programs, which are loop nests, and their texts.
+// Declares programs, which are loop nests. Also declares the functions that print, parse and compare them.
 #pragma once
 #include "nestwright/expr.h"
 

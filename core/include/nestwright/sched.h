@@ -1,4 +1,4 @@
-// Schedules, with their steps, versions and refusals.
+// Declares schedules, with their steps, versions and refusals.
 #pragma once
 #include "nestwright/program.h"
 #include "nestwright/te.h"

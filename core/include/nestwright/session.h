@@ -1,4 +1,5 @@
-// A session, with its diagnostics, interrupts, progress, recovery and files. Every other header includes this one.
+// Declares a session, with its diagnostics, interrupts, progress reports and recovery. Every other header includes this
+// one.
 #pragma once
 #include <setjmp.h>
 #include <stdbool.h>

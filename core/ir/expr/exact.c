@@ -4,8 +4,9 @@
 //
 // A value read from data can be any value of its type. An expression that contains such a value is exact only if its
 // range, derived from the types alone, fits in its type. The values of loops and sizes are not known here. Each of them
-// is assumed to be below 2^47, like an address, and the result of index arithmetic below 2^62. The latter is not
-// assumed for a variable times a large constant: addresses have no such products, and the constant may come from data.
+// is assumed to be below 2^47, like an address. The result of index arithmetic is assumed to be below 2^62. But a
+// variable times a large constant is an exception: addresses have no such products, and the constant may come from
+// data.
 #include "ir/expr/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)

@@ -42,9 +42,9 @@ NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *st
 NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
-// Both functions compute an integer expression for given values of its names (evaluate.c). If a name occurs twice in
-// the list, its last value is used. False if the evaluation reaches a read, a float, a name without a value or a
-// division by zero. nw_eval_size also returns false if index arithmetic exceeds 64 bits.
+// nw_eval_int and nw_eval_size compute an integer expression for given values of its names (evaluate.c). If a name
+// occurs twice in the list, its last value is used. False if the evaluation reaches a read, a float, a name without a
+// value or a division by zero. nw_eval_size also returns false if index arithmetic exceeds 64 bits.
 typedef struct nw_point {
   int n;
   const char *const *name;

@@ -1,6 +1,6 @@
 // Bounds an expression while some variables run through their ranges. An expression is fixed if it uses none of these
 // variables. Bounds are fixed expressions; NULL means that no bound was found. max(x, 0) has a lower bound even if x
-// has none, which clamped gathers need.
+// has none. Clamped gathers need this.
 #include "ir/expr/bound.h"
 #include <stdlib.h>
 

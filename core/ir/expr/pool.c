@@ -1,4 +1,4 @@
-// The intern table of a pool: its expressions, its names, and the objects for which names stand.
+// Implements the intern table of a pool: its expressions, its names, and the objects for which names stand.
 #include "ir/expr/fold.h"
 #include <assert.h>
 #include <stdio.h>

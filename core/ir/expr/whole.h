@@ -1,6 +1,6 @@
-// Evaluates operations on integers, as the columns of ops.def define them. It computes with 128-bit numbers, which can
-// hold the product of any two 64-bit numbers. The result then wraps to its dtype. A caller that needs the exact value
-// checks whether it wrapped.
+// Evaluates operations on integers, as the columns of ops.def define them. The exact value is computed with 128 bits,
+// which can hold the product of any two 64-bit numbers. Then it is wrapped to the dtype of the result. A caller that
+// needs the exact value checks whether wrapping changed it.
 #pragma once
 #include "ir/expr/fold.h"
 #include <math.h>

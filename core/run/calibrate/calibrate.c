@@ -1,4 +1,4 @@
-// The calibration: runs all parts, one after another. Also times loops.
+// Runs all parts of the calibration, one after another. Also times loops.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-// Object code on disk, in the directory that NESTWRIGHT_CACHE names. The code is run unchecked. So the directory and
-// each file are opened without following links; they must belong to the user, and nobody else may be able to write
+// Keeps object code on disk, in the directory that NESTWRIGHT_CACHE names. The code is run unchecked. So the directory
+// and each file are opened without following links; they must belong to the user, and nobody else may be able to write
 // them.
 #include "base/file.h"
 #include "run/jit/jit.h"

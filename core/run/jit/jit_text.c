@@ -1,4 +1,4 @@
-// Views of compiled code, and its object file. They are made from the program when they are requested, so that unused
+// Makes views and object files of compiled code. They are made from the program when they are requested, so that unused
 // views need no memory.
 #include "run/jit/jit.h"
 #include <llvm-c/Core.h>

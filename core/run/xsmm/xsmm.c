@@ -1,9 +1,10 @@
-// libxsmm's small matrix products as functions of intrinsics, in a separate module: nestwright-xsmm.so.
+// Has the functions of the intrinsics that compute small matrix products with libxsmm. This file becomes a separate
+// module, nestwright-xsmm.so.
 //
 // C[m, n] (+)= A[m, k]*B[k, n], with contiguous rows and any distance between rows. libxsmm is column-major, so it
-// computes the transposed product: on the same memory, with B before A. It does not support some distances (rows that
-// overlap or are in reverse order); these use plain loops, so that the functions work for every stride that their
-// intrinsics allow.
+// computes the transposed product: on the same memory, with B before A. It does not support rows that overlap or are in
+// reverse order. Plain loops compute these products, so that the functions work for every stride that their intrinsics
+// allow.
 #include <libxsmm.h>
 #include <stdint.h>
 

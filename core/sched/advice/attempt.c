@@ -1,4 +1,4 @@
-// Trying steps on a scratch program.
+// Tries steps on a scratch program.
 #include "sched/advice/attempt.h"
 #include "poly/poly.h"
 #include "sched/history.h"

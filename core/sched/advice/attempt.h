@@ -1,4 +1,4 @@
-// Trying steps on a scratch program. Private to sched/.
+// Tries steps on a scratch program. Private to sched/.
 #pragma once
 #include "sched/step.h"
 

@@ -1,4 +1,4 @@
-// The possible locations of a stage, and the cost of each: recomputed instances, and storage.
+// Finds the possible locations of a stage, and the cost of each: recomputed instances, and storage.
 #include "sched/advice/attempt.h"
 #include "sched/count.h"
 #include "sched/history.h"

@@ -1,4 +1,4 @@
-// The legal steps at a loop: every primitive is tried with sensible arguments, as if the user had taken the step.
+// Finds the legal steps at a loop. Every primitive is tried with sensible arguments, as if the user had taken the step.
 #include "sched/advice/attempt.h"
 #include "sched/advice/sensible.h"
 #include "sched/args.h"

@@ -1,4 +1,4 @@
-// A random legal step: for searches and for tests.
+// Draws a random legal step, for searches and for tests.
 #include "sched/advice/attempt.h"
 #include "sched/advice/sensible.h"
 #include "sched/args.h"

@@ -1,4 +1,4 @@
-// Sensible arguments for a primitive at a loop.
+// Chooses sensible arguments for a primitive at a loop.
 #include "sched/advice/sensible.h"
 #include "ir/program/intrinsic.h"
 #include "ir/program/tags.h"

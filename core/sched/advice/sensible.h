@@ -15,11 +15,12 @@ typedef struct nw_sensible {
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names of the stages inside the loop, then of the tensors that they read, then of other tensors
   int variant; // number of the sensible value to use; 0 is the one that a user would try first
-  bool turned; // true if a pair of loops or statements is the loop and the one before it, not the one after it
+  // for a step on a pair of loops or statements: true for the loop and its predecessor, false for it and its successor
+  bool turned;
   uint64_t *random; // state of the generator, if arguments are chosen at random; else NULL
   const nw_param *missing; // the first parameter that has no sensible value
-  // order of the step's loops: `outward` means that the outer loop is last, `in_order` that a list begins with it
-  bool outward, in_order;
+  bool outward; // true if the outermost of the step's loops is the last argument
+  bool in_order; // true if the outermost loop is the first item of a list of loops
 } nw_sensible;
 
 // Begins at a loop of the current program. False, with an error, if there is no such loop. nw_sensible_end must be

@@ -1,4 +1,5 @@
-// Suggestions after a refusal: steps similar to the refused one. The driver tries each before showing it.
+// Suggests steps after a refusal. They are similar to the refused step. The driver tries each of them before it shows
+// it.
 #include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/advice/suggest.h"

@@ -1,4 +1,4 @@
-// Suggestions after the refusal of a step on consecutive statements.
+// Suggests steps after the refusal of a step on consecutive statements.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"

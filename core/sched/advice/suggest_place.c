@@ -1,4 +1,4 @@
-// Suggestions after the refusal of a step that changes where a stage is computed, how it is stored, or how it is
+// Suggests steps after the refusal of a step that changes where a stage is computed, how it is stored, or how it is
 // reduced.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"

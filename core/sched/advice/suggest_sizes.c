@@ -1,4 +1,4 @@
-// Suggestions for steps that fail only for small sizes: assume that a size is not small.
+// Suggests an assumption if a step fails only for small sizes: that a size is not small.
 #include "sched/args.h"
 #include "sched/advice/attempt.h"
 #include "sched/advice/suggest.h"

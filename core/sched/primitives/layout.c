@@ -1,4 +1,4 @@
-// Layouts of copies: a layout is a list of digits of the indices, such as j // 32, k, j % 32.
+// Makes the layouts of copies. A layout is a list of digits of the indices, such as j // 32, k, j % 32.
 #include "sched/primitives/storage.h"
 #include "sched/tree.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// A second nest over a stage's output, next to the stage's own nest.
+// Makes a second nest over a stage's output, next to the stage's own nest.
 #include "sched/primitives/nest.h"
 #include "sched/bounds.h"
 #include "sched/tree.h"

@@ -3,8 +3,8 @@
 #include "sched/sched.h"
 
 // `stage` is the block at the end of the path. Of the loops from path->at[from] inwards, those that bind no reduction
-// variable of the stage are kept, and the others are dropped. True if the bounds of no kept loop use a dropped loop;
-// otherwise refuses with the reason `why`.
+// variable of the stage are kept, and the others are dropped. If the bounds of a kept loop use a dropped loop, refuses
+// with the reason `why` and returns false.
 bool nw_stays_clear(nw_step *st, const nw_path *path, int from, const nw_stmt *stage, const char *why);
 // Makes copies of the kept loops around `inside`, and renames the loops in its expressions. The copies have the names
 // of the loops with the suffix.

@@ -8,9 +8,9 @@ typedef struct nw_adjacent {
   int pos;
 } nw_adjacent;
 
-// Let A and B be the outermost statements, other than allocations, that contain only one of a and b. Makes A and B
-// adjacent: storage that ends or begins between them is moved around both. If anything else is between them, makes a
-// structural refusal.
+// Let A be the outermost statement that contains a but not b, and B the outermost one that contains b but not a;
+// neither is an allocation. Makes A and B adjacent: storage that ends or begins between them is moved around both. If
+// anything else is between them, makes a structural refusal.
 bool nw_adjoin(nw_step *st, const nw_stmt *a, const nw_stmt *b, nw_adjacent *out);
 // Does the same for n loops. Each loop must itself be such an outermost statement.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out);

@@ -1,4 +1,4 @@
-// specialize and assume: facts about the sizes, for one version of a nest or for the whole program.
+// specialize and assume: add facts about the sizes, for one version of a nest or for the whole program.
 #include "sched/empty.h"
 #include "sched/primitives/pieces.h"
 #include "sched/primitives.h"

@@ -1,4 +1,5 @@
-// cache_read and set_scope, and functions for copies of tensors and the memory of buffers.
+// cache_read, set_scope: copy a tensor, and choose the memory of a buffer. Also has functions that other primitives use
+// to copy tensors.
 #include "sched/primitives/storage.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"

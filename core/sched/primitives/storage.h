@@ -8,8 +8,8 @@ nw_buffer *nw_tensor_arg(nw_step *st, int param);
 nw_buffer *nw_temp_arg(nw_step *st, int param);
 void nw_touch_allocs(nw_step *st, const char *buffer); // marks the allocations as changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
-// Makes a temporary of the same logical shape. Its name is that of the option parameter `name`, or else is made with
-// `suffix`.
+// Makes a temporary of the same logical shape. The parameter with number `name` is an option that gives its name. If it
+// is omitted, the name of `of` gets the suffix.
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
 // Gives the buffer the layout of an argument of kind EXPRS. Refuses a layout that may put two elements at the same
 // position.

@@ -1,5 +1,5 @@
-// stream_stores: non-temporal stores. The judge decides whether such a store is possible; this file estimates whether
-// it pays off.
+// stream_stores: makes the stores of a stage non-temporal. The judge decides whether this is possible; this file
+// estimates whether it pays off.
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
