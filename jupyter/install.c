@@ -60,8 +60,8 @@ static bool write_spec(char *dir, const char *exe, const char *program, nw_str *
   return ok;
 }
 
-// Writes the directory for the kernelspec to `out`: that of this user, or one under a prefix. Returns false if the
-// options are invalid.
+// Stores the path of the kernelspec's directory in `out`. The options select the directory of this user, or a directory
+// under a prefix. Returns false if the options are invalid.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");
   const char *prefix = argc == 2 && strcmp(argv[0], "--prefix") == 0        ? argv[1]

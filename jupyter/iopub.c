@@ -25,8 +25,8 @@ enum {
   BATCH = 256 << 10, // number of collected bytes at which text is sent without waiting
   PIPE = 512 << 10, // capacity of each pipe in bytes
   BURST = 1000000, // bytes that may be sent at once
-  RATE = 600, // bytes per millisecond after that; with BURST, under 3 MB in any 3 s
-  COUNT = 1000, // bytes that a shorter message counts as; so under 3,000 messages in any 3 s
+  RATE = 600, // bytes per millisecond that may be sent after a burst; so under 3 MB in any 3 s
+  COUNT = 1000, // a shorter message counts as this many bytes; so under 3,000 messages in any 3 s
   MOST = 4 << 20, // largest number of bytes of a cell's text that are published from each stream
   HELD = 2, // largest number of messages that are held back: the busy status, and execute_input
 };
@@ -37,7 +37,7 @@ typedef struct stream {
   char *text; // text that was not yet sent
   size_t n, cap;
   int64_t since; // time when the first byte of `text` arrived
-  size_t cell; // bytes that this cell has written
+  size_t cell; // bytes that the running cell has written
   bool capped;
 } stream;
 
@@ -92,7 +92,7 @@ static void welcome(publisher *p, const char *message, size_t size) {
 }
 
 // Answers all pending subscriptions. This function is also called after each message, because sending may clear the
-// event of p->changed. The caller holds the lock `send`.
+// event that p->changed signals. The caller holds the lock `send`.
 static void take_subscriptions(publisher *p) {
   for (bool more = true; more;) {
     zmq_msg_t m;

@@ -111,7 +111,7 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
 
 // ---- sending
 
-// Returns v as a JSON text; heap. NULL counts as an empty object.
+// Returns v as a JSON text, which the caller frees. NULL counts as an empty object.
 static char *dumped(const json_t *v) {
   char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
   return s ? s : strdup("{}");

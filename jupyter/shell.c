@@ -26,7 +26,7 @@ static void leave_out(json_t *data, const char *kind, size_t size) {
   json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
 }
 
-// If a format of a value is too large, replaces it by a note.
+// If a value is too large in one format, replaces it by a note in this format.
 static void limit(json_t *data) {
   const char *kind;
   json_t *form;
@@ -114,7 +114,7 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
 // Limits: MOST_NAME bytes of a name on either side of a position, and MOST_CALLS enclosing calls.
 enum { MOST_NAME = 1000, MOST_CALLS = 20 };
 
-// Returns the name at a position; heap.
+// Returns the name at a position. The caller frees it.
 static char *name_at(const char *code, size_t at) {
   size_t from = at, to = at;
   while (from > 0 && at - from < MOST_NAME && in_name(code[from - 1])) from--;

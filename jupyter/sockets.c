@@ -65,7 +65,7 @@ bool nwj_bind(nwj *k, char *why, size_t size) {
   return k->iopub != NULL;
 }
 
-// Other threads close their own sockets.
+// Closes the sockets of the main thread. Other threads close their own sockets.
 void nwj_unbind(nwj *k) {
   zmq_close(k->shell);
   zmq_close(k->input);

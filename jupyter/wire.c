@@ -99,8 +99,8 @@ static char *copy_of(nwj_frame f) {
   return p;
 }
 
-// Parses the parts after the header. If a part is invalid, stores the reason in out->problem, because the front end
-// waits for an answer.
+// Parses the parts after the header. If a part is invalid, stores the reason in out->problem. The message is not
+// dropped, because the front end waits for an answer.
 static void parse_rest(const nwj_frame *part, nwj_message *out) {
   static const char *const name[] = {"parent header", "metadata", "content"};
   json_t **field[] = {&out->parent, &out->metadata, &out->content};

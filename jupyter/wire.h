@@ -33,7 +33,7 @@ typedef struct nwj_message {
   const char *type; // msg_type of the header
   char *header_text; // the header as received, which answers repeat
   size_t bytes; // total size of header, parent header, metadata and content
-  uint64_t mark; // the first bytes of its signature; 0 without a key
+  uint64_t mark; // the first bytes of the message's signature; 0 without a key
   // NULL, or the reason why a part after the header cannot be read. The object of such a part is empty. The message is
   // still answered, because it is signed.
   char *problem;

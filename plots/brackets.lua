@@ -30,7 +30,7 @@ local function told_apart(row, most, time)
   return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
 end
 
--- Returns the main nest, that is, the loops around the most accesses, outermost first.
+-- Returns the main nest: the loops around the load or store with the largest number of executions, outermost first.
 local function main_nest(s, walk)
   local best, most = {}, -1
   for _, site in ipairs(core.sweeps(s, walk)) do

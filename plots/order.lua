@@ -180,7 +180,7 @@ local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end
 
--- Returns the number of vectors that are drawn as bars, and the number of vectors that are drawn by one element.
+-- Returns the number of vectors that are drawn as bars, and the number of vectors that are drawn as one cell.
 local function vectors_in(lanes)
   local bars, single = 0, 0
   for _, lane in ipairs(lanes) do

@@ -1,5 +1,5 @@
---- Draws the order of visits as a path between cells of a grid. A visit of a neighbour is a line, a jump to another cell is a
---- dotted line, and a vector is a bar.
+--- Draws the order of visits as a path between cells of a grid. A step to a neighbouring cell is a line, a jump to another cell is
+--- a dotted line, and a vector is a bar.
 local path = {}
 
 local SMALL = 14 -- lines are thin if a cell has fewer pixels

@@ -217,7 +217,8 @@ local function draw_inside(f, rect, list, cell)
   end
 end
 
--- Routes the lines from names on the left between the numbers of the rows. Each line ends at the nearest edge cell of its piece.
+-- Draws the lines from the names on the left so that they pass between the numbers of the rows. Each line ends at the nearest edge
+-- cell of its piece.
 local function between_rows(rect, view, list, cell)
   local free, last = grid.free_rows(rect, view.rows, cell), 0
   for _, p in ipairs(list) do

@@ -44,7 +44,8 @@ local function widened(lines, o)
   return lines
 end
 
--- Returns the plotted items of a lane. The image has as many pixels as the picture, so that none is lost when it is drawn.
+-- Returns the plotted items of a lane. The image has as many pixels as the picture, so that no pixel is lost when the image is
+-- drawn.
 local function parts_of(t, time, o)
   return function(f, pixels)
     local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))

@@ -71,7 +71,8 @@ function scatter.make(a, title)
   panel(f, a)
   f:key(key_of())
   local small = ("%s On the solid line, both times are equal; on the dashed lines, the prediction is 25 %% too high or 20 %% too "
-    .. "low. Measured on %s; each time is the fastest of several runs in turn."):format(caption(a), a.measured_on)
+    .. "low. Measured on %s, all schedules in turn, several times; each dot shows the fastest run of its schedule."):format(
+      caption(a), a.measured_on)
   local script, size = f:finish(UNDER, small)
   for n, p in ipairs(a.points) do rows[n] = {p.measured, p.predicted, p.learned, p.trace} end
   return plot.new {caption = small, script = script, size = size, rows = rows,

@@ -23,7 +23,7 @@ local function utf8_locale()
 end
 
 -- True if kitty's query can be sent. A terminal multiplexer does not forward this query but treats it as a title; the other
--- listed terminals would print it.
+-- terminals that are excluded here would print it.
 local function takes_kitty_query()
   local term = env "TERM"
   local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"

@@ -10,7 +10,7 @@ local written = require "nestwright.show.written"
 local pictures = {}
 
 local MOST = 60 -- the largest number of rows
-local FAR = 20 -- on a linear axis, the bar of a time that is shorter by more than this factor would be only a line
+local FAR = 20 -- if times differ by more than this factor, the shortest bars on a linear axis would be too short to see
 local ROW, HEAD, UNDER = 30, 26, 58 -- pixels: the heights of a row, of the headings of the columns, and of the axis below
 local CHARACTER, NAME, COLUMN, VERDICT, BRACKET = 7, 36, 90, 160, 12 -- pixels; NAME is a number of characters
 

@@ -22,7 +22,7 @@ static int expected(lua_State *L, int arg, const char *name, const char *what) {
 }
 
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name) {
-  arg = lua_absindex(L, arg); // the message is built on the stack
+  arg = lua_absindex(L, arg); // stays valid while a message is built on the stack
   nwl_box *b = luaL_testudata(L, arg, c->metatable);
   if (!b) {
     bool vowel = strchr("aeiou", c->name[0]) != NULL;

@@ -178,8 +178,8 @@ static int array_fill(lua_State *L) {
   return 1;
 }
 
-// Checks that a bound of the interval of random numbers is a value of the dtype, so that no number wraps around or
-// becomes infinite.
+// Checks a bound of the interval for random numbers. The bound must be a value of the dtype, so that no number wraps
+// around or becomes infinite.
 static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
   double most = t == NW_F16 ? 65504 : t == NW_F64 ? DBL_MAX / 2 : FLT_MAX, least = -most;
   if (t == NW_BOOL) least = 0, most = 1;
@@ -386,7 +386,7 @@ const nwl_row nwl_data_rows[] = {
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: places tensors and temporaries at the edge of an inaccessible page."},
     {"refuse_memory", f_refuse_memory, "(n: integer): integer",
-     "For tests: makes the n-th memory request of the core from now on fail; with n = 0, no request fails. Each "
-     "request counts n down. Returns what remained of the n of the previous call."},
+     "For tests: the n-th memory request of the core after this call fails; with n = 0, no request fails. Each "
+     "request decreases n by one. Returns what remained of the n of the previous call."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,4 +1,5 @@
-// Makes Lua values for objects of the core: their ownership, their identity, and the session to which they belong.
+// Makes Lua values for objects of the core. Manages their ownership, their identity, and the session to which they
+// belong.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>

@@ -65,8 +65,8 @@ static void set_integers(lua_State *L, const char *field, int n, const int64_t *
   lua_setfield(L, -2, field);
 }
 
-// Sets a field to a table such as {block = "C", i = 0, k = 1}. The table has init = true if the execution initializes a
-// reduction.
+// Sets a field to a table that describes an execution, such as {block = "C", i = 0, k = 1}. The table has init = true
+// if the execution initializes a reduction.
 static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
   if (!e->block) return;
   lua_newtable(L);
@@ -274,7 +274,7 @@ static bool named_globally(lua_State *L, int wanted) {
   return named(L, wanted, best);
 }
 
-// Pops the function on top. Searches first its upvalues, then its globals.
+// Pops the function on top. Searches its upvalues and then its globals for the value at `wanted`.
 static bool named_outside(lua_State *L, int wanted) {
   const char *name;
   int f = lua_gettop(L), globals = 0;

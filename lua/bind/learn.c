@@ -1,4 +1,5 @@
-// Ranking models, which compute scores from rows of numbers. lua/nestwright/learn/learn.lua describes these numbers.
+// Trains and applies ranking models, which compute a score from a row of numbers (features).
+// lua/nestwright/learn/features.lua describes the features.
 #include "bind.h"
 #include <string.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The cache behaviour of a schedule's accesses.
+// Computes the cache behaviour of a schedule's accesses.
 #include "bind.h"
 #include <limits.h>
 

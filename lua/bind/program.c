@@ -88,7 +88,8 @@ static void show(void *env, const char *what, double part, double seconds) {
   fflush(stderr);
 }
 
-// Calls the listener. The core calls this function, so errors of the listener are caught here.
+// Calls the listener, which is a user's function that receives progress. The core calls tell_listener, so errors of the
+// listener are caught here.
 static void tell_listener(void *env, const char *what, double part, double seconds) {
   lua_State *L = env;
   if (!lua_checkstack(L, 8)) return;

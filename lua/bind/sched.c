@@ -82,8 +82,8 @@ static int sched_replay(lua_State *L) {
 
 // ---- calls with cleanup
 
-// These functions call a function and afterwards restore a state. This is done in C, because after an interrupt Lua
-// executes no instruction.
+// These functions call a function of the user and then restore a state, even after an interrupt. They are written in C,
+// because Lua executes no more instructions after an interrupt.
 
 // Returns the number of results of a call, or raises its error. The results begin at stack slot `f`.
 static int results_of(lua_State *L, int status, int f) {
@@ -335,7 +335,7 @@ static const nwl_row sched_methods[] = {
     {"notes", sched_notes, "(self: nw.schedule): string", "Returns the notes of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",
      "Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, "
-     "if a product is no longer stored before it is added, or if the condition of a product became constant."},
+     "if a product is no longer stored before it is added, or if the condition that selects a product became constant."},
     {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "Returns the loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
      "Returns true if parsing the text form of the program gives the same program."},

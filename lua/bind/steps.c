@@ -1,6 +1,7 @@
 // Takes steps: reads the arguments of a primitive, and applies it. Also lists the primitives as data.
 //
-// Memory for lists is a userdata that stays on the stack, so it is freed after the call in any case.
+// Lists are stored in userdata that stay on the stack, so their memory is freed after the call, even if the call raises
+// an error.
 #include "bind.h"
 #include <stdint.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   out->n = 1;
 }
 
-// Reads a loop or a stage. A name may be that of a loop or of a stage.
+// Reads a loop or a stage, which may be given by its name.
 static void read_stmt(lua_State *L, int at, const char *name, nw_arg *out) {
   if (luaL_testudata(L, at, nwl_loop_class.metatable))
     read_loop(L, at, name, out);

@@ -17,8 +17,8 @@
 // machine.
 enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
 
-// Keeps a message about a refused request, and returns NULL. The limit is formatted now, since much of the memory is
-// free again when the error is shown.
+// Keeps a message about a refused request for memory, and returns NULL. The message states how much memory is left, so
+// it is made now: when the error is shown, much of the memory is free again.
 static void *refuse(nwh *h, size_t more) {
   char limit[160] = "Lua may use three quarters of the memory of this machine";
   if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
@@ -96,8 +96,8 @@ static bool has_library(const char *dir) {
   return access(path, R_OK) == 0;
 }
 
-// Writes the directory that contains nestwright/init.lua to `out`, which must have PATH_MAX bytes. Returns false if
-// there is none.
+// Stores the path of the directory that contains nestwright/init.lua in `out`, which must have PATH_MAX bytes. Returns
+// false if there is no such directory.
 static bool find_library(const char *prefix, char *out) {
   char up[PATH_MAX];
   snprintf(up, sizeof up, "%s", prefix);

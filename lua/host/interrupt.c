@@ -1,4 +1,4 @@
-// Handles Ctrl-C. The signal handler sets a hook on every running coroutine, requests native code and proofs to stop,
+// Handles Ctrl-C. The signal handler sets a hook on every running coroutine, requests that native code and proofs stop,
 // and returns.
 //
 // The hook raises an error and stays set until the run ends. If a script catches the error, its next instruction raises

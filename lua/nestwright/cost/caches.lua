@@ -21,8 +21,8 @@ end
 
 caches.whole = sizes.whole
 
---- Returns the executions of a schedule whose accesses are computed: one sequential execution or, if o.threads is given, one per
---- thread.
+--- Returns the list of executions to examine, for functions that compute a schedule's accesses. It has one sequential execution or,
+--- if o.threads is given, one execution per thread.
 function caches.walks(what, s, o)
   local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
   if o.threads == nil then return {{sizes = values, version = o.version}} end

@@ -91,7 +91,7 @@ end
 
 -- ---- comparison with measurements
 
-local JOULES_SECONDS = 0.2 -- the duration of the runs whose energy is measured
+local JOULES_SECONDS = 0.2 -- seconds that all runs for one measurement of energy take together
 
 -- Returns inputs of the given sizes, filled with random numbers, and outputs filled with zeros.
 local function arguments_of(s, values)

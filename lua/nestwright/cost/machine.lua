@@ -31,7 +31,7 @@ local function from_file(path)
     "%s: %s does not return a table of fields", argument, path)
 end
 
--- Returns the host's record. It has the measured values if there is a calibration and the record is valid with it.
+-- Returns the host's record. It has the measured values if there is a calibration and its values make a valid record.
 local function host()
   local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
   local measured, why = calibration.known()

@@ -100,7 +100,8 @@ local function by_part(fields, prefix)
   return groups, order
 end
 
---- Compresses a list of {path, source} to a table of sources whose keys are prefixes of paths, as few as possible.
+--- Compresses a list of {path, source} to a table of sources whose keys are prefixes of paths. The table has as few entries as
+--- possible.
 function merge.brief(fields, prefix, inherited, out)
   prefix, out = prefix or "", out or {}
   local source = commonest(fields)

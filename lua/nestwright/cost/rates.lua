@@ -4,7 +4,7 @@ local merge = require "nestwright.cost.machine_merge"
 
 local rates = {}
 
---- Returns the fields of a record as plain tables, because a record creates new tables at every read.
+--- Returns the fields of a record as plain tables, because a record creates new tables each time it is read.
 function rates.fields(m) return merge.nested(core.machine_list(m)) end
 
 local WIDTHS = {16, 32, 64} -- the widths of vectors in bytes; in a list of rates, the rate without vectors comes first

@@ -26,7 +26,7 @@ local function sizes_of(s, o)
   return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
--- Returns the operations of one run of the definition, so work that the schedule repeats is counted once.
+-- Returns the number of operations of one run of the definition. So work that the schedule repeats is counted once.
 local function flops_of(s, values)
   local n = core.operation_count(s, 0, values)
   if n and n > 0 then return n + 0.0 end

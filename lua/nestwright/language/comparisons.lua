@@ -102,8 +102,7 @@ local function is_reached(code, pc)
   return false
 end
 
--- Returns the instruction that set the value that a register has at pc, or nil if there is a branch between this instruction and
--- pc.
+-- Returns the last instruction before pc that set this register, or nil if there is a branch between this instruction and pc.
 local function maker(code, pc, register)
   for at = pc - 1, 1, -1 do
     local it = code[at]

@@ -67,7 +67,7 @@ local function union_test(t)
   end}
 end
 
--- Returns the first key of a table that its type does not allow, or nil. Objects may have any keys.
+-- Returns the first key that the table's type does not allow, or nil. Objects may have any keys.
 local function surplus(value, has)
   if getmetatable(value) then return nil end
   for key in next, value do if not has(value, key) then return key end end
@@ -330,11 +330,12 @@ local function check_of(name, params)
   end
 end
 
--- Returns its arguments. It prevents a tail call, so that errors inside a function find the name of the function on the stack.
+-- Returns its arguments. It prevents a tail call, so that the name of the function is still on the stack when an error is raised
+-- inside the function.
 local function as_they_are(...) return ... end
 
---- Returns the function with a check of its arguments against the signature of its row. own: the function is a method that checks
---- its arguments itself, so only its object is checked.
+--- Returns the function with a check of its arguments against the signature of its row. own: true for a method that checks its
+--- arguments itself; then only self is checked.
 ---@param name string
 ---@param text string   the signature
 ---@param fn function

@@ -223,7 +223,7 @@ end
 
 --- Returns the execution of the block with this name at these values of its loops, such as {i = 0}. The result is {stage, block
 --- (its number), axes, at, loops, writes (the element, such as C[0, 1], or nil if the index depends on data)}. Returns nil if there
---- is no such block, or if a loop has no given value.
+--- is no such block, or if no value is given for one of its loops.
 function instances.there(holder, after, sizes, name, values)
   for n, block in ipairs(core.visit_blocks(holder, after, sizes)) do
     if block.name == name then

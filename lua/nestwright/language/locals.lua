@@ -31,7 +31,7 @@ local function open(scopes, names) scopes[#scopes + 1] = names or {} end
 local function close(scopes) if #scopes > 1 then scopes[#scopes] = nil end end
 
 -- For each keyword, a function that changes the open blocks. `rest` is the code after the keyword. `state` keeps the names that a
--- loop declares until its block begins.
+-- `for` declares, until the `do` that opens its block.
 local WORDS = {}
 WORDS["local"] = function(scopes, rest)
   local name = rest:match "^%s+function%s+([%a_][%w_]*)"

@@ -189,8 +189,8 @@ local function walk_of(step, line)
   return step < PAGE / 2 and "apart" or "page"
 end
 
--- Returns the misses of loads and stores by cache level and class of stride. Loads with the same tensor and innermost loop
--- are counted together; so are such stores.
+-- Returns the misses of loads and stores by cache level and class of stride. Loads of the same tensor in the same innermost loop
+-- are counted together, and so are stores.
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)

@@ -1,4 +1,4 @@
---- The features of a schedule for a learned model: each row describes one number, with its unit. Most features are rates per
+--- Defines the features of a schedule for a learned model. Each row defines one number and its unit. Most features are rates per
 --- predicted cycle. Such rates show the parts of a prediction, and thus where it may be wrong. All features have the same meaning
 --- for every computation. Some features are taken from the compiled code, which the cost model does not see.
 local facts = require "nestwright.learn.feature_facts"

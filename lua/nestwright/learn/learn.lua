@@ -13,8 +13,8 @@ local trees = require "nestwright.learn.trees"
 local learn = {}
 
 local SAME = 64 -- for the figure with_64: the number of schedules of the held-out computation from which its model also learns
-local OWN = 10 -- the weight of the audit `own`, which is of the computation that the model is for; other audits have weight 1
-local FAR = 1.5 -- errors (logarithms) are clipped to this distance from the mean error of their audit; larger distances are noise
+local OWN = 10 -- the weight of the audit `own`, which measured the computation that the model is for; other audits have weight 1
+local FAR = 1.5 -- errors (logarithms) are clipped to this distance from their audit's mean error; larger distances count as noise
 
 local LEARNER = core.classes.learner
 
@@ -42,7 +42,7 @@ local function expected(p)
   return p.expected
 end
 
--- What the trees learn, by objective. The fields of an objective:
+-- The objectives, which determine what the trees learn. The fields of an objective:
 --   squares: true if each point has a weight, false if each group has one
 --   xgboost: XGBoost's name for the objective
 --   trust: the factor of -log(expected time) in the start value of a score
@@ -177,7 +177,7 @@ local function check_audit(n, a)
     "train: argument %d is not an audit", n)
 end
 
--- Returns the points of the audit of the model's own computation, which must be one of the given audits.
+-- Returns the points of the audit `own`, which must be one of the given audits.
 local function own_of(given, own)
   if own == nil then return nil end
   for _, a in ipairs(given) do if a == own then return a.points end end

@@ -1,5 +1,5 @@
---- Checks the trees of a learned model, which are stored as XGBoost's JSON. XGBoost does not check indices: when the model is used,
---- it would follow an index outside of a tree. So all indices are checked here before XGBoost reads a text from a file.
+--- Checks the trees of a learned model, which are stored as XGBoost's JSON. XGBoost does not check indices: an index outside of a
+--- tree would make it access other memory. So all indices are checked here before XGBoost reads a text from a file.
 local json = require "nestwright.show.json"
 
 local trees = {}
@@ -12,7 +12,8 @@ local NOWHERE, NOBODY = -1, 2147483647 -- NOWHERE: no child. NOBODY: no parent, 
 local function wrong(...) error({why = (...):format(select(2, ...))}, 0) end
 local function check(holds, ...) if not holds then wrong(...) end end
 
--- Checks that a value is an object with exactly these fields; the function of each field checks its value.
+-- Checks that a value is an object with exactly these fields. `fields` has a function for each field, which checks the field's
+-- value.
 local function object(name, value, fields)
   check(type(value) == "table", "%s is missing", name)
   for key in pairs(value) do check(fields[key], "%s has '%s', which this library does not know", name, tostring(key)) end

@@ -1,5 +1,5 @@
---- Makes assembly readable: each block of instructions has one comment with its loops, outermost first. LLVM's remarks contain the
---- same information as labels and depths, over many lines.
+--- Makes assembly readable: each block of instructions has one comment that names the loops around it, outermost first. LLVM's
+--- comments give these loops as labels and depths, over many lines.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 

@@ -99,7 +99,7 @@ local function row_of(o, point)
   return row
 end
 
--- Returns, for each column that was made from time records, the function that writes its seconds or fractions.
+-- Returns, for each column that was made from time records, the function that formats its values (seconds or fractions).
 local function kinds_of(all)
   local kinds = {}
   for name in pairs(all) do
@@ -169,7 +169,7 @@ local function check_files(o)
   end
 end
 
--- Runs all points. Counts in `progress` the points that are kept in a file.
+-- Runs all points. Sets progress.kept to the number of finished points.
 local function measure(o, plan, progress)
   local rows_of, files = {}, results.open(o, plan.names, plan.lists)
   for n, point in points.each(plan.names, plan.lists, plan.count) do

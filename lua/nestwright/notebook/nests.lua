@@ -1,5 +1,5 @@
---- Loop nests for notebooks, made from the HTML lines of the core. Loops can be folded, tooltips show the steps that made a loop
---- and the strides of an access, and two versions can be shown side by side.
+--- Makes the HTML of loop nests for notebooks from the HTML of the core. Loops can be folded, tooltips show the steps that made a
+--- loop and the strides of an access, and two versions can be shown side by side.
 local core = require "nestwright.core"
 local html = require "nestwright.show.html"
 local written = require "nestwright.show.written"
@@ -30,8 +30,8 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- Returns the lines of the core's HTML: html (wrapped to a number of columns), text, gutter (the change mark " ", "+" or "-", or
--- none) and indent. `gutters` is true if each line begins with a change mark.
+-- Returns the lines of the core's HTML. The fields of a line are html (wrapped to a number of columns), text, gutter (the change
+-- mark " ", "+" or "-", or none) and indent. `gutters` is true if each line begins with a change mark.
 local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
@@ -227,7 +227,7 @@ local function cell(lines)
     .. table.concat(lines, "\n") .. "\n</pre>") .. "</td>"
 end
 
---- Returns a diff of the core as a table with two columns.
+--- Returns a diff, which the core made, as a table with two columns.
 function nests.beside(raw, before, after)
   local left, right = {}, {}
   for _, line in ipairs(lines_of(raw, true, COLUMNS)) do

@@ -15,7 +15,7 @@ local microkernels = {}
 
 local FORMAT = 1 -- the version of the file's format
 local MANY = 5 -- the number of consecutive tiles that are measured; those after the first give the time of each further tile
-local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and of turns
+local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
 
 -- ---- the file
 
@@ -134,7 +134,8 @@ local function beyond(run, kernels, strategy)
   return ok and #cases == 1 and cases[1] or nil
 end
 
--- Adds the strategies with whole tiles that may go beyond the end, for a loop whose last tile lacks one iteration.
+-- Adds the strategies in which a whole tile may go beyond the end of the loop. They are measured on a loop whose last tile lacks
+-- one iteration.
 local function add_beyond(run, kernels, list)
   for _, strategy in ipairs {"pad", "predicate"} do
     local case = beyond(run, kernels, strategy)

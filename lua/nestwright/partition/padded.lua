@@ -1,6 +1,6 @@
 --- Computes only whole tiles, even if the last tile goes beyond the end of an output. The tile is computed in a larger temporary,
---- and the existing elements are copied out. Iterations beyond the end read the last row of the inputs again, so all tiles are the
---- same; the results of these iterations are not used.
+--- from which the elements of the output are copied. Iterations beyond the end read the last row of the inputs again, so all tiles
+--- are the same; the results of these iterations are not used.
 local errors = require "nestwright.language.errors"
 
 local padded = {}
@@ -70,8 +70,8 @@ function padded.tile(s, loop, rows, copied)
   return outer, inner, name
 end
 
---- Copies out the existing elements. If `near` is true, each tile is copied when it is computed, if possible. Otherwise, all
---- elements are copied at the end.
+--- Copies the elements of the output out of the temporary. If `near` is true, each tile is copied when it is computed, if possible.
+--- Otherwise, all elements are copied at the end.
 function padded.copy_out(s, name, outer, near)
   local ok, problem = true, nil
   if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end

@@ -229,7 +229,8 @@ end
 
 local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
 
--- Returns a strategy in which the last tile is whole. It is computed in a temporary, and its existing part is copied out.
+-- Returns a strategy in which the last tile is whole. It is computed in a temporary, from which the elements of the output are
+-- copied.
 local function whole_tiles(tail, choose, copied)
   return function(x, loop, kernels)
     local s, k, rounds = x.schedule, choose(kernels), loop.extent

@@ -28,7 +28,7 @@ local function check(refusal)
   if not w or not w.sink then
     errors.fail("invalid", refusal.why, "plot: %s was refused %s: there are no two conflicting instances to draw",
       refusal.step or "the step",
-      REASONS[refusal.kind] or "as a whole")
+      REASONS[refusal.kind] or "because of a conflict whose instances are not known")
   end
   local programs = core.refused_programs(refusal)
   return w, programs or errors.fail("invalid", nil, "plot: this refusal does not come from a schedule")

@@ -23,7 +23,7 @@ local TITLES = {
 local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
   partition = "nw.partition."}
 
-local LONGEST = 200 -- the largest number of letters of a name, because pattern matching takes quadratic time in it
+local LONGEST = 200 -- the largest number of letters of a name; pattern matching takes time that is quadratic in this number
 
 local help = {titles = TITLES, modules = MODULES}
 

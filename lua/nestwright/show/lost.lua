@@ -27,8 +27,8 @@ local function near(name, value)
   return core.nearest(name, names)
 end
 
--- For a path such as "a.b.c", returns the first word without a value, the path before it, and the value of this path; nil if this
--- word is not the last word of the path.
+-- Finds the first word without a value in a path such as "a.b.c". If it is the last word of the path, returns the word, the path
+-- before the word, and the value of that path. Otherwise, returns nil.
 local function missing(path)
   local value, before = _G, ""
   for word, more in path:gmatch "([^.]+)(%.?)" do
@@ -54,7 +54,8 @@ local function without_inside(text)
   return (text:gsub("%b()", ""):gsub("%b[]", ""):gsub("%b{}", ""):gsub('%b""', ""):gsub("%b''", ""))
 end
 
---- Explains which name has no value, for an input whose result is nil. Returns nil if the input itself or a call returns nil.
+--- For an input whose result is nil, returns a text that names the variable or field without a value. Returns nil if there is
+--- another reason, for example a call that returned nil.
 function lost.text(code)
   local line = last_line(code)
   if line:find "^[%a_][%w_]*[%w_.]*$" and line ~= "nil" then return of_path(code, line) end

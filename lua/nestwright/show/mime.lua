@@ -36,8 +36,8 @@ local function error_of(err)
   return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (picture and drawn(picture) or "")}
 end
 
--- The functions that return the forms of a value, by the name of its metatable. Values whose metatable has the field `cells` (see
--- html.table) need no entry.
+-- The functions that return the forms of a value, by the name of its metatable. Values whose metatable has the function __cells,
+-- which returns a table for html.table, need no entry.
 local KINDS = {
   ["nestwright.view"] = view_of,
   ["nestwright.schedule"] = function(s) return view_of(s:show()) end,

@@ -110,7 +110,7 @@ function prompt.text(colour, ...)
   return table.concat(parts, lines and "\n" or "  ")
 end
 
---- Returns a message about a nil result, which names the variable or field without a value, or nil.
+--- For a nil result, returns a message that names the variable or field without a value. Returns nil if there is no such name.
 function prompt.lost()
   local code = (package.loaded["nestwright.sources"] or {})[0]
   return code and require "nestwright.show.lost".text(code)

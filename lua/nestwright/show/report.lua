@@ -5,8 +5,8 @@ local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
 local methods = setmetatable({}, {__mode = "k"})
 
---- Makes the table `fields` a report and returns it. `text` is its text. `own` has its methods by name. If the text is a table,
---- own.cells is this table in the form of html.lua.
+--- Makes the table `fields` a report and returns it. `text` is its text. `own` has its methods by name. If the text shows a table,
+--- own.cells is this table in the form that html.table takes.
 function report.new(fields, text, own)
   texts[fields], methods[fields] = text:gsub("\n$", ""), own
   return setmetatable(fields, meta)
