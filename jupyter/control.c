@@ -1,4 +1,4 @@
-// The control and heartbeat threads.
+// Runs the control and heartbeat threads.
 #include "kernel.h"
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The iopub socket: published messages, and text written to stdout and stderr.
+// Publishes messages, and the text that is written to stdout and stderr, on the iopub socket.
 //
 // Each thread sends its own messages under a lock. Waking a separate thread for sending takes several times as long as
 // executing `1+1`. Text has another lock, which is taken before the lock for sending. A thread that waits for the rate

@@ -1,4 +1,4 @@
-// The link between Lua and the kernel: the module nestwright.front, and calls of nestwright.notebook.notebook.
+// Links Lua and the kernel: defines the module nestwright.front, and calls nestwright.notebook.notebook.
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

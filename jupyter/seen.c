@@ -1,4 +1,5 @@
-// The set has two generations. Each is a hash table with open addressing, and is at most half full.
+// Implements the set of seen.h. It has two generations. Each generation is a hash table with open addressing, and is at
+// most half full.
 #include "seen.h"
 #include <pthread.h>
 #include <stdlib.h>

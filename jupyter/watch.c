@@ -8,7 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-// The timer first expires after the next tick of the system, since setting an earlier time would cost the CPU more.
+// FIRST_NS is later than the next tick of the system's clock, because setting a timer to an earlier time takes longer.
 enum { FIRST_NS = 5000000, EVERY_NS = 60000000 };
 
 static int timer = -1;

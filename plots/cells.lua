@@ -2,7 +2,7 @@
 --- small.
 local cells = {}
 
-local MANY = 600 -- a smaller number of cells is drawn cell by cell
+local MANY = 600 -- up to this number of cells, each cell is drawn as a separate box
 
 local function key(x, y) return x .. " " .. y end
 

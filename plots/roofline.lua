@@ -195,7 +195,7 @@ local function sets_of(dots, by_threads)
   return sets
 end
 
--- Sets the levels of each set that are drawn. The first set shows all its levels; another set shows only the axis' level. If
+-- Chooses the levels of each set that are drawn: all levels of the first set, but only the axis' level of every other set. If
 -- several sets have the same table of levels, only the first of them draws it.
 local function levels_shown(sets, level)
   local drawn = {}

@@ -1,4 +1,4 @@
-// Arrays in memory: their elements, .npy files, comparison.
+// Makes arrays in memory, reads and writes their elements and .npy files, and compares arrays.
 #include "bind.h"
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// Checks of a schedule, and explanations of refused steps.
+// Checks schedules, and explains refused steps.
 #include "bind.h"
 #include <stdlib.h>
 

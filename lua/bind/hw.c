@@ -1,4 +1,4 @@
-// The machine, and the version of this library.
+// Describes and measures this machine. Also returns the version of this library.
 #include "bind.h"
 #include <stdlib.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-// Registering intrinsics.
+// Registers intrinsics.
 #include "bind.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Expressions: operators, functions of ops.def, casts, literals.
+// Makes expressions: operators, functions of ops.def, casts and literals.
 #include "bind.h"
 #include "ir/expr/expr.h"
 #include "ir/expr/fold.h"

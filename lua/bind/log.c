@@ -83,10 +83,11 @@ static int f_log(lua_State *L) {
 
 const nwl_row nwl_log_rows[] = {
     {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
-     "Runs a kernel once and reports what its threads did. Fields of the result: `seconds`; `threads`, the number of threads; "
-     "`loops`, the names of the loops; `regions`, `spans` and `lost`. A region is an execution of a parallel loop. Its "
-     "fields are `loop`, and the times `from` and `to`. A span is a part of a region that one thread ran without "
-     "interruption. Its fields are `loop`, `region`, `thread`, the iterations `first` and `last`, the times `from` and "
-     "`to`, and the CPU time `cpu`. `lost` is the number of spans and regions that did not fit into the log."},
+     "Runs a kernel once and reports what its threads did. Fields of the result: `seconds`; `threads`, the number of "
+     "threads; `loops`, the names of the loops; `regions`, `spans` and `lost`. A region is an execution of a parallel "
+     "loop. Its fields are `loop`, and the times `from` and `to`. A span is a part of a region that one thread ran "
+     "without interruption. Its fields are `loop`, `region`, `thread`, the iterations `first` and `last`, the times "
+     "`from` and `to`, and the CPU time `cpu`. `lost` is the number of spans and regions that did not fit into the "
+     "log."},
     {NULL, NULL, NULL, NULL},
 };

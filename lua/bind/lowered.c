@@ -1,4 +1,4 @@
-// The lowered program as data.
+// Returns the lowered program as data.
 #include "bind.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// The Lua module nestwright.core: the functions of all rows, and the rows as data.
+// Makes the Lua module nestwright.core, which has the functions of all rows. Also returns the rows as data.
 #include "bind.h"
 
 int luaopen_nestwright_core(lua_State *L);

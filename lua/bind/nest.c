@@ -1,4 +1,4 @@
-// Loop nests without a schedule.
+// Makes loop nests from text or from the accesses of a schedule, and counts their misses and operations.
 #include "bind.h"
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-// The cost of a schedule, as the cost model predicts it.
+// Predicts the cost of a schedule with the cost model.
 #include "bind.h"
 
 static void set_number(lua_State *L, const char *name, double value) {

@@ -1,4 +1,4 @@
-// Schedules. A schedule is a history of programs, with the steps between them.
+// Defines the methods of schedules. A schedule is a history of programs, with the steps between them.
 #include "bind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -335,7 +335,7 @@ static const nwl_row sched_methods[] = {
     {"notes", sched_notes, "(self: nw.schedule): string", "Returns the notes of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",
      "Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, "
-     "if a product is no longer stored before it is added, or if the condition that selects a product became constant."},
+     "if a product is no longer stored before it is added, or if a condition that selects a product became constant."},
     {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "Returns the loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
      "Returns true if parsing the text form of the program gives the same program."},

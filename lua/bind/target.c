@@ -1,4 +1,4 @@
-// The targets of schedules.
+// Makes and describes the targets of schedules.
 #include "bind.h"
 #include "target/target.h"
 #include <stdlib.h>

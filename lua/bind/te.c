@@ -1,4 +1,4 @@
-// Tensor expressions: placeholders, axes, computes, scans.
+// Makes tensor expressions: placeholders, axes, computes and scans.
 #include "bind.h"
 #include "te/te.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Explanations of a schedule: its log, the steps that made a line, the legal steps.
+// Explains a schedule: returns its log, the steps that made a line, and the legal steps.
 #include "bind.h"
 #include <stdint.h>
 #include <stdlib.h>

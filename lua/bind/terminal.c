@@ -1,4 +1,4 @@
-// The terminal: its size, and its answers to queries.
+// Returns the size of the terminal, and its answers to queries.
 #include "bind.h"
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// Lists of the accesses of a schedule, computed from its program or recorded by the interpreter.
+// Makes lists of the accesses of a schedule. They are computed from its program or recorded by the interpreter.
 #include "bind.h"
 #include <limits.h>
 

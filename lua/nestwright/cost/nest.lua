@@ -1,5 +1,5 @@
---- Makes loop nests that have no tensor expression: from text, or from a schedule. Also defines the methods that compute their
---- misses and costs.
+--- Makes loop nests from text or from a schedule; they need no tensor expression. Also defines the methods that compute the misses
+--- and costs of nests.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

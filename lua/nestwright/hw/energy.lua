@@ -1,5 +1,5 @@
---- Published energies in the form of machine records. They are for 45 nm, so totals are only estimates, which are useful for
---- comparisons.
+--- Defines published energies in the form of machine records. The energies are for 45 nm, so totals are only estimates, which are
+--- useful for comparisons.
 local energy = {}
 
 -- Energies of one operation on numbers of 8, 16, 32 and 64 bits, from M. Horowitz, "Computing's energy problem", ISSCC 2014 (45 nm

@@ -1,6 +1,6 @@
---- The library's own environment: copies of Lua's libraries as they were at the start. The modules use these copies, so a script or
---- cell that changes its globals, or `string` and the like, does not affect them. A module that must change the libraries of
---- cells gets them from _G or package.loaded.
+--- Makes the library's own environment, which has copies of Lua's libraries as they were at the start. The modules use these
+--- copies, so a script or cell that changes its globals, or `string` and the like, does not affect them. A module that must change
+--- the libraries of cells gets them from _G or package.loaded.
 local registry = debug.getregistry()
 local made = registry["nestwright.own"]
 if made then return made end

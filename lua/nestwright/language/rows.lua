@@ -1,5 +1,5 @@
---- The table of all public functions. Rows of the C binding and of the Lua library have the same form: {class, name, signature,
---- doc, field}. Help, completion, the reference and the coverage test use them.
+--- Keeps the table of all public functions. Rows of the C binding and of the Lua library have the same form: {class, name,
+--- signature, doc, field}. Help, completion, the reference and the coverage test use them.
 local rows = {}
 
 local core = require "nestwright.core"

@@ -1,4 +1,4 @@
---- nw.cost.audit: compares predictions with measurements, over random legal schedules of a computation.
+--- nw.cost.audit compares predictions with measurements, over random legal schedules of a computation.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -1,5 +1,5 @@
---- Learned models: trees that rank the schedules of a computation, trained on audits (nw.cost.audit). They start from the cost
---- model's prediction and learn its errors.
+--- Trains and applies learned models. A model consists of trees that rank the schedules of a computation. It is trained on audits
+--- (nw.cost.audit): it starts from the cost model's prediction and learns the errors of this prediction.
 local caches = require "nestwright.cost.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"

@@ -38,7 +38,7 @@ local function width_of(name, operands)
 end
 
 -- Returns the lanes of a gather or scatter with a register of this width. Lanes have four bytes; if the indices have eight bytes,
--- there are half as many.
+-- there are half as many lanes.
 local function lanes_of(name, width) return (name:find "erq" and 1 or 2) * 2 ^ (width - 1) end
 
 --- Returns the instruction of a line, {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}, or nil.

@@ -1,4 +1,4 @@
---- A small random number generator, so that a seed gives the same numbers on every machine and Lua version.
+--- Generates random numbers. A seed gives the same numbers on every machine and in every version of Lua.
 local rng = {}
 rng.__index = rng
 

@@ -1,4 +1,5 @@
---- The interface to the Jupyter kernel: requests to the library, and the output of cells. Arguments and results are JSON texts.
+--- Implements the interface to the Jupyter kernel: answers its requests, and makes the output of cells. Arguments and results are
+--- JSON texts.
 local notebook = {}
 
 local blanks = require "nestwright.show.blanks"
