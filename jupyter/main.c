@@ -1,4 +1,4 @@
-// The program that a front end starts, as nestwright-kernel -f CONNECTION_FILE.
+// The main program of the kernel. A front end starts it as nestwright-kernel -f CONNECTION_FILE.
 #include "kernel.h"
 #include <fcntl.h>
 #include <locale.h>

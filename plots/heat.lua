@@ -11,7 +11,7 @@ local heat = {}
 
 local RIGHT, UNDER, NAME, CHARACTER = 150, 62, 18, 6.6 -- pixels; NAME is the largest number of characters of a value's name
 local MOST = 10000 -- the largest number of cells
-local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells, and the largest height of all rows together
+local TALL, LOW, HIGHEST = 44, 14, 520 -- pixels: preferred and least height of a row of cells; largest height of all rows
 local FAR = 8 -- colours are logarithmic if the largest value exceeds the smallest by this factor
 
 -- Colours from pale to dark, so that larger values are darker even without colour.

@@ -127,9 +127,9 @@ end
 
 local DIGIT, APART = 5, 10 -- pixels: the width of a digit in a cell; the space between the numbers of two cells
 
---- Returns the times as text in the cells; the times of a vector are in its first cell. The text has all times or, if one cell has
---- no room for them, the first time and the number of visits. In the latter case, the second result is true. cell: the size of a
---- cell in pixels.
+--- Returns the times as text in the cells; the times of a vector are in its first cell. The text has all times. If one cell has no
+--- room for its times, the text has the first time and the number of visits instead, and the second result is true. cell: the size
+--- of a cell in pixels.
 function order.numbers(visited, cell)
   local out, short = {}, false
   for _, v in ipairs(visited) do

@@ -1,4 +1,4 @@
-// The binding of the core to Lua: module nestwright.core.
+// Declares the binding of the core to Lua, which is the module nestwright.core.
 //
 // Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
 // metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.

@@ -1,4 +1,4 @@
-// Machine records: reads them from nested tables, and lists their fields.
+// Reads machine records from nested tables, and lists their fields.
 #include "bind.h"
 #include "hw/machine.h"
 #include <stdlib.h>

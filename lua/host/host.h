@@ -1,5 +1,5 @@
-// The embedded Lua interpreter: evaluation, display, completion, inspection and interrupts. The REPL and the Jupyter
-// kernel share it. "heap" in a comment means that the caller frees the result.
+// Declares the embedded Lua interpreter, which the REPL and the Jupyter kernel share. It has evaluation, display,
+// completion, inspection and interrupts. "heap" in a comment means that the caller frees the result.
 #pragma once
 #include "nestwright/nestwright.h"
 #include <lauxlib.h>

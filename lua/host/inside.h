@@ -1,4 +1,4 @@
-// Private to lua/host: declarations that its files share.
+// Declarations that the files of lua/host share. Other folders do not include this header.
 #pragma once
 #include "host.h"
 #include <pthread.h>

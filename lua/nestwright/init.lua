@@ -1,4 +1,4 @@
---- Entry point of the library: `local nw = require "nestwright"`.
+--- The entry point of the library: `local nw = require "nestwright"`.
 ---@class nestwright
 local nw = {}
 

@@ -37,8 +37,8 @@ local function remark(loop, misses, all)
     loop.bottleneck)
 end
 
--- True if the cycles of neighbouring loops add up to more than those of the loop around them. This happens if the core overlaps the
--- loops.
+-- True if the cycles of neighbouring loops add up to more than the cycles of the loop around them. This happens if the core
+-- overlaps the loops.
 local function is_overlapped(c)
   local stack, inside = {}, {}
   for _, loop in ipairs(c.loops) do

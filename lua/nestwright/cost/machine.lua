@@ -123,7 +123,7 @@ end
 local kept = {} -- records by name; the host's record is kept until there is a new calibration
 local kept_with
 
---- Returns the record for a name, a file or a table; for nil, that of this host. `name` is the argument's name, for errors.
+--- Returns the record for a name, a file or a table; for nil, the record of this host. `name` is the argument's name, for errors.
 function machine.of(what, name)
   if machine.is(what) then return what end
   argument = name or "machine"

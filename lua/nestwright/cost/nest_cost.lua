@@ -14,7 +14,7 @@ local BITS = {[8] = 1, [16] = 2, [32] = 3, [64] = 4}
 -- ---- bytes
 
 -- Returns the bytes that are read from and written to each level and memory. For the first level, these are the bytes of the
--- references; for the others, those of whole lines.
+-- references; for the other levels, the bytes of whole lines.
 local function traffic_of(work, missed, m, flops)
   local out = {{name = "L1", read = work.read, written = work.written}}
   for n, total in ipairs(missed.total) do

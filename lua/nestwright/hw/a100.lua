@@ -1,4 +1,4 @@
---- The NVIDIA A100 with SXM and 80 GB.
+--- The record of the NVIDIA A100-SXM with 80 GB.
 return {
   name = "a100",
   about = "NVIDIA A100-SXM with 80 GB: Ampere GA100, compute capability 8.0",

@@ -1,5 +1,5 @@
---- An accelerator like Eyeriss: 168 units with register files and a shared buffer. Its energies are relative to that of a
---- multiply-add, as in the Eyeriss paper.
+--- The record of an accelerator like Eyeriss: 168 units with register files and a shared buffer. All energies are relative to the
+--- energy of a multiply-add, as in the Eyeriss paper.
 local MAC = 1.0 -- pJ of a 16-bit multiply-add; only the ratios matter
 local WORD = 2 -- bytes of a word
 

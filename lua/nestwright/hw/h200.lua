@@ -1,4 +1,4 @@
---- The NVIDIA H200 with SXM.
+--- The record of the NVIDIA H200-SXM.
 return {
   name = "h200",
   about = "NVIDIA H200-SXM: Hopper GH100 with HBM3e, compute capability 9.0",

@@ -1,4 +1,4 @@
---- Arm's Neoverse N1, as in AWS Graviton2: 64 cores, two units of 128 bits.
+--- The record of Arm's Neoverse N1, as in AWS Graviton2: 64 cores with two vector units of 128 bits each.
 local energy = require "nestwright.hw.energy"
 
 local MODEL = "LLVM 19's scheduling model neoverse-n1, made from Arm's Neoverse N1 Software Optimization Guide"

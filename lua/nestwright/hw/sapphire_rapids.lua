@@ -1,5 +1,5 @@
---- Intel's Sapphire Rapids and Emerald Rapids: Golden Cove cores, AVX-512 with two units. The sizes are those of a Xeon Platinum
---- 8592+.
+--- The record of Intel's Sapphire Rapids and Emerald Rapids: Golden Cove cores with AVX-512 and two vector units each. The sizes
+--- are those of a Xeon Platinum 8592+.
 local energy = require "nestwright.hw.energy"
 
 local MEASURED = "nw.calibrate on an Emerald Rapids (GenuineIntel family 6 model 207), rounded"

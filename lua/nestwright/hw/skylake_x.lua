@@ -1,4 +1,4 @@
---- Intel's Skylake-SP, as in a Xeon Gold 6148: 20 cores, AVX-512 with two units.
+--- The record of Intel's Skylake-SP, as in a Xeon Gold 6148: 20 cores with AVX-512 and two vector units each.
 local energy = require "nestwright.hw.energy"
 
 local MODEL = "LLVM 19's scheduling model skylake-avx512"

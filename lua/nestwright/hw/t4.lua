@@ -1,4 +1,4 @@
---- The NVIDIA T4.
+--- The record of the NVIDIA T4.
 return {
   name = "t4",
   about = "NVIDIA T4: Turing TU104, compute capability 7.5",

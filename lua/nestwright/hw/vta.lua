@@ -1,4 +1,4 @@
---- VTA, the accelerator of TVM, in its default configuration.
+--- The record of VTA, the accelerator of TVM, in its default configuration.
 local energy = require "nestwright.hw.energy"
 
 return {

@@ -1,4 +1,4 @@
---- A common x86 server with AVX2 and FMA, as a base for records that extend it.
+--- The record of a common x86 server with AVX2 and FMA. It is a base for records that extend it.
 local energy = require "nestwright.hw.energy"
 
 local function cache(level)

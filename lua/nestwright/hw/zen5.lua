@@ -1,4 +1,4 @@
---- Zen 5, a core of an EPYC 9005.
+--- The record of Zen 5, the core of an EPYC 9005.
 local energy = require "nestwright.hw.energy"
 
 local MANUAL = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)"

@@ -11,7 +11,7 @@ local PAGE = 4096 -- bytes of a page: prefetchers stop at its end, and it needs 
 local function add(t, key, v) t[key] = (t[key] or 0) + v end
 local function ratio(a, b) return b > 0 and a / b or 0 end
 
---- Returns the cycles of a body without those of the bodies inside it.
+--- Returns the cycles of a body, without the cycles of the bodies inside it.
 function facts.own_cycles(body)
   local own = body.cycles
   for _, kid in ipairs(body.kids) do own = own - kid.cycles end
@@ -324,7 +324,7 @@ local function least_cycles(f)
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
--- Returns the number of operations of the naive program, or that of the schedule if the former depends on data.
+-- Returns the number of operations of the naive program. If it depends on data, returns the number of operations of the schedule.
 local function work_of(s, c, sizes) return math.max(1, core.operation_count(s, 0, sizes) or c.flops) end
 
 --- Returns the facts of a schedule with its cost record. sizes: the values of the symbolic sizes for which the record was computed,

@@ -198,8 +198,8 @@ local function take_up(run)
   end
 end
 
--- Records the least time of all rounds, and the least times of the even and of the odd rounds. The difference between the last two
--- shows the noise of the measurements.
+-- Records the least time of all rounds, and the least times of the even and of the odd rounds. The difference between the even and
+-- the odd rounds shows the noise of the measurements.
 local function measure_once(run, entry)
   local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
   if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end

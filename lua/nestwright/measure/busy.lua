@@ -178,8 +178,8 @@ local function busy(what, kernel, ...)
   return report.new(r, text_of(r), {cells = cells_of(r)})
 end
 
--- Returns the timeline. A thread without work has a lane too. The idle time is that of f:busy, which does not count time outside of
--- parallel loops.
+-- Returns the timeline. A thread without work has a lane too. The idle time is computed as in f:busy, which does not count time
+-- outside of parallel loops.
 local function drawn(r, title)
   local small = summary(r, "idle share of the time in parallel loops") .. ". " .. r.machine
     .. "; wall clock, read before and after each part of a loop."

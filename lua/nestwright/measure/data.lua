@@ -4,7 +4,7 @@ local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
--- Returns the shape of nested tables, which is that of their first entries. All other entries must have the same shape.
+-- Returns the shape of nested tables, which their first entries determine. All other entries must have the same shape.
 local function shape_of(value)
   local shape, seen = {}, {}
   while type(value) == "table" do

@@ -49,9 +49,9 @@ local function add_to(self, path, known, row)
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- Sets the parameters of a row from CSV, whose fields have no types. If a point of this sweep has the same texts, the values are
--- those of this point; otherwise, those of a point of the JSON file with the same texts. If there is no such point either, each
--- value is what its text looks like.
+-- Sets the parameters of a row from CSV, whose fields have no types. If a point of this sweep has the same texts, the row gets the
+-- values of this point. Otherwise, it gets the values of a point of the JSON file with the same texts. If there is no such point
+-- either, each value is what its text looks like.
 local function give_values(self, row)
   local fields, own = raw[row], true
   for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end

@@ -93,8 +93,8 @@ function statistics.regret(guess, truth, k)
   if #order > 0 then return found / best - 1 end
 end
 
---- Returns both lists, restricted to the entries with the lowest values of `truth`. share: the fraction of the entries; ties with
---- the last of them are included.
+--- Returns both lists, restricted to the entries with the lowest values of `truth`. share: the fraction of the entries that is
+--- kept. Entries that are equal to the last kept entry are kept too.
 function statistics.lowest(guess, truth, share)
   local sorted = table.move(truth, 1, #truth, 1, {})
   table.sort(sorted)

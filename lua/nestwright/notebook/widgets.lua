@@ -1,5 +1,6 @@
 --- Makes controls of ipywidgets without its Python package. Controls communicate with the front end over comms. Two message formats
---- are supported: that of ipywidgets 6, which Debian has, and that of 7 and 8 (Jupyter Widgets, "model state", "messages").
+--- are supported: the format of ipywidgets 6, which Debian has, and the format of 7 and 8 (Jupyter Widgets, "model state",
+--- "messages").
 local errors = require "nestwright.language.errors"
 local comms = require "nestwright.notebook.comms"
 local display = require "nestwright.show.display"
@@ -18,8 +19,8 @@ local models = {} -- all models by id
 
 local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
 
---- Returns the message format: the one that NESTWRIGHT_WIDGETS selects, or else the one that the front end uses, or else that of 7
---- and 8.
+--- Returns the message format. It is the format that NESTWRIGHT_WIDGETS selects. If this variable is not set, it is the format that
+--- the front end uses or, if that is not known yet, the format of 7 and 8.
 function widgets.form()
   local asked = os.getenv "NESTWRIGHT_WIDGETS"
   if asked == nil or asked == "" then return form or 8 end

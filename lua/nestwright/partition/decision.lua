@@ -1,7 +1,7 @@
 --- Builds a small decision tree over sizes, which selects the best of several alternatives. Each node of the tree compares a size
 --- with a value. The cheapest tree is found by dynamic programming over the shapes inside a box of sizes. A leaf selects one
---- alternative for the shapes in its box. Its cost is price + sum(weight*figure) over these shapes, where price and figure are
---- those of the alternative. The cost of a tree is the sum over its leaves, so a split must save more than the price of a leaf.
+--- alternative for the shapes in its box. Its cost is price + sum(weight*figure) over these shapes, with the price and the figures
+--- of this alternative. The cost of a tree is the sum over its leaves, so a split must save more than the price of a leaf.
 local decision = {}
 
 -- The largest number of values at which a size is split, for trees over one, two or three sizes. For more sizes, it is 3.
@@ -9,7 +9,7 @@ local MOST_VALUES = {64, 16, 6}
 
 -- ---- split values
 
--- Returns the values of a size that occur in the shapes, in order; if there are many, an evenly spaced selection of them.
+-- Returns the values of a size that occur in the shapes, in order; if there are many, returns an evenly spaced selection.
 local function values_of(name, shapes, most)
   local seen, all, out = {}, {}, {}
   for _, shape in ipairs(shapes) do

@@ -44,7 +44,7 @@ local function code_limit(value)
     type(value) == "number" and tostring(value) or core.type_name(value))
 end
 
--- Returns the names of strategies: the given one, those of the given list, or all.
+-- Returns a list of names of strategies: the given name, the names in the given list, or all names.
 local function names_of(given)
   local names = {}
   if given == nil then

@@ -35,7 +35,7 @@ local function alone_seconds(list)
 end
 
 -- Returns the seconds of tiles that share their inputs, or infinity if one of them cannot share. The one-time cost of the inputs is
--- the largest difference, over the kinds, between the time of a kind's first tile and that of its next tile.
+-- the largest difference, over the kinds, between the times of a kind's first tile and of its next tile.
 local function shared_seconds(list)
   local sum, once = 0, 0
   for _, part in ipairs(list) do
@@ -93,7 +93,7 @@ end
 --- true if they share their inputs.
 function plans.exact(times, rows) return check(lists_to(times, rows)[rows], rows) end
 
--- Returns the tiles of a list without those of one kind, and the number of iterations that they cover.
+-- Returns a list without the tiles of one kind, and the number of iterations that the remaining tiles cover.
 local function without(list, kernel)
   local out, rows = {}, 0
   for _, part in ipairs(list) do
