@@ -191,7 +191,7 @@ static ssize_t read_stream(publisher *p, stream *s) {
   return n;
 }
 
-// Reads the current content of the pipe, but not text that others write meanwhile, since they may never stop.
+// Reads the current content of the pipe, but not text that is written in the meantime, since a writer may never stop.
 static void drain_stream(publisher *p, stream *s) {
   int left = 0;
   if (ioctl(s->fd, FIONREAD, &left) < 0) return;

@@ -67,7 +67,7 @@ local function count(dots, x, y, colour)
 end
 
 --- Reduces the bitmap by the factor `by` in both directions. Returns dots[y][x], where x and y start at 0. The fields of a dot:
----   n: the number of its drawn pixels, of by*by
+---   n: the number of its drawn pixels, out of by*by pixels
 ---   colour: the most visible colour of these pixels
 ---   of: the number of these pixels by colour
 function sixel.dots(data, by)

@@ -1,7 +1,7 @@
---- Draws the space-time diagram. It shows which element of which tensor is accessed at which time, and the behaviour of the caches.
---- There is one column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis.
---- Loops are brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is
---- the execution of one schedule by one thread.
+--- Draws the space-time diagram. It shows when each element of each tensor is accessed, and how the caches behave. There is one
+--- column per schedule. Each column has one group of lanes per thread, with one lane per tensor, on one time axis. Loops are
+--- brackets above the lanes. Below the lanes, a curve compares the bytes touched so far with the cache sizes. A run is the
+--- execution of one schedule by one thread.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local brackets = require "nestwright.plots.brackets"

@@ -356,7 +356,7 @@ end
 ---   unit: the unit of time, "s" by default
 ---   lanes: the names of lanes
 ---   from, to: the time span that is shown
----   idle: the measured idle time, {whole, lanes (by name), within (what it is a share of, in words)}
+---   idle: the measured idle time, {whole, lanes (by name), within (words for the time of which it is a share)}
 function timeline.make(records, o)
   local list, lanes = read_all(records, o.lanes)
   local arrows, x = read_arrows(list, o.arrows), {unit = o.unit or "s", idle = 0}

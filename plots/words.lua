@@ -50,8 +50,9 @@ local function overlaps(site, first, last)
   return visits > span
 end
 
--- Describes how one load or store moves through its tensor. A loop that does not change the address repeats the whole sweep if it
--- is around the loops that change the address, a part of the sweep if it is between them, and one element if it is inside them.
+-- Describes how one load or store moves through its tensor. There are three cases of a loop that does not change the address.
+-- Around all loops that change the address, it repeats the whole sweep. Between two of them, it repeats a part of the sweep. Inside
+-- all of them, it repeats one element.
 local function sweep_text(site)
   local first, last
   for k, loop in ipairs(site) do

@@ -133,7 +133,7 @@ static int f_scan(lua_State *L) {
   return n;
 }
 
-// signature(x, sizes?): returns the inputs and outputs of a schedule, or of the computation of a list of outputs.
+// signature(x, sizes?): returns the inputs and outputs of x, which is a schedule or a list of outputs.
 static int f_signature(lua_State *L) {
   nw_tensor *out[NWL_MAX_DIMS];
   const nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);

@@ -5,9 +5,9 @@ local signature = require "nestwright.language.signature"
 
 local guard = {}
 
--- A test of a type. fits(value) is true if the value has the type. why(value), for a value that does not fit, returns {path (inside
--- the value), value (at that path), type (expected there), within (the table that contains it)}. For a table with an unknown key it
--- returns {path, key, known (the valid keys)}.
+-- A test of a type. fits(value) is true if the value has the type. For a value that does not fit, why(value) returns {path (inside
+-- the value), value (at that path), type (expected there), within (the table around the path)}. For a table with an unknown key,
+-- why(value) returns {path, key, known (the valid keys)}.
 local test_of
 
 local function plain_test(t, fits) return {fits = fits, why = function(value) return {path = "", value = value, type = t} end} end

@@ -113,8 +113,8 @@ local function loops_text(block, visit)
   return text_of(block, visit, loops_where(block, function() return true end))
 end
 
--- Returns the thread of an execution as text: the values of its parallel loops and of the loops that are bound to a grid of
--- threads, as in "blockIdx.x = 1, threadIdx.x = 3".
+-- Returns the thread of an execution as text: the values of its parallel loops, and of its loops that are bound to threads, as in
+-- "blockIdx.x = 1, threadIdx.x = 3".
 local function thread_of(block, visit, loops)
   local words = {}
   for n, loop in ipairs(loops) do

@@ -26,7 +26,7 @@ end
 
 local USUAL = {"i", "j", "k", "l"}
 
--- Returns the names of the axes of a compute, which are the names of the parameters of its function.
+-- Returns the names of a compute's axes, which are the parameter names of its function.
 local function axis_names(what, f, n)
   local info = debug.getinfo(f, "u")
   if not info.isvararg and info.nparams ~= n then

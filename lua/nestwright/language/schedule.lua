@@ -127,7 +127,8 @@ end
 
 -- ---- inputs and outputs of the computation
 
--- Returns the signature of a schedule, or of a list of outputs. sizes: values of the symbolic sizes in its dimensions, by name.
+-- Returns the inputs and outputs of a schedule, or of a list of outputs. sizes: values of the symbolic sizes in their dimensions,
+-- by name.
 local function signature(of, sizes)
   local found = core.signature(of, sizes)
   for _, list in pairs(found) do

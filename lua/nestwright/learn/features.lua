@@ -299,8 +299,8 @@ end
 local SIMULATED
 for n, r in ipairs(list) do if r.name == "simulated" then SIMULATED = n end end
 
---- Returns the time that a score starts from: the geometric mean of the predicted seconds of a schedule and of the simulated time
---- of its compiled code. values: the features of the schedule.
+--- Returns the time that a score starts from. It is the geometric mean of two times of a schedule: the predicted time, and the
+--- simulated time of the compiled code. values: the features of the schedule.
 function features.expected(values, seconds) return seconds * 2 ^ (values[SIMULATED] / 2) end
 
 return features

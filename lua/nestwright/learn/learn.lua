@@ -127,9 +127,9 @@ local function parted(points, n, seed)
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- Returns how well the schedules of one computation are ranked: by the cost model, by a model that has seen none of these
--- schedules, and by a model that has seen some of them. Audits with the same name are treated as the same computation, even if
--- their sizes differ.
+-- Returns how well the schedules of one computation are ranked. Compares three rankings: by the cost model, by a model that was not
+-- trained on these schedules, and by a model that was trained on some of them. Audits with the same name are treated as the same
+-- computation, even if their sizes differ.
 local function held_out(groups, names, at, o)
   local others = {}
   for g, points in ipairs(groups) do if names[g] ~= names[at] then others[#others + 1] = points end end

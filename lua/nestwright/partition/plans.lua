@@ -1,6 +1,6 @@
 --- Covers a number of iterations by tiles in the least time. This is an unbounded knapsack problem over the times of the tiles,
---- which is solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966); for many
---- iterations, the solution only repeats the tile with the best rate. The first tile of a kind takes the time `first`, which
+--- which is solved by recursion over the number of iterations (Gilmore and Gomory, Operations Research 14, 1966). For many
+--- iterations, the solution mostly repeats the tile with the best rate. The first tile of a kind takes the time `first`, which
 --- includes fetching its inputs, and each further tile of this kind takes `more`. Tiles that are inside the same loops and share
 --- inputs fetch these inputs only once.
 local errors = require "nestwright.language.errors"

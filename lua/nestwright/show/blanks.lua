@@ -1,5 +1,5 @@
---- Removes blanks at the ends of texts. Matching a pattern such as "%s*$" takes quadratic time in the length of a run of blanks and
---- cannot be interrupted, so a line with a megabyte of blanks would block a session for an hour.
+--- Removes blanks at the ends of texts. Matching a pattern such as "%s*$" takes time that is quadratic in the number of adjacent
+--- blanks, and cannot be interrupted. So a line with a megabyte of blanks would block a session for an hour.
 local blanks = {}
 
 --- Removes blanks at the end.
