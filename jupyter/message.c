@@ -13,7 +13,7 @@ enum {
   MAX_FRAMES = 64,
   HEADER = 400,
   LARGE = 4 << 20,
-  MOST_DROPPED = 1000 // dropped messages after which nwj_receive returns, so that its caller can see other events
+  MOST_DROPPED = 1000 // nwj_receive returns after this many dropped messages, so that its caller can see other events
 };
 
 void nwj_new_id(char out[40]) {

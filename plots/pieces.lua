@@ -9,7 +9,7 @@ local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: the start of the grid, and its largest size
 local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels: the width of a character, the height of a line, and the least height of a label
-local LEFT, TICKS = 90, 56 -- pixels left of a grid, and of the labels of its rows
+local LEFT, TICKS = 90, 56 -- pixels: the space left of a grid, and the space for the labels of its rows
 
 -- Light fills. Hatches distinguish them without colour.
 local FILLS = {0xE6ECF2, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}

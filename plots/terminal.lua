@@ -31,7 +31,7 @@ local function takes_kitty_query()
 end
 
 local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
-local PATIENCE = 1000 -- milliseconds to wait for an answer; every terminal answers the second query
+local PATIENCE = 1000 -- milliseconds to wait for an answer; every terminal answers the query ATTRIBUTES
 
 -- Returns the meaning of an answer, or nil if it has none.
 local function understood(answer)

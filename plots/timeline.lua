@@ -13,9 +13,9 @@ local timeline = {}
 
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
-local TALLEST, LOWEST, ROOM = 36, 13, 560 -- pixels: the largest and the least height of a lane; the height of all lanes
+local TALLEST, LOWEST, ROOM = 36, 13, 560 -- pixels: the largest and the least height of a lane; the largest height of all lanes
 local COLUMN = 5 -- pixels of a column, which represents bars that are too narrow to distinguish
-local FAR = 1000 -- times are drawn relative to the first time if it exceeds the length of the shown time by this factor
+local FAR = 1000 -- times are drawn relative to the first time if it is this many times as large as the shown time span
 local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels of a label on a bar; characters of a lane's name
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour

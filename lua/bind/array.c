@@ -185,7 +185,7 @@ static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
   if (t == NW_BOOL) least = 0, most = 1;
   if (nw_dtype_is_int(t)) {
     int bits = 8 * nw_dtype_bytes(t) - nw_dtype_is_signed(t);
-    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // 64-bit integers are drawn as doubles
+    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // random 64-bit integers are made from doubles
     least = nw_dtype_is_signed(t) ? -ldexp(1, bits) : 0;
   }
   if (!(v >= least && v <= most))

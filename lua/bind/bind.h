@@ -73,7 +73,7 @@ int nwl_pcall(lua_State *L, int arguments, int results);
 
 // ---- accesses and caches (memory.c)
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // reads {levels, line, misses, conflicts}
-void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with its fields
+void nwl_push_missed(lua_State *L, const nw_missed *m); // pushes a table with the fields of *m
 void nwl_push_misses(lua_State *L, nw_misses *m); // pushes a list of such tables; frees m
 typedef struct nwl_walk { // the accesses to enumerate; argument 2 is {sizes, version?, thread?, threads?}
   const nw_program *program;
@@ -87,7 +87,7 @@ bool nwl_flag_in(lua_State *L, int at, const char *name);
 // ---- lists of accesses (trace.c)
 extern const char *const nwl_outcomes[NW_OUTCOMES];
 nwl_box *nwl_new_trace(lua_State *L); // pushes an object whose pointer is NULL
-void nwl_push_iteration(lua_State *L, const nw_iteration *x); // pushes a table with its fields
+void nwl_push_iteration(lua_State *L, const nw_iteration *x); // pushes a table with the fields of *x
 
 // outline.c: pushes the inputs and outputs of a program. `sizes` is the index of the argument with the sizes.
 void nwl_push_signature(lua_State *L, const nw_program *p, int sizes);
@@ -100,7 +100,7 @@ void nwl_show_progress(lua_State *L); // program.c: shows the progress of long w
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
-const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: a file name; not empty, without NUL
+const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: reads a file name
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
 // Returns the index of the argument in `words`, a NULL-terminated list. `fallback` is the index if there is no
 // argument; if it is negative, the argument is required.
@@ -149,7 +149,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 // Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, for a failed step; a refusal can then be drawn
+int nwl_raise_step(lua_State *L, nw_sched *s); // nwl_raise for a failed step; keeps the data to draw it
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

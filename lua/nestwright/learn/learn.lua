@@ -12,7 +12,7 @@ local trees = require "nestwright.learn.trees"
 
 local learn = {}
 
-local SAME = 64 -- for the figure with_64: the number of schedules of the held-out computation from which its model also learns
+local SAME = 64 -- for the figure `with_64`: the number of schedules of the held-out computation that its model also learns from
 local OWN = 10 -- the weight of the audit `own`, which measured the computation that the model is for; other audits have weight 1
 local FAR = 1.5 -- errors (logarithms) are clipped to this distance from their audit's mean error; larger distances count as noise
 

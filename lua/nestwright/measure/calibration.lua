@@ -12,7 +12,7 @@ local FORMAT = 1 -- the version of the file's format
 local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- fields that must be equal to those of the host
 
 local kept_at -- the file that the calibration was read from or written to
-local known -- the calibration that this process measured or read; false if it looked for one and found none
+local known -- the calibration that this process measured or read; false if it found none
 local why_not -- the reason why there is no calibration
 
 -- ---- the file

@@ -8,7 +8,7 @@ local written = require "nestwright.show.written"
 local points = {}
 
 local DEEPEST = 16 -- the deepest nesting of lists
-local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- least bytes of memory: of a row with a few results, and of each parameter in it
+local ROW_BYTES, PARAMETER_BYTES = 240, 40 -- least memory in bytes: of a row with a few results, and of each parameter in the row
 
 -- ---- one value
 

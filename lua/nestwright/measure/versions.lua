@@ -11,7 +11,7 @@ local written = require "nestwright.show.written"
 local versions = {}
 
 local LIMIT = 2 -- the default limit of a run, in seconds
-local TOTAL = 10 -- the limit of all rounds in seconds, unless there would be fewer than LEAST rounds
+local TOTAL = 10 -- the limit of the time of all rounds, in seconds; LEAST rounds are run in any case
 local LEAST, USUAL = 5, 20 -- the least and the usual number of rounds
 local MOST = 60 -- the largest number of programs that are measured in turn
 

@@ -131,7 +131,7 @@ local MOST = 300 -- the largest number of lines of a nest that get tooltips
 
 local function sweeps_of(s)
   local ok, sweeps = pcall(core.sweeps, s, {sizes = {}})
-  return ok and sweeps or {} -- unknown for symbolic sizes
+  return ok and sweeps or {} -- strides are unknown for symbolic sizes
 end
 
 local MARKS = {vectorize = true, unroll = true}

@@ -14,12 +14,12 @@ local written = require "nestwright.show.written"
 local microkernels = {}
 
 local FORMAT = 1 -- the version of the file's format
-local MANY = 5 -- the number of consecutive tiles that are measured; those after the first give the time of each further tile
+local MANY = 5 -- the number of consecutive tiles that are measured; the tiles after the first give the time of a further tile
 local ROUNDS, TURNS = 5, 5 -- the number of measurements per turn, and the number of turns
 
 -- ---- the file
 
-local told -- true after a note that the times cannot be kept
+local told -- true if a note has reported that the times cannot be kept
 local function tell(why)
   if why and not told then io.stderr:write("nestwright: the times of kernels cannot be kept: ", why, "\n") end
   told = told or why
