@@ -100,7 +100,7 @@ void nwl_show_progress(lua_State *L); // program.c: shows the progress of long w
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
-const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: reads a file name
+const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: reads a file name, which must not be empty
 const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
 // Returns the index of the argument in `words`, a NULL-terminated list. `fallback` is the index if there is no
 // argument; if it is negative, the argument is required.
@@ -149,7 +149,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s);
 // Raises the current failure of the context as a nestwright.error.
 int nwl_raise(lua_State *L);
 void nwl_push_refusal(lua_State *L, const nw_refusal *r);
-int nwl_raise_step(lua_State *L, nw_sched *s); // nwl_raise for a failed step; keeps the data to draw it
+int nwl_raise_step(lua_State *L, nw_sched *s); // like nwl_raise, for a failed step; keeps the programs of a refusal
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];
