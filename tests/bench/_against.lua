@@ -22,7 +22,7 @@ local function runs(list)
 end
 
 local here, there = runs(arg[3]), runs(arg[4])
-local directions = arg[5] and read(arg[5]) or {} -- maps each figure that has a bar: ">=" more is better, "<=" less
+local directions = arg[5] and read(arg[5]) or {} -- maps a figure with a bar to ">=" (more is better) or "<=" (less is)
 
 local function values(of, figure)
   local out = {}

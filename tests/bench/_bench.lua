@@ -48,7 +48,7 @@ function bench.open(path) return setmetatable({path = path, figures = {}, direct
 --- Records a figure without printing it.
 function out:record(name, value) self.figures[#self.figures + 1] = {name, value} end
 
---- Records a figure. If a comparison (">=" or "<=") and a bar are given, it also prints whether the figure meets the bar.
+--- Records and prints a figure. If a comparison (">=" or "<=") and a bar are given, also prints whether the figure meets the bar.
 function out:bar(name, value, comparison, bar)
   self:record(name, value)
   local verdict = ""

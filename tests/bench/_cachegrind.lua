@@ -20,7 +20,10 @@ local function write(path, text)
   file:close()
 end
 
--- ---- kernels: scalar loops in several orders, without vectors, because the C text would write these as loops
+-- ---- kernels
+
+-- The kernels are scalar loops in several orders. They have no vector loops, because the C text writes a vector loop as a scalar
+-- loop.
 
 local function gemm(n, order)
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
@@ -67,8 +70,8 @@ cachegrind.kernels = {
   {"gemm by rows of B", function() return gemm(160, ikj) end},
   {"gemm in tiles", function() return gemm(160, tiles) end},
   {"transpose", function() return map({700, 900}, {900, 700}, function(X, i, j) return X(j, i) end) end},
-  {"matrix and vector", function() return matvec(1200) end},
-  {"matrix, turned, and vector", function() return matvec(1024, true) end},
+  {"matrix times vector", function() return matvec(1200) end},
+  {"transposed matrix times vector", function() return matvec(1024, true) end},
   {"convolution", function() return convolution(400) end},
   {"stencil", function() return map({900, 900}, {902, 902}, cross) end},
   {"every other element", function() return map({3, 100000}, {200000}, function(X, _, j) return X(2 * j) end) end},
@@ -113,7 +116,7 @@ end
 local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
 
 --- Returns the misses in both levels, as computed by the cache model. The first level is counted as if it were the only one. The
---- second level receives only the misses of the first, a case for which the model has no fast method.
+--- second level receives only the misses of the first; for this case, the model has no fast method.
 function cachegrind.modelled(s)
   local nest = nw.nest.of(s)
   return {total = {nest:misses({levels = {LEVELS[1]}}).total[1], nest:misses({levels = LEVELS, feed = "misses"}).total[2]}}

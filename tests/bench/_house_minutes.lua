@@ -1,4 +1,4 @@
---- Measures how long all suites take, without the build.
+--- Measures how long all test suites take, without the build.
 local core = require "nestwright.core"
 
 return function(out)

@@ -1,5 +1,5 @@
---- Checks that no code reads a text that is printed for people. In a test build, the printers reverse every word, and only the
---- printed texts may change.
+--- Checks that no code reads a text that is printed for people. If NW_SCRAMBLE is set in a test build, the printers reverse every
+--- word. Then only the printed texts may change.
 --- Two environment variables can be set. NW_HOUSE is a build with NW_MUTANTS (default: build/dev). NW_SPECS is the folder of the
 --- specs to run (default: tests/spec).
 local left_out = require "_left_out"

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 
 local nests = {}
 
---- C = A B of shape m x n x depth. A dtype and a combiner may be given; the default combiner is "sum".
+--- C = A B, where C has the shape m x n, and depth is the number of columns of A. The default dtype is "f32".
 function nests.gemm(m, n, depth, dtype)
   m = m or 12
   n, depth = n or m, depth or m
@@ -23,7 +23,7 @@ function nests.layer(m, n, depth)
   return nw.schedule(R), R, P, C, A, B, b
 end
 
---- Z = 2A + 1, of any shape.
+--- Z = 2A + 1, with one to three dimensions.
 function nests.map(...)
   local shape = {...}
   local A = nw.placeholder(shape, "f32", "A")
@@ -87,7 +87,7 @@ function nests.centred(m, n)
   return nw.schedule(S), S, E, M, A
 end
 
---- One stage, two readers: Y and Z both read X.
+--- One stage with two readers: Y and Z both read X.
 function nests.fork(n)
   local A = nw.placeholder({n}, "f32", "A")
   local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
@@ -103,8 +103,8 @@ function nests.twins(n)
   return nw.schedule {U, V}, U, V, A
 end
 
---- A recurrence over `steps` rows of n elements. step(S, A, t, x, n) computes row t from earlier rows; the first `rows` rows
---- are copied from A.
+--- A recurrence over `steps` rows of n elements. step(S, A, t, x, n) computes element x of row t. The first `rows` rows are
+--- copied from A.
 function nests.recurrence(steps, n, step, rows)
   rows = rows or 1
   local A = nw.placeholder({steps, n}, "f32", "A")
@@ -132,18 +132,19 @@ nests.step = {
   end,
 }
 
---- Returns a function that makes the computation with this name and shape, for use in a row.
+--- Returns a function that makes the computation with this name and shape, for a row of the judge's bench.
 function nests.with(name, ...)
   local shape = {...}
   return function() return nests[name](table.unpack(shape)) end
 end
 
---- Returns a function that makes the recurrence with this step, for use in a row. The default is 7 rows of 9 elements.
+--- Returns a function that makes the recurrence with this step, for a row of the judge's bench. The default is 7 rows of 9
+--- elements.
 function nests.scan(step, steps, n, rows)
   return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
 end
 
---- Returns a function that makes the same recurrence with symbolic sizes.
+--- Returns a function that makes the recurrence with this step, with symbolic sizes.
 function nests.symbolic_scan(step)
   return function() return nests.recurrence(nw.size("T", {min = 2}), nw.size("N", {min = 2}), nests.step[step]) end
 end

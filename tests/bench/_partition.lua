@@ -18,8 +18,8 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
---- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic too. The
---- stride between the elements of C is S. It is 1, but this is known only at the call. _e is the loop along the elements.
+--- The same product with the strides that TVM gives to C by default: if a size is symbolic, the strides are symbolic too. Here C
+--- has a last dimension of extent S, so that its elements are S apart. In each call, S is 1. `_e` is the loop over this dimension.
 function partition.strided_gemm(M, N, K)
   N, K = N or partition.N, K or partition.K
   local S = nw.size("S", {min = 1})
@@ -43,7 +43,7 @@ local function tile(s, p, j)
   s:unroll(p.inner)
 end
 
---- Returns a kernel whose tile has this number of rows and of vectors.
+--- Returns a kernel whose tile has `rows` rows, and `width` vectors in each row.
 function partition.gemm_kernel(rows, width)
   local function alone(s, p)
     local j_o, j_i = s:split(p:loop "j", width)

@@ -1,5 +1,5 @@
---- Measures two more weaknesses of TVM's approach, using our version of its pass LoopPartition. By default, the pass does not
---- partition loops of constant extent. If a tensor has symbolic sizes, its strides are symbolic too, so vectors are gathered
+--- Measures two weaknesses of TVM's pass LoopPartition, with our version of the pass. By default, the pass does not partition loops
+--- of constant extent. If a tensor has symbolic sizes, its strides are symbolic too, so vectors are gathered
 --- and scattered. The figures have no bars. The ratios that were measured with TVM itself are printed beside them.
 local nw = require "nestwright"
 local bench = require "_bench"

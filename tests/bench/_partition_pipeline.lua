@@ -5,7 +5,7 @@ local bench = require "_bench"
 
 local ROWS, LANES = 4, 16
 local AHEAD = {1, 2, 4, 8, 16, 32, 64, 128}
--- the memory level that holds B, the columns of B, the rows of B
+-- {memory level that holds B, number of columns of B, number of rows of B}
 local SHAPES = {{"L2", 768, 256}, {"L3", 4096, 1024}, {"memory", 4096, 4096}}
 
 -- Computes a tile of a few rows. Each iteration of k reads four lines of one row of B. Consecutive rows are several pages apart.

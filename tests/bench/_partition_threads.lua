@@ -8,7 +8,7 @@ local strategies = require "nestwright.partition.strategies"
 local ROWS, THREADS = {9, 15, 33, 63, 100, 127, 257}, 2
 local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- maps the rows of a tile to its number of vectors
 
--- {name, how, shared, threads}
+-- {name, way in which threads run the pieces, whether the pieces share their outer loops, number of threads}
 local WAYS = {
   {"one thread", nil, false, 1},
   {"one thread, shared", nil, true, 1},

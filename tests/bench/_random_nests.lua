@@ -1,4 +1,4 @@
---- Draws random loop nests as text, determined by a seed: plain, tiled, guarded, packed, triangular and imperfect nests.
+--- Draws random loop nests as text. A seed determines each nest.
 local rng = require "nestwright.measure.rng"
 
 local random = {}
@@ -7,7 +7,9 @@ local random = {}
 random.kinds = {"plain", "tiled", "guarded", "packed", "triangular", "imperfect"}
 random.rectangular = {plain = true, tiled = true, packed = true, imperfect = true, guarded = true}
 
--- ---- a nest under construction: its lines of text, its arrays (which grow with their indices), and the loops around
+-- ---- a nest under construction
+
+-- A nest holds its lines of text, its arrays, and the loops around the next line. An array is as large as its indices need.
 
 local nest = {}
 nest.__index = nest
@@ -104,7 +106,9 @@ function nest:text()
   return table.concat(out, "\n") .. "\n" .. table.concat(self.lines, "\n") .. "\n"
 end
 
--- ---- kinds: each function adds lines whose loops have the given extents
+-- ---- kinds
+
+-- Each function of `kinds` adds a nest of one kind, whose loops have the given extents.
 
 local function plain_var(loop) return {{name = loop.name, by = 1, most = loop.most}} end
 

@@ -1,4 +1,4 @@
---- Returns common kernels, with random tiles and loop orders, as affine nests. Also returns the kernels without steps.
+--- Returns common kernels, with random tiles and loop orders, as affine nests. Also returns the same kernels unscheduled.
 local nw = require "nestwright"
 local rng = require "nestwright.measure.rng"
 
@@ -71,8 +71,8 @@ local function scheduled(r, make, size)
   return s
 end
 
---- Returns a nest with at least `least` accesses. The seed determines the kernel, its size and its steps. Returns nil if the
---- schedule cannot be written as a nest.
+--- Returns a nest with at least `least` accesses, and the name of its kernel. The seed determines the kernel, its size and its
+--- steps. Returns nil if the schedule cannot be written as a nest.
 function random.nest(seed, least)
   local r = rng.new(seed)
   local kernel = r:pick(KERNELS)

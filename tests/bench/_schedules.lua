@@ -44,7 +44,7 @@ function schedules.gemm(n, threads, o)
     s:reorder(i_b, j_o, i_o, i_i, j_i)
   end
   local block = s:cache_write(C, "local", {at = i_o})
-  local loops = s:loops(block) -- i_b j_o i_o | i j k
+  local loops = s:loops(block) -- i_b, j_o and i_o around the block; i, j and k in it
   local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
   if (o.kf or 1) > 1 then
     local k_o, k_i = s:split(bk, {factor = o.kf, tail = tail})

@@ -151,7 +151,10 @@ function parts.touched()
   out:bar("cost.touched_exact_share", exact / #shares)
 end
 
--- ---- published counts: Gysi et al. (HayStack, PLDI 2019) and Morelli and Reineke (Warping, PLDI 2022), PolyBench LARGE
+-- ---- published counts
+
+-- The counts are those of Gysi et al. (HayStack, PLDI 2019) and of Morelli and Reineke (Warping, PLDI 2022), for
+-- PolyBench with the sizes LARGE.
 
 local PUBLISHED = {gemm = 165287500, ["2mm"] = 1864049200, ["jacobi-2d"] = 843702000}
 local FULLY = {{bytes = 32 * KIB, ways = 0}}
@@ -205,7 +208,7 @@ local THREE = {{bytes = 48 * KIB, ways = 12}, {bytes = 1024 * KIB, ways = 16}, {
 local POLYBENCH = {"2mm", "3mm", "atax", "bicg", "cholesky", "doitgen", "fdtd-2d", "gemm", "gesummv", "heat-3d", "jacobi-2d", "lu",
   "mvt", "seidel-2d", "syrk", "trisolv"}
 
--- Returns the schedules that the other benches compare with other programs.
+-- Returns schedules that other benches measure, and common kernels without steps.
 local function benched()
   local out_of = {
     {"gemm 1024", schedules.gemm(1024, 1)}, {"gemm 2000", schedules.gemm(2000, 1)},

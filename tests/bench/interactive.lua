@@ -98,7 +98,7 @@ local function interrupt(setup, command, rounds)
   return worst
 end
 
--- This proof takes isl long: the time and space loops of a heat equation are fused, split by primes, and then reordered.
+-- isl needs a long time for this proof: the time and space loops of a heat equation are fused, split by primes, and reordered.
 local proof = {
   "st, a0 = nw.placeholder({31, 37, 41}, 'f32', 'st'), nw.placeholder({1, 37, 41}, 'f32', 'a0')",
   "first = nw.compute({1, 37, 41}, function(t, i, j) return a0(t, i, j) end, 'first')",

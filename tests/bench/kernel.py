@@ -1,5 +1,5 @@
-"""Measures the speed of the Jupyter kernel. In the same run and with the same client, it also measures the ipykernel of
-the distribution."""
+"""Measures the speed of the Jupyter kernel. Also measures the ipykernel of the distribution, in the same run and with the
+same client."""
 import json
 import os
 import statistics

@@ -34,8 +34,8 @@ local function race(name, theirs, ours, arrays, comparison, bar)
   out:bar(name:gsub("%.", ".2t."), least / two_least)
 end
 
--- Compares the result of every build with that of the C program. If the definition is fast enough, it is used to check the C
--- program.
+-- Compares the result of every build with `want`. This is the result of the C program, or of a simple schedule of the same
+-- computation.
 local function checked(make, arrays, result, want, tolerance)
   return function(threads)
     local f = make(threads):build {threads = threads}

@@ -57,8 +57,8 @@ local parts = {}
 
 -- ---- tiles of libxsmm in the same table as ours
 
--- Compares libxsmm's tiles with our tiles of the same number of rows. The ratio is the time of each further tile of libxsmm
--- divided by that of our tile. The figures are the least ratio and the geometric mean.
+-- Compares libxsmm's tiles with our tiles of the same number of rows. A ratio is the time that one more tile of libxsmm takes,
+-- divided by the time that one more of our tiles takes. The figures are the least ratio and the geometric mean.
 function parts.tiles()
   local tiles = partition.gemm_kernels()
   table.move(partition.xsmm_kernels(), 1, #tiles, #tiles + 1, tiles)

@@ -1,4 +1,4 @@
---- Measures the speed of listing accesses, of simulating them, and of drawing.
+--- Measures the speed of listing accesses, of simulating them, and of drawing plots.
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"

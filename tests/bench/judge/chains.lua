@@ -31,7 +31,7 @@ local function batch(b, n)
   return nw.schedule(C), C
 end
 
--- Pooling: the maximum of each 2 x 2 window, with a stride.
+-- Pooling: the maximum of each 2 x 2 window, with a stride of 2.
 local function pool(h, w)
   local A = nw.placeholder({2 * h, 2 * w}, "f32", "A")
   local r, q = nw.reduce_axis(2, "r"), nw.reduce_axis(2, "q")
@@ -39,7 +39,7 @@ local function pool(h, w)
   return nw.schedule(P), P, A
 end
 
--- The transpose of a matrix, and a map of it.
+-- T is the transpose of a matrix, and Z(i, j) = T(i, j) + T(n - 1 - i, j).
 local function transposed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local T = nw.compute({n, m}, function(i, j) return A(j, i) end, "T")
@@ -47,7 +47,7 @@ local function transposed(m, n)
   return nw.schedule(Z), Z, T
 end
 
--- Sums of squares of each row, and the row minus its sum.
+-- S(i) is the sum of A(i, k) * A(i, k) over k, and Z(i, j) = A(i, j) - S(i).
 local function normed(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k = nw.reduce_axis(n, "k")
@@ -59,7 +59,7 @@ end
 local function symbolic_thrice() return thrice(nw.size "H", nw.size "W") end
 
 local legal = {
-  {"the six steps of a fast product", gemm(16, 16, 8), function(s, C, _, B)
+  {"the steps of a fast product", gemm(16, 16, 8), function(s, C, _, B)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 8, 8)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
@@ -101,12 +101,12 @@ local legal = {
     s:compute_at(X, o)
     s:parallel(o)
   end},
-  {"three stencils, the first two each computed at a row of the next", function() return thrice(6, 5) end,
+  {"three stencils: each of the first two computed at a row of the next", function() return thrice(6, 5) end,
     function(s, Z, Y, X)
       s:compute_at(Y, s:loops(Z)[1])
       s:compute_at(X, s:loops(Y)[1])
     end},
-  {"three symbolic stencils: the first two computed at strips with a tail", symbolic_thrice, function(s, Z, Y, X)
+  {"three stencils of symbolic sizes: the first two computed at strips with a tail", symbolic_thrice, function(s, Z, Y, X)
     local o = s:split(s:loops(Z)[1], 8)
     s:compute_at(Y, o)
     s:compute_at(X, o)
@@ -124,7 +124,7 @@ local legal = {
     s:compute_at(C, s:loops(E)[1])
     s:parallel(s:loops(E)[1])
   end},
-  {"a product computed at a strip of rows of the next, both reordered", function() return two_products(9) end, function(s, E, C)
+  {"a product computed at a strip of its reader's rows, both reordered", function() return two_products(9) end, function(s, E, C)
     local o = s:split(s:loops(E)[1], 4)
     s:compute_at(C, o)
     local c = s:loops(C)
@@ -137,7 +137,7 @@ local legal = {
     s:reorder(e[1], e[3], e[2])
     s:compute_at(C, e[3])
   end},
-  {"a batch fused with its rows, in parallel", function() return batch(3, 6) end, function(s)
+  {"the loops over a batch and its rows fused, in parallel", function() return batch(3, 6) end, function(s)
     s:parallel(s:fuse("z", "i"))
     s:reorder("k", "j")
     s:vectorize "j"
@@ -148,7 +148,7 @@ local legal = {
     s:unroll "r"
     s:unroll "q"
   end},
-  {"a pooling's input through a copy at each row", function() return pool(5, 6) end, function(s, P, A)
+  {"a pooling's input read through a copy at each row", function() return pool(5, 6) end, function(s, P, A)
     s:cache_read(A, "local", {P}, {at = "y"})
   end},
   {"a pooling with the loops of its window outermost", function() return pool(4, 8) end, function(s)
@@ -175,7 +175,7 @@ local legal = {
     s:parallel(s:loops(Z)[1])
     s:vectorize(s:loops(Z)[2])
   end},
-  {"sums of squares in parts, computed at the rows of their reader", function() return normed(6, 16) end, function(s, Z, S)
+  {"sums of squares from partial sums, computed at the rows of their reader", function() return normed(6, 16) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[1])
     local loops = s:loops(S)
     local _, k_i = s:split(loops[#loops], 8)
@@ -183,7 +183,7 @@ local legal = {
     s:vectorize(k_i)
     s:parallel(s:loops(Z)[1])
   end},
-  {"an input of a product copied in the outer loop of the reduction", gemm(6, 7, 13), function(s, C, A, B)
+  {"both inputs of a product copied in the outer loop of the reduction", gemm(6, 7, 13), function(s, C, A, B)
     local k_o, k_i = s:split("k", 4)
     s:reorder(k_o, "i", "j", k_i)
     s:cache_read(A, "local", {C}, {at = k_o})
@@ -208,13 +208,13 @@ local legal = {
     local o = s:split("i", 4)
     s:cache_write(V, "local", {at = o})
   end},
-  {"an argmax of symbolic extent, which may be 0", function()
+  {"an argmax over a symbolic extent that may be 0", function()
     return nests.arg("argmax", nw.size "M", nw.size("K", {min = 0}))
   end, function(s)
     s:parallel "i"
     s:split("k", 4)
   end},
-  {"a layer's three stages in tiles of one size", with("layer", 8, 8, 6), function(s, R, P, C)
+  {"a layer: the bias inlined, the product computed in the tiles of the ramp", with("layer", 8, 8, 6), function(s, R, P, C)
     s:compute_inline(P)
     local r = s:loops(R)
     local i_o, j_o = s:tile(r[1], r[2], 4, 4)
@@ -222,14 +222,14 @@ local legal = {
     s:set_scope(C, "local")
     s:parallel(i_o)
   end},
-  {"a layer: the product packed, tiled and in a local block", with("layer", 8, 8, 8), function(s, _, P, C, _, B)
+  {"a layer: the product's input packed, the product tiled and in a local block", with("layer", 8, 8, 8), function(s, _, P, C, _, B)
     s:compute_inline(P)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 4, k, j % 4 end})
     local c = s:loops(C)
     local _, j_o = s:tile(c[1], c[2], 4, 4)
     s:cache_write(C, "local", {at = j_o})
   end},
-  {"a stage with two readers at the root, the readers in parallel", with("fork", 12), function(s, Y, Z, X)
+  {"a stage and its two readers, each in parallel", with("fork", 12), function(s, Y, Z, X)
     s:parallel(s:loops(X)[1])
     s:parallel(s:loops(Y)[1])
     s:parallel(s:loops(Z)[1])
@@ -267,7 +267,7 @@ local illegal = {
       s:compute_at(X, s:loops(Y)[1])
       return function() s:compute_at(X, s:loops(Z)[1]) end
     end, "structure"},
-  {"an inlined stage moved", function() return thrice(6, 5) end, function(s, Z, Y)
+  {"the reader of an inlined stage moved to the root, where it already is", function() return thrice(6, 5) end, function(s, Z, Y)
     s:compute_inline(Y)
     return function() s:compute_root(Z) end
   end, "structure"},
@@ -276,7 +276,7 @@ local illegal = {
     s:parallel(i)
     return function() s:parallel(o) end
   end, "structure"},
-  {"a product's rows in parallel inside a strip in parallel", function() return two_products(8) end, function(s, E, C)
+  {"a product's columns in parallel inside a strip in parallel", function() return two_products(8) end, function(s, E, C)
     local o = s:split(s:loops(E)[1], 4)
     s:compute_at(C, o)
     s:parallel(o)
@@ -290,7 +290,7 @@ local illegal = {
       s:compute_at(C, e[3])
       return function() s:parallel(e[3]) end
     end, "reduction"},
-  {"a batch fused with its reduction, in parallel", function() return batch(3, 6) end, function(s)
+  {"the loops over a batch and the reduction fused, in parallel", function() return batch(3, 6) end, function(s)
     s:reorder("i", "j", "z", "k")
     local f = s:fuse("z", "k")
     return function() s:parallel(f) end
@@ -307,12 +307,12 @@ local illegal = {
     s:reorder("r", "q", "y", "x")
     return function() s:decompose_reduction(P, "x") end
   end, "structure"},
-  {"sums of rows computed at their reader's rows, the reduction in parallel", function() return normed(6, 8) end, function(s, Z, S)
+  {"sums of squares computed at their reader's rows, in parallel over k", function() return normed(6, 8) end, function(s, Z, S)
     s:compute_at(S, s:loops(Z)[1])
     local loops = s:loops(S)
     return function() s:parallel(loops[#loops]) end
   end, "reduction"},
-  {"sums of rows computed in their reader's vector loop", function() return normed(6, 8) end, function(s, Z, S)
+  {"sums of squares computed in their reader's vector loop", function() return normed(6, 8) end, function(s, Z, S)
     s:vectorize(s:loops(Z)[2])
     return function() s:compute_at(S, s:loops(Z)[2]) end
   end, "structure"},

@@ -1,5 +1,5 @@
---- Chains of steps of several families, recurrences that are coupled or read by data indices, and steps that go wrong at the
---- end of a chain.
+--- Chains of steps of several families, and steps that go wrong at the end of a chain. Some recurrences are coupled, and one reads
+--- at indices that are data.
 local nests = require "_nests"
 local nw = require "nestwright"
 
@@ -13,7 +13,7 @@ local function three_back()
   return nests.recurrence(11, 6, function(S, A, t, x) return S(t - 3, x) + A(t, x) end, 3)
 end
 
--- A recurrence that reads the row before at data indices: S(t, x) = S(t - 1, I(x)) + A(t, x).
+-- A recurrence that reads the row before at indices from the tensor I: S(t, x) = S(t - 1, I(x)) + A(t, x).
 local function gathered()
   local A, I = nw.placeholder({6, 8}, "f32", "A"), nw.placeholder({8}, "i32", "I")
   local S = nw.scan_state({6, 8}, "f32", "S_state")
@@ -45,7 +45,7 @@ local legal = {
     local _, t_i = s:split(t, 3)
     s:vectorize(t_i)
   end},
-  {"three rows back: the loop over space outside of three steps of time", three_back, function(s)
+  {"three rows back: the loop over space outside of three steps of time, in parallel", three_back, function(s)
     local t, x = two(s)
     local _, t_i = s:split(t, 3)
     s:reorder(x, t_i)
@@ -83,7 +83,7 @@ local legal = {
     s:decompose_reduction(C, k_o)
     s:parallel(i_o)
   end},
-  {"a product in a local block, its init split off, the block in lanes", gemm(16, 32, 9), function(s, C)
+  {"a product in a local block, its columns in lanes inside the reduction", gemm(16, 32, 9), function(s, C)
     local _, j_o = s:tile("i", "j", 4, 8)
     local local_C = s:cache_write(C, "local", {at = j_o})
     local loops = s:loops(local_C)
@@ -105,7 +105,7 @@ local legal = {
     s:compute_at(C, j_o)
     s:vectorize(j_i)
   end},
-  {"a blur: rows in parallel, the other stage and its reader in lanes", with("blur", 12, 16), function(s, Y, X)
+  {"a blur: rows in parallel, columns of both stages in lanes", with("blur", 12, 16), function(s, Y, X)
     local y, x = nests.loops(s, Y)
     s:compute_at(X, y)
     s:vectorize(x)
@@ -181,7 +181,7 @@ local illegal = {
     local t = two(s)
     return function() s:parallel(t) end
   end, "raw"},
-  {"three rows back: groups of three in parallel", three_back, function(s)
+  {"three rows back: the loop over groups of three steps in parallel", three_back, function(s)
     local t_o = s:split((two(s)), 3)
     return function() s:parallel(t_o) end
   end, "raw"},
@@ -201,7 +201,7 @@ local illegal = {
     local t, x = two(s)
     return function() s:tile(t, x, 4, 4) end
   end, "raw"},
-  {"a symbolic column: time in parallel", symbolic "column", function(s)
+  {"symbolic columns: time in parallel", symbolic "column", function(s)
     local t = two(s)
     return function() s:parallel(t) end
   end, "raw"},
@@ -218,12 +218,12 @@ local illegal = {
     local t, x = two(s)
     return function() s:tile(t, x, 2, 3) end
   end, "raw"},
-  {"a mirrored read: space before pairs of time", scan "mirror", function(s)
+  {"a mirrored read: space outside of pairs of time steps", scan "mirror", function(s)
     local t, x = two(s)
     local _, t_i = s:split(t, 2)
     return function() s:reorder(x, t_i) end
   end, "raw"},
-  {"distances one and two: pairs of time as vectors", scan("fibonacci", 8, 4, 2), function(s)
+  {"distances one and two: pairs of time steps as vectors", scan("fibonacci", 8, 4, 2), function(s)
     local _, t_i = s:split((two(s)), 2)
     return function() s:vectorize(t_i) end
   end, "raw"},
@@ -246,17 +246,17 @@ local illegal = {
     s:compute_inline(E)
     return function() s:parallel "l" end
   end, "reduction"},
-  {"a window: its rows in parallel", with("depthwise", 2, 4, 4), function(s)
+  {"a convolution: the rows of its window in parallel", with("depthwise", 2, 4, 4), function(s)
     return function() s:parallel "r" end
   end, "reduction"},
-  {"a window: its columns in lanes", with("depthwise", 2, 4, 4), function(s)
+  {"a convolution: the columns of its window in lanes", with("depthwise", 2, 4, 4), function(s)
     return function() s:vectorize "q" end
   end, "reduction"},
-  {"a product: a masked part of its reduction in lanes", gemm(4, 4, 13), function(s)
+  {"a product: its reduction split with a cut tail, the inner part in lanes", gemm(4, 4, 13), function(s)
     local _, k_i = s:split("k", {factor = 4, tail = "cut"})
     return function() s:vectorize(k_i) end
   end, "reduction"},
-  {"a product: the reduction split, cut, moved outermost, then in parallel", gemm(4, 4, 13), function(s)
+  {"a product: its reduction split with a cut tail, the outer part in parallel", gemm(4, 4, 13), function(s)
     local k_o = s:split("k", {factor = 4, tail = "cut"})
     return function() s:parallel(k_o) end
   end, "reduction"},

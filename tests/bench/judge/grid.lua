@@ -6,13 +6,13 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function scan(step, steps, n, rows) return nests.scan(step, steps or 5, n or 8, rows) end
 
--- Binds the last loops of a stage to the last tags.
+-- Binds the last loops of a stage to the given tags, in the same order.
 local function threads(s, stage, ...)
   local loops, tags = s:loops(stage), {...}
   for n, tag in ipairs(tags) do s:bind(loops[#loops - #tags + n], tag) end
 end
 
--- Computes C in tiles of t by t, one for each block; the reduction is in steps of d.
+-- Computes C in tiles of t by t, one tile for each block. The reduction is in steps of d.
 local function blocks(s, t, d)
   s:tile("i", "j", t, t)
   s:split("k", d)
@@ -30,7 +30,7 @@ local function tiled(s, C, A, B, t, d)
   s:bind("j_i", "threadIdx.x")
 end
 
--- Computes Y in tiles, each with the elements of X that it needs in shared storage.
+-- Computes Y in tiles of t elements. The elements of X that a tile needs are in shared storage.
 local function halo(s, Y, X, t)
   local loops = s:loops(Y)
   local o, i = s:split(loops[1], t)
@@ -123,7 +123,7 @@ local legal = {
   {"a product in tiles through shared storage", gemm(8), function(s, C, A, B) tiled(s, C, A, B, 4) end},
   {"a product in tiles that do not divide its sizes", gemm(7, 9, 5), function(s, C, A, B) tiled(s, C, A, B, 4) end},
   {"tiles deeper than wide: fewer threads compute than load", gemm(8, 8, 16), function(s, C, A, B) tiled(s, C, A, B, 4, 8) end},
-  {"one operand in shared storage, the other from memory", gemm(8), function(s, C, A)
+  {"one operand in shared storage, the other read from memory", gemm(8), function(s, C, A)
     blocks(s, 4, 4)
     threads(s, s:cache_read(A, "shared", {C}, {at = "k_o"}), "threadIdx.y", "threadIdx.x")
     s:bind("i_i", "threadIdx.y")
@@ -157,7 +157,7 @@ local legal = {
     threads(s, C, "threadIdx.y", "threadIdx.x")
     s:set_scope(sums, "local")
   end},
-  {"a product of virtual threads: each thread computes two rows", gemm(8), function(s, C, A)
+  {"a product with virtual threads: each thread computes two rows", gemm(8), function(s, C, A)
     blocks(s, 4, 4)
     local v, i = s:split("i_i", 2)
     s:reorder("k_o", v, i, "j_i", "k_i")
@@ -195,7 +195,7 @@ local legal = {
     local _, i = halo(s, Y, X, 8)
     s:bind(i, "threadIdx.x")
   end},
-  {"a stage in global storage of a block", with("ahead", 34, 2), function(s, Y, X)
+  {"a stage with global storage for each block", with("ahead", 34, 2), function(s, Y, X)
     local o, i = s:split(s:loops(Y)[1], 8)
     s:bind(o, "blockIdx.x")
     s:compute_at(X, o)
@@ -224,7 +224,7 @@ local legal = {
     s:bind("i_i", "threadIdx.y")
     s:bind("j_i", "threadIdx.x")
   end},
-  {"a transpose whose tiles do not divide", transpose(7, 9), function(s, T, A)
+  {"a transpose in tiles that do not divide its sizes", transpose(7, 9), function(s, T, A)
     s:tile("i", "j", 4, 4)
     s:bind("i_o", "blockIdx.y")
     s:bind("j_o", "blockIdx.x")
@@ -330,14 +330,14 @@ local illegal = {
   {"steps of time as threads", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "threadIdx.x") end, "raw"},
   {"steps of time as blocks", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "blockIdx.x") end, "raw"},
   {"steps of time as virtual threads", scan "column", function(s) return try(s.bind, s, s:loops("S")[1], "vthread") end, "raw"},
-  {"two neighbouring steps of time as threads", scan("two_back", 8, 4, 2), function(s)
+  {"a distance of two: three steps of time as threads", scan("two_back", 8, 4, 2), function(s)
     local _, t = s:split(s:loops("S")[1], 3)
     return try(s.bind, s, t, "threadIdx.x")
   end, "raw"},
-  {"a recurrence along threads in place", scan "sweep", function(s)
+  {"a recurrence along threads", scan "sweep", function(s)
     return try(s.bind, s, s:loops("S")[2], "threadIdx.x")
   end, "raw"},
-  {"a recurrence along blocks in place", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "blockIdx.x") end, "raw"},
+  {"a recurrence along blocks", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "blockIdx.x") end, "raw"},
   {"stages of one launch, where a block reads what another block writes", with("ahead", 20, 3), function(s, Y, X)
     local o = s:split(s:loops(Y)[1], 20) -- one iteration, so both nests are inside it
     s:compute_at(X, o)

@@ -17,7 +17,7 @@ local function plane()
   return nw.schedule(nw.scan(first, update, S, "S"))
 end
 
--- A stencil that reads r elements on either side.
+-- A stencil that reads the elements x - r, x and x + r of the row before.
 local function wide(r)
   return function()
     return nests.recurrence(7, 12, function(S, _, t, x, n)
@@ -26,7 +26,7 @@ local function wide(r)
   end
 end
 
--- X = A + 1 with n rows and Y = B + 3 with m rows; Z = X * Y.
+-- X = A + 1 with n rows, Y = B + 3 with m rows, and Z = X * Y with min(n, m) rows.
 local function pair(n, m)
   return function()
     local A, B = nw.placeholder({n, 5}, "f32", "A"), nw.placeholder({m or n, 5}, "f32", "B")
@@ -57,7 +57,7 @@ local function two_sums()
   return nw.schedule {R, Q}
 end
 
--- X, and Y which reads X backwards.
+-- Y reads X in reverse order.
 local function mirrored(n)
   return function()
     local A = nw.placeholder({n}, "f32", "A")
@@ -68,7 +68,7 @@ local function mirrored(n)
 end
 
 local legal = {
-  {"a loop split by three factors that do not divide it", with("gemm", 13), function(s)
+  {"loops split by lists of factors that do not divide them", with("gemm", 13), function(s)
     s:split("i", {factors = {2, 3}})
     s:split("k", {factors = {2, 2, 2}})
   end},
@@ -89,7 +89,7 @@ local legal = {
     local _, y, x = two(s)
     s:tile(y, x, 2, 4)
   end},
-  {"a loop unrolled by a factor, with a guard and with a tail", with("gemm", 10), function(s)
+  {"one loop unrolled by a factor with a guard, another with a cut tail", with("gemm", 10), function(s)
     s:unroll("j", 4)
     s:unroll("k", 3, {tail = "cut"})
   end},
@@ -117,7 +117,7 @@ local legal = {
     s:reorder(xo, to)
     s:parallel(to)
   end},
-  {"a stencil that reads two to either side, skewed by two", wide(2), function(s)
+  {"a stencil that reads two elements to either side, skewed by two and tiled", wide(2), function(s)
     local t, x = two(s)
     s:skew(x, t, 2)
     s:tile(t, x, 3, 4)
@@ -132,7 +132,7 @@ local legal = {
     s:skew(x, t, 1)
     s:reorder(x, t)
   end},
-  {"independent columns: space skewed back, in parallel outside time", scan "column", function(s)
+  {"independent columns: space skewed by one, then moved outside time", scan "column", function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     s:reorder(x, t)
@@ -160,7 +160,7 @@ local legal = {
     s:skew("k", "j", 2)
     s:skew("j", "i", -3)
   end},
-  {"a skewed product in every order", with("gemm", 5, 6, 7), function(s)
+  {"a skewed product in several orders", with("gemm", 5, 6, 7), function(s)
     s:skew("j", "i", 2)
     s:skew("k", "i", -1)
     s:reorder("k", "j", "i")
@@ -172,17 +172,17 @@ local legal = {
     s:vectorize(j_i)
     s:parallel "i"
   end},
-  {"loops shifted to begin at another number, then split and fused", with("map", 12, 10), function(s)
+  {"loops shifted to begin at another value, then split and fused", with("map", 12, 10), function(s)
     s:shift("i", 5)
     s:shift("j", -3)
     s:fuse(s:split("i", 4))
     s:split("j", 4)
   end},
-  {"a loop that begins at a size", function() return nests.map(nw.size "M", 6) end, function(s)
+  {"a loop that begins at a symbolic value", function() return nests.map(nw.size "M", 6) end, function(s)
     s:shift("i", "2*M + 1")
     s:parallel "i"
   end},
-  {"loops of one iteration: added, made parallel, and removed", with("gemm", 6), function(s)
+  {"a loop of one iteration: added, made parallel, unmarked and removed", with("gemm", 6), function(s)
     local u = s:add_unit_loop "k"
     s:reorder(u, "i", "j")
     s:parallel(u)
@@ -212,14 +212,14 @@ local legal = {
     s:cut("i", 2)
     s:merge("i.rest", "i_1")
   end},
-  {"the two states of a scan merged in time", ping_pong, function(s) s:merge("x_2", "x_3") end},
-  {"a merged nest split by fission, with its storage", pair(6), function(s, X, Y, Z)
+  {"the space loops of a scan's two states merged in each time step", ping_pong, function(s) s:merge("x_2", "x_3") end},
+  {"a merged nest divided into its three stages by fission", pair(6), function(s, X, Y, Z)
     s:compute_at(X, (nests.loops(s, Z)))
     s:merge("i_1", "i_2")
     s:fission("i_1", {after = Y})
     s:fission("i_1.after", {after = X})
   end},
-  {"fission of a product and its inlined bias and ramp", with("layer", 6, 7, 8), function(s, _, P, C)
+  {"fission of a product and the stage that adds a bias to it", with("layer", 6, 7, 8), function(s, _, P, C)
     s:compute_at(C, (nests.loops(s, P)))
     s:fission((nests.loops(s, P)), {after = C})
   end},
@@ -236,7 +236,7 @@ local legal = {
     function() return pair(nw.size("M", {min = 0}), nw.size("N", {min = 0}))() end, function(s)
       s:parallel(s:create_fused_loop("i", "i_1"))
     end},
-  {"inner loops as one loop: the states of a scan in one time step, in parallel", ping_pong, function(s)
+  {"inner loops as one loop: the two states of a scan in a time step, in parallel", ping_pong, function(s)
     s:parallel(s:create_fused_loop("x_2", "x_3"))
   end},
   {"inner loops of merged nests as one loop", pair(6), function(s)
@@ -269,24 +269,24 @@ local illegal = {
     s:reorder(x, t)
     return function() s:parallel(t) end
   end, "raw"},
-  {"a heat equation: tiles without a skew, the first direction in parallel", scan("heat", 9, 12), function(s)
+  {"a heat equation: skewed and tiled, the loop over tiles of time in parallel", scan("heat", 9, 12), function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     local to = s:tile(t, x, 2, 3)
     return function() s:parallel(to) end
   end, "raw"},
-  {"a heat equation: tiles of the second direction in parallel", scan("heat", 9, 12), function(s)
+  {"a heat equation: skewed and tiled, the loop over tiles of space in parallel", scan("heat", 9, 12), function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     local _, xo = s:tile(t, x, 2, 3)
     return function() s:parallel(xo) end
   end, "raw"},
-  {"a stencil that reads two to either side, skewed by one and tiled", wide(2), function(s)
+  {"a stencil that reads two elements to either side, skewed by one and tiled", wide(2), function(s)
     local t, x = two(s)
     s:skew(x, t, 1)
     return function() s:tile(t, x, 2, 4) end
   end, "raw"},
-  {"a stencil that reads three to either side, skewed by two, then reordered", wide(3), function(s)
+  {"a stencil that reads three elements to either side, skewed by two, then reordered", wide(3), function(s)
     local t, x = two(s)
     s:skew(x, t, 2)
     return function() s:reorder(x, t) end
@@ -296,7 +296,7 @@ local illegal = {
     s:skew(x, t, 1)
     return function() s:tile(t, x, 2, 3) end
   end, "raw"},
-  {"a heat equation in the plane: skewed in one direction, tiled in the other", plane, function(s)
+  {"a heat equation in the plane: skewed in one direction, tiled in all three", plane, function(s)
     local t, y, x = two(s)
     s:skew(y, t, 1)
     return function() s:tile(t, y, x, 2, 2, 2) end
@@ -315,16 +315,16 @@ local illegal = {
     s:skew("j", "i", 1)
     return function() s:fuse("i", "j") end
   end, "structure"},
-  {"a tail of a skewed loop", with("map", 6, 7), function(s)
+  {"a cut tail of a skewed loop", with("map", 6, 7), function(s)
     s:skew("j", "i", 1)
     return function() s:split("j", {factor = 4, tail = "cut"}) end
   end, "structure"},
-  {"a skewed loop around its lanes", with("map", 6, 8), function(s)
+  {"a vector loop around a loop that is skewed by it", with("map", 6, 8), function(s)
     s:skew("j", "i", 1)
     return function() s:vectorize "i" end
   end, "structure"},
-  {"a long loop removed", with("map", 6, 7), function(s) return function() s:remove_unit_loop "i" end end, "structure"},
-  {"a loop of any size removed", function() return nests.map(nw.size "M", 3) end,
+  {"a loop of six iterations removed", with("map", 6, 7), function(s) return function() s:remove_unit_loop "i" end end, "structure"},
+  {"a loop of symbolic extent removed", function() return nests.map(nw.size "M", 3) end,
     function(s) return function() s:remove_unit_loop "i" end end, "structure"},
   {"a stage merged with a reader of later elements", with("ahead", 12, 2), function(s)
     s:cut("i", 10)

@@ -92,7 +92,7 @@ local legal = {
     s:parallel(i_o)
     s:split("k", 4)
   end},
-  {"a symbolic size known to be a multiple needs no guard", symbolic_map, function(s)
+  {"a symbolic size that is a multiple of the factor, so a split needs no guard", symbolic_map, function(s)
     local _, j_i = s:split("j", 8)
     s:vectorize(j_i)
     s:parallel(s:loops "Z"[1])
@@ -118,7 +118,7 @@ local legal = {
     s:vectorize(loops[#loops])
     s:parallel "i"
   end},
-  {"an init split off inside the row, the reduction moved out of it", gemm(8, 8, 6), function(s, C)
+  {"an init split off in each row, then the reduction moved outside the columns", gemm(8, 8, 6), function(s, C)
     s:decompose_reduction(C, "j")
     s:reorder("k", "j")
     s:vectorize "j"
@@ -149,7 +149,7 @@ local illegal = {
     s:reorder("k", "i", "j")
     return function() s:parallel "k" end
   end, "reduction"},
-  {"parallel over a loop fused of a row and the reduction", gemm(4, 5, 6), function(s)
+  {"parallel over a fused loop of a row and the reduction", gemm(4, 5, 6), function(s)
     local f = s:fuse("j", "k")
     return function() s:parallel(f) end
   end, "reduction"},
@@ -197,7 +197,7 @@ local illegal = {
     s:vectorize "j"
     return function() s:split("j", 4) end
   end, "structure"},
-  {"loops fused that are not adjacent", gemm(8), function(s) return function() s:fuse("i", "k") end end, "structure"},
+  {"a fusion of loops that are not adjacent", gemm(8), function(s) return function() s:fuse("i", "k") end end, "structure"},
   {"loops fused in the wrong order", map(8, 8), function(s) return function() s:fuse("j", "i") end end, "structure"},
   {"loops of two nests reordered", with("blur", 6, 6), function(s)
     return function() s:reorder("y", "x_1") end
@@ -225,7 +225,7 @@ local illegal = {
   {"an init split off from a stage that is not a reduction", map(6), function(s, Z)
     return function() s:decompose_reduction(Z, "i") end
   end, "structure"},
-  {"a tile that is masked, vectors over the outer part", map(37), function(s)
+  {"vectors over both parts of a split with a guarded tail", map(37), function(s)
     local i_o = s:split("i", {factor = 8, tail = "guard"})
     s:vectorize(i_o)
     return function() s:vectorize "i_i" end

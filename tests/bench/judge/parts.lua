@@ -54,7 +54,7 @@ local legal = {
   end},
   {"a cut at a symbolic position", symbolic(), function(s) s:cut("i", "M // 2") end},
   {"a cut outside of the loop", symbolic(), function(s) s:cut("i", -4, "M + 4") end},
-  {"a cut of the reduction at a loop around it: a triangle and the rest", gemm(9), function(s) s:cut("k", "i + 1") end},
+  {"a cut of the reduction at an outer loop's variable: a triangle and the rest", gemm(9), function(s) s:cut("k", "i + 1") end},
   {"a cut of a symbolic reduction", symbolic_gemm, function(s) s:cut("k", "K // 3", "K - 1") end},
   {"a cut of a parallel loop", gemm(12), function(s)
     s:parallel "i"
@@ -79,7 +79,7 @@ local legal = {
     s:cut("i_o", 4)
     s:join("i_o.head", "i_o.rest")
   end},
-  {"the whole tiles of a guarded split", symbolic(), function(s)
+  {"vectors in the whole tiles of a guarded split", symbolic(), function(s)
     s:split("i", 8)
     s:partition "i_o"
     s:reorder("i_o.main/j", "i_o.main/i_i")
@@ -104,7 +104,7 @@ local legal = {
     s:parallel "i.post"
   end},
   {"a partition at given iterations", gemm(16), function(s) s:partition("i", {at = {3, 13}}) end},
-  {"two versions of a reduction by its length", symbolic_gemm, function(s)
+  {"two versions of a reduction, chosen by its length", symbolic_gemm, function(s)
     s:specialize("K % 4 == 0", "k")
     s:split("then/k", 4)
     s:split("else/k", 4)
@@ -132,7 +132,7 @@ local legal = {
     s:split("i", 8)
     s:parallel "i_o"
   end},
-  {"a vector of an assumed length", symbolic(), function(s)
+  {"a vector over eight iterations, which an assumption guarantees", symbolic(), function(s)
     s:assume "M >= 8"
     s:cut("i", 8)
     s:reorder("i.head/j", "i.head")
@@ -151,7 +151,7 @@ local legal = {
     s:split("i", 4, {tail = "shift"})
     s:decompose_reduction(C, "j")
   end},
-  {"a shifted tile of any size, for sizes of at least one tile", symbolic(), function(s)
+  {"a shifted tile in a loop of symbolic extent, assumed to be at least one tile", symbolic(), function(s)
     s:assume "M >= 8"
     s:split("i", 8, {tail = "shift"})
   end},
@@ -278,11 +278,11 @@ local illegal = {
     local _, rest = s:cut(s:loops "S"[1], 4)
     return function() s:parallel(rest) end
   end, "raw"},
-  {"pieces joined that are not adjacent", map(20), function(s)
+  {"a join of pieces that are not adjacent", map(20), function(s)
     s:cut("i", 5, 10)
     return function() s:join("i.1", "i.3") end
   end, "structure"},
-  {"pieces joined that were scheduled differently", gemm(16), function(s)
+  {"a join of pieces that were scheduled differently", gemm(16), function(s)
     s:cut("i", 8)
     s:reorder("i.rest/k", "i.rest/j")
     return function() s:join("i.head", "i.rest") end

@@ -68,7 +68,7 @@ local legal = {
   {"a stage becomes the first statement of its reader's loop", chain, function(s, R, Q)
     s:compute_at(Q, row(s, R), {index = 1})
   end},
-  {"stages moved to the first and the last position of a loop body", chain, function(s, R, Q, P)
+  {"a stage moved to several positions of a loop body", chain, function(s, R, Q, P)
     s:compute_at(Q, row(s, R, 2))
     s:compute_at(P, row(s, R, 2), {index = -2})
     s:compute_at(P, row(s, R, 2), {index = -1})
@@ -92,15 +92,15 @@ local legal = {
     s:store_at(X, o)
     s:parallel(o)
   end},
-  {"a window slides along columns", with("ahead", 20, 3), slid},
+  {"a window slides along a vector", with("ahead", 20, 3), slid},
   {"a window slides over symbolic rows", symbolic_blur, slid},
-  {"a window slides over symbolic strips", symbolic_blur, function(s, Y, X)
+  {"a window slides in strips of a symbolic size, in a rolling buffer", symbolic_blur, function(s, Y, X)
     local o = in_strips(s, Y, X, 8)
     s:store_at(X, o)
     s:rolling_buffer(X)
   end},
   {"a window moves by two rows in each iteration", strided, slid},
-  {"a window of sums: each contribution once", window_of_sums, slid},
+  {"a window slides over sums, each of which is computed once", window_of_sums, slid},
   {"two windows slide, one over the other", two_windows, function(s, R, Q, P)
     s:compute_at(P, row(s, Q))
     s:store_at(P)
@@ -278,7 +278,7 @@ local illegal = {
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 2}) end
   end, "war"},
-  {"a rolling buffer with one element for each element of a wide window", with("ahead", 20, 5), function(s, Y, X)
+  {"a rolling buffer of three elements for a window of six elements", with("ahead", 20, 5), function(s, Y, X)
     slid(s, Y, X)
     return function() s:rolling_buffer(X, {size = 3}) end
   end, "war"},
@@ -325,7 +325,7 @@ local illegal = {
   {"a reader moved into one of its own loops", layer, function(s, _, P)
     return function() s:reverse_compute_at(P, row(s, P)) end
   end, "structure"},
-  {"a reader of all rows moved to one of the rows", with("centred", 5, 6), function(s, _, E, M)
+  {"a reader moved into the reduction whose result it reads", with("centred", 5, 6), function(s, _, E, M)
     return function() s:reverse_compute_at(E, s:loops(M)[2]) end
   end, "raw"},
   {"a mirrored reader moved to the rows of the stage that it reads", mirrored, function(s, Y, X)
@@ -338,7 +338,7 @@ local illegal = {
     s:parallel(row(s, X))
     return function() s:reverse_compute_at(Y, row(s, X)) end
   end, "raw"},
-  {"a ramp inlined into the sum that it reads", layer, function(s, _, P)
+  {"a bias inlined into the sum that it reads", layer, function(s, _, P)
     return function() s:reverse_compute_inline(P) end
   end, "structure"},
   {"a window inlined into its producer", blur, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "structure"},

@@ -4,7 +4,7 @@ local nw = require "nestwright"
 
 local scan, symbolic = nests.scan, nests.symbolic_scan
 
--- A recurrence in two dimensions of space, given by the reads of a step.
+-- A recurrence in two dimensions of space. The argument `step` returns the value of an element.
 local function plane(step)
   return function()
     local A = nw.placeholder({5, 6, 7}, "f32", "A")
@@ -46,7 +46,7 @@ local legal = {
     local _, t_i = s:split(t, 2)
     s:vectorize(t_i)
   end},
-  {"a distance of two: pairs of time in parallel", scan("two_back", 8, 4, 2), function(s)
+  {"a distance of two: the two steps of a pair in parallel", scan("two_back", 8, 4, 2), function(s)
     local t = two(s)
     local _, t_i = s:split(t, 2)
     s:parallel(t_i)
@@ -56,7 +56,7 @@ local legal = {
     s:reorder(x, t)
     s:parallel(x)
   end},
-  {"a diagonal distance: time and space may change places", scan "diagonal", function(s)
+  {"a diagonal distance: time and space exchanged", scan "diagonal", function(s)
     local t, x = two(s)
     s:reorder(x, t)
   end},
@@ -64,7 +64,7 @@ local legal = {
     local t, x = two(s)
     s:tile(t, x, 2, 4)
   end},
-  {"a heat equation: each row in parallel", scan "heat", function(s)
+  {"a heat equation: the elements of a row in parallel", scan "heat", function(s)
     local _, x = two(s)
     s:parallel(x)
   end},
@@ -77,13 +77,13 @@ local legal = {
     local _, lane = s:split(x, {factor = 4, tail = "guard"})
     s:vectorize(lane)
   end},
-  {"a mirrored read: each row in parallel, split with a tail", scan("mirror", 6, 11), function(s)
+  {"a mirrored read: a row split with a tail, the parts in parallel", scan("mirror", 6, 11), function(s)
     local _, x = two(s)
     local x_o = s:split(x, 4)
     s:parallel(x_o)
   end},
   {"a sweep in place: time unrolled", scan("sweep", 4, 6), function(s) s:unroll((two(s))) end},
-  {"a running sum in both directions: rows and columns change places", scan "along", function(s)
+  {"a running sum in both directions: rows and columns exchanged", scan "along", function(s)
     local t, x = two(s)
     s:reorder(x, t)
   end},
@@ -96,11 +96,11 @@ local legal = {
     s:parallel(y)
     s:vectorize(x)
   end},
-  {"heat in the plane: the plane's loops change places", heat2, function(s)
+  {"heat in the plane: the plane's loops exchanged", heat2, function(s)
     local _, y, x = nests.loops(s, "S")
     s:reorder(x, y)
   end},
-  {"heat in the plane: the plane's loops fused", heat2, function(s)
+  {"heat in the plane: the plane's loops fused, in parallel", heat2, function(s)
     local _, y, x = nests.loops(s, "S")
     s:parallel(s:fuse(y, x))
   end},
@@ -156,11 +156,11 @@ local illegal = {
     local _, t_i = s:split((two(s)), 3)
     return function() s:vectorize(t_i) end
   end, "raw"},
-  {"distances one and two: pairs of time at once", scan("fibonacci", 8, 4, 2), function(s)
+  {"distances one and two: the two steps of a pair in parallel", scan("fibonacci", 8, 4, 2), function(s)
     local _, t_i = s:split((two(s)), 2)
     return function() s:parallel(t_i) end
   end, "raw"},
-  {"a distance of two: the loop over pairs of time in parallel", scan("two_back", 8, 4, 2), function(s)
+  {"a distance of two: the loop over pairs of time steps in parallel", scan("two_back", 8, 4, 2), function(s)
     local t_o = s:split((two(s)), 2)
     return function() s:parallel(t_o) end
   end, "raw"},
@@ -187,7 +187,7 @@ local illegal = {
   refused("a sweep in place: space as vectors", scan("sweep", 4, 8), function(s, _, x) s:vectorize(x) end, "raw"),
   refused("a sweep in place: time in parallel", scan "sweep", function(s, t) s:parallel(t) end, "raw"),
   refused("a sweep in place: space before time", scan "sweep", function(s, t, x) s:reorder(x, t) end, "raw"),
-  refused("a running sum in both directions: rows in parallel", scan "along", function(s, _, x) s:parallel(x) end, "raw"),
+  refused("a running sum in both directions: a row in parallel", scan "along", function(s, _, x) s:parallel(x) end, "raw"),
   {"a running sum in both directions: lanes of four", scan("along", 5, 16), function(s)
     local _, x = two(s)
     local _, lane = s:split(x, 4)
@@ -195,12 +195,12 @@ local illegal = {
   end, "raw"},
   refused("heat in the plane: rows before time", heat2, function(s, t, y) s:reorder(y, t) end, "raw"),
   refused("heat in the plane: columns outermost", heat2, function(s, t, y, x) s:reorder(x, t, y) end, "raw"),
-  refused("a plane that depends down its rows: time in parallel", down, function(s, t) s:parallel(t) end, "raw"),
+  refused("rows of a plane that depend on the row before: time in parallel", down, function(s, t) s:parallel(t) end, "raw"),
   refused("a symbolic recurrence: time in parallel", symbolic "column", function(s, t) s:parallel(t) end, "raw"),
   refused("a symbolic heat equation: space before time", symbolic "heat", function(s, t, x) s:reorder(x, t) end, "raw"),
   refused("a symbolic sweep: space in parallel", symbolic "sweep", function(s, _, x) s:parallel(x) end, "raw"),
   refused("a recurrence inlined", scan "column", function(s) s:compute_inline "S" end, "structure"),
-  {"the first row of a recurrence moved after the other rows", scan "column", function(s)
+  {"the init of a recurrence moved into the time loop", scan "column", function(s)
     return function() s:compute_at("S_init", (two(s))) end
   end, "structure"},
 }

@@ -6,7 +6,7 @@ local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic() return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0})) end
 
--- Two sums over one tensor; the second sum reads the first.
+-- The maximum M of each row, and a sum over each row that reads M.
 local function softmax(m, n)
   local A = nw.placeholder({m, n}, "f32", "A")
   local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
@@ -37,7 +37,7 @@ local legal = {
     s:reorder(k_o, "i", "j", "k_i")
     s:parallel(k_o)
   end},
-  {"partial sums of a whole reduction at once", with("fold", "sum", 1, 40), function(s, S)
+  {"partial sums of a single sum, in parallel", with("fold", "sum", 1, 40), function(s, S)
     local k_o = s:split("k", 8)
     s:rfactor(S, k_o)
     s:parallel(k_o)
@@ -81,12 +81,12 @@ local legal = {
     s:rfactor(D, "r")
     s:parallel "r"
   end},
-  {"a window fused, split with a tail, its parts in parallel", with("depthwise", 2, 4, 4), function(s, D)
+  {"the loops of a window fused and split with a tail, partial sums in parallel", with("depthwise", 2, 4, 4), function(s, D)
     local _, i = s:split(s:fuse("r", "q"), 2)
     s:rfactor(D, i)
     s:parallel(i)
   end},
-  {"partial sums inside a tile, with the storage of a tile", gemm(8, 8, 12), function(s, C)
+  {"a tile of sums in local storage, its reduction split", gemm(8, 8, 12), function(s, C)
     local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
     local k_o, k_i = s:split("k", 4)
     s:reorder(i_o, j_o, k_o, i_i, j_i, k_i)
@@ -98,7 +98,7 @@ local legal = {
     s:rfactor(C, k_i)
     s:parallel(k_i)
   end},
-  {"partial sums that read a maximum, and partial maxima", function() return softmax(4, 14) end, function(s, S, M)
+  {"partial maxima, and partial sums that read the maximum", function() return softmax(4, 14) end, function(s, S, M)
     s:rfactor(M, (s:split("k", 4)))
     s:rfactor(S, (s:split("l", 5)))
   end},

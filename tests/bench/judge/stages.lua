@@ -45,7 +45,7 @@ local legal = {
   end},
   {"a blur inlined", with("blur", 5, 5), function(s, _, X) s:compute_inline(X) end},
   {"a stage with two readers inlined", with("fork", 9), function(s, _, _, X) s:compute_inline(X) end},
-  {"a chain of three inlined from the front", with("layer", 5, 6, 7), function(s, _, P) s:compute_inline(P) end},
+  {"the second of three stages inlined", with("layer", 5, 6, 7), function(s, _, P) s:compute_inline(P) end},
   {"a product computed at a tile of its reader", with("layer", 8, 9, 5), function(s, _, P, C)
     s:compute_inline(P)
     local _, jo = s:tile("i_2", "j_2", 4, 4)
@@ -70,7 +70,7 @@ local legal = {
   {"an input packed into panels, the last of which is not full", gemm(5, 13, 6), function(s, C, _, B)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 4, k, j % 4 end})
   end},
-  {"an input packed and transposed, at a tile", gemm(8, 12, 6), function(s, C, _, B)
+  {"an input copied in transposed form at each strip of columns", gemm(8, 12, 6), function(s, C, _, B)
     local jo = s:split("j", 5)
     s:cache_read(B, "global", {C}, {layout = function(k, j) return j, k end, at = jo})
   end},
@@ -188,7 +188,7 @@ local illegal = {
     s:decompose_reduction(C, "i")
     return function() s:compute_at(C, s:loops(P)[1]) end
   end, "structure"},
-  {"a stage computed at a loop whose reader is vectorized", with("ahead", 20, 2), function(s, Y, X)
+  {"a stage computed in its reader's vector loop", with("ahead", 20, 2), function(s, Y, X)
     local _, lane = s:split(s:loops(Y)[1], 6)
     s:vectorize(lane)
     return function() s:compute_at(X, lane) end

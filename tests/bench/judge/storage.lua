@@ -5,7 +5,7 @@ local nw = require "nestwright"
 
 local with = nests.with
 
--- Y = P + 1, P = 2A, of shape m x n; sizes may be symbolic.
+-- P = 2A and Y = P + 1, of shape m x n. If `n` is a table, it holds the facts about a symbolic number of columns.
 local function pair(m, n, dtype)
   return function()
     local rows, columns = m, n
@@ -63,7 +63,7 @@ local legal = {
     vectorize(s, Y, 16)
     s:stream_stores(Y)
   end},
-  {"streamed, then shared among threads and unrolled", pair(8, 64), function(s, Y)
+  {"a streamed stage, then shared among threads and unrolled", pair(8, 64), function(s, Y)
     local jo = vectorize(s, Y, 16)
     s:stream_stores(Y)
     s:parallel(s:loops(Y)[1])
@@ -83,16 +83,16 @@ local legal = {
     vectorize(s, P, 16)
     s:stream_stores(P)
   end},
-  {"a temporary of odd row length streamed, its rows aligned", pair(8, 50), function(s, _, P)
+  {"a temporary with rows of 50 elements streamed, its rows aligned", pair(8, 50), function(s, _, P)
     s:storage_align(P, 0, 16)
     vectorize(s, P, 16)
     s:stream_stores(P)
   end},
-  {"a symbolic row streamed, its length a multiple of the vector", pair(4, {min = 16, multiple = 16}), function(s, Y)
+  {"a symbolic row streamed, whose length is a multiple of the vector", pair(4, {min = 16, multiple = 16}), function(s, Y)
     vectorize(s, Y, 16)
     s:stream_stores(Y)
   end},
-  {"a scan whose rows stream", recurrence(6, 32), function(s, S)
+  {"a scan whose rows are streamed", recurrence(6, 32), function(s, S)
     vectorize(s, S, 16)
     s:stream_stores(S)
   end},
@@ -163,7 +163,7 @@ local legal = {
     s:pragma(s:loops(Y)[1], "schedule", "dynamic")
     s:pragma(s:loops(Y)[1], "chunk", 2)
   end},
-  {"a guard that lowering may not remove", pair(9, 13), function(s, Y)
+  {"a guard that lowering must not remove", pair(9, 13), function(s, Y)
     local _, ji = s:split(s:loops(Y)[2], 4)
     s:pragma(s:loops(Y)[2], "partition", "never")
     s:vectorize(ji)
@@ -275,7 +275,7 @@ local illegal = {
     s:vectorize(s:loops(Y)[2])
     return function() s:prefetch(P, s:loops(Y)[2]) end
   end, "structure"},
-  {"a loop with a prefetch made a vector", pair(4, 16), function(s, Y, P)
+  {"a loop with a prefetch vectorized", pair(4, 16), function(s, Y, P)
     s:prefetch(P, s:loops(Y)[2])
     return function() s:vectorize(s:loops(Y)[2]) end
   end, "structure"},
@@ -298,7 +298,7 @@ local illegal = {
     s:annotate(P, "fma", "never")
     return function() s:compute_inline(P) end
   end, "structure"},
-  {"time made parallel in a scan whose rows stream", recurrence(6, 32), function(s, S)
+  {"time in parallel in a scan whose rows are streamed", recurrence(6, 32), function(s, S)
     vectorize(s, S, 16)
     s:stream_stores(S)
     return function() s:parallel(s:loops(S)[1]) end

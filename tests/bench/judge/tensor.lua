@@ -1,10 +1,11 @@
---- Nests that intrinsics replace: windows of every kind, and every difference that makes a nest not match the intrinsic.
+--- Nests that an intrinsic replaces, with windows of several kinds. Also nests that do not match the intrinsic, each because of
+--- another difference.
 package.path = "tests/prop/?.lua;tests/tools/?.lua;" .. package.path
 local small, micro = require "kernels", require "microkernels"
 local nests = require "_nests"
 local nw = require "nestwright"
 
--- C[4, 8] += A[4, 2]*B[2, 8] of i32, registered when it is first needed.
+-- Returns the intrinsic C[4, 8] += A[4, 2]*B[2, 8] of i32. It is registered when it is first needed.
 local made = {}
 local function mm(o)
   o = o or {}
