@@ -4,8 +4,8 @@
 local nw = require "nestwright"
 local tree = require "tree"
 
--- Returns a function with exactly n parameters that calls f. The number matters because nw.compute makes one axis for each
--- parameter and gives it the name of the parameter.
+-- Returns a function with exactly n parameters that calls `f` with their list. The number matters because nw.compute makes one axis
+-- for each parameter and gives it the name of the parameter.
 local function with_axes(n, f)
   if n == 0 then return function() return f {} end end
   if n == 1 then return function(i) return f {i} end end

@@ -25,7 +25,7 @@ function cases.outputs(case)
   return list
 end
 
---- True if the condition of some select depends on data. Which elements are read then depends on the data.
+--- True if the condition of some select depends on data. Then the data determine which elements are read.
 function cases.decides(case)
   local decides = false
   local function see(e)
@@ -38,6 +38,7 @@ end
 
 -- ---------------------------------------------------------------- what a step needs
 
+-- Maps the name of a requirement (see steps.wants) to a function. The function is true if the case contains what its comment names.
 local WANTS = {}
 
 -- True if a stage reads a hidden stage for which `fits` is true. A stage is hidden if it is not an output of the program.
@@ -100,7 +101,7 @@ function WANTS.deep_pair(case)
   return hidden_is_read(case, function(stage) return #stage.dtypes == 1 and #stage.dims > 1 end)
 end
 
--- Two stages with the same outermost extent. With `apart`, the second stage must not read the first.
+-- Two consecutive stages with the same outermost extent. With `apart`, the second stage must not read the first.
 function WANTS.alike(case, apart)
   for n = 2, #case.stages do
     local a, b = case.stages[n - 1], case.stages[n]
@@ -132,7 +133,8 @@ end
 
 function WANTS.reduction(case) return has(case, function(stage) return stage.over and #stage.over > 0 end) end
 
--- A stage that an intrinsic can compute, or that can be a vector: it has one output, and its innermost extent is known.
+-- A stage that an intrinsic can compute: a sum, a difference or a product of elements, or a transpose. Its innermost extent is a
+-- number greater than 1.
 function WANTS.plain(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
@@ -153,7 +155,7 @@ function WANTS.lanes(case)
   end)
 end
 
---- True if the case has what `want` names (see steps.wants), or if `want` is nil.
+--- True if the case meets the requirement named `want` (see steps.wants), or if `want` is nil.
 function cases.has(case, want) return not want or WANTS[want](case) end
 
 return cases

@@ -24,8 +24,8 @@ local function full_float(r, dtype)
   return (r:int(0, 1) * 2 - 1) * (1 + r:int(0, (1 << 30) - 1) / (1 << 30)) * 2.0 ^ exponent
 end
 
---- Fills an array with small whole numbers. With `full`, the values are from the full range instead. With `special`, some of the
---- values are infinities and NaN.
+--- Fills an array with small whole numbers. With `full`, the values are from the full range instead. With `special`, one
+--- value of a float array may be an infinity, NaN or -0.0.
 function data.fill(r, array, full, special)
   local dtype = array.dtype
   for n = 1, array:count() do

@@ -17,8 +17,8 @@ end
 -- True if an optional argument is given. It is always given if the goal of the step requires it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
--- With tail = "pad", the padding reads elements that must exist. Often they do not. So the factor often divides the extent, and no
--- padding is needed.
+-- Returns a factor for a loop. With tail = "pad", the elements that the padding reads must exist, but often they do not. So if the
+-- goal requires this tail, the factor divides the extent in most cases, and no padding is needed.
 local function divisor(r, known, loop)
   local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
   local fits = {}
@@ -67,7 +67,7 @@ function draw.cut(r, loops, all)
   return {r:pick(loops), {at = points(r, all)}}
 end
 
--- Draws a loop. Prefers loops that may have conditions: the outer loops of guarded splits, and the loops of padded reads.
+-- Prefers the outer loops of splits (their names end in "_o"), because they often have conditions.
 function draw.partition(r, loops, _, _, _, known)
   local outer = {}
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
@@ -80,7 +80,7 @@ function draw.partition(r, loops, _, _, _, known)
   return {loop}
 end
 
--- Returns conditions on the sizes of a case, some sensible and some not.
+-- Returns a condition on the sizes of a case. Some conditions are sensible, and some are not.
 local function condition(r, known)
   local size = known.size and r:chance(0.85) and known.size(r) or r:pick {"M", "N", "Q"}
   if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
@@ -208,7 +208,7 @@ local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.
   "threadIdx.z", "vthread"}
 function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
--- Sometimes adds the option `index`, the position among the statements of a loop.
+-- Sometimes returns the option `index`: the position among the statements of a loop.
 local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
 -- In most cases draws a stage and a loop of its reader, because a random pair is nearly always refused.
@@ -223,8 +223,8 @@ function draw.compute_at(r, loops, all, stages, _, known)
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
 end
 
--- Draws a stage that was moved into a loop, and a loop further out for its storage. Without a loop, the storage is outside of all
--- loops.
+-- Draws a stage that was moved into a loop, and one of its outer loops for its storage. If no loop is drawn, the storage is outside
+-- of all loops.
 function draw.store_at(r, _, _, stages, _, known)
   local stage = r:chance(0.9) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
@@ -266,7 +266,7 @@ function draw.compute_root(r, _, _, stages, _, known)
   return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end
 
--- Sometimes adds the loop in which the copy is made, and its layout.
+-- Returns options for a copy: its layout, the loop in which it is made, and its name. Returns nil if none of them is drawn.
 local function storage(r, known, rank, loops)
   local options = {}
   if rank and rank > 0 and given(r, known, "layout", 0.25) then

@@ -1,4 +1,4 @@
---- Checks the properties of a schedule apart from its results: its text, undo, its trace, the conflicts that refusals name, and the
+--- Checks properties of a schedule other than its results: its text, undo, its trace, the conflicts that refusals name, and the
 --- accesses that it makes. Each check returns a message, or nil if it found no fault. `examine.counts` counts the checks.
 local nw = require "nestwright"
 

@@ -23,8 +23,8 @@ local gen, make = {}, tree.make
 local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "folds", "arg", "stencil", "stencil", "window",
   "pad", "scan", "scan", "transpose", "gather", "gather", "pair", "band"}
 
--- Some steps need a stage that reads only the stage before it. This table maps what such a step wants (see steps.wants) to the kind
--- of the stage.
+-- Some steps need a stage that reads only the stage before it. This table maps the requirement of such a step (see steps.wants) to
+-- the kind of this stage.
 local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
@@ -127,7 +127,7 @@ local function draw_case(r, want, class)
   return case
 end
 
---- Draws a case of a class of dtypes. If `want` is given, draws up to 40 cases and returns the first that has what `want` names.
+--- Draws a case of a class of dtypes. If `want` is given, draws up to 40 cases, until one meets this requirement.
 function gen.case(r, want, class)
   local case
   for _ = 1, want and 40 or 1 do

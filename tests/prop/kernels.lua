@@ -1,5 +1,6 @@
---- Intrinsics for random steps. Each is one loop of a map, a copy, a sum or a product, with a small extent. All are functions of
---- one C library, which is compiled once. The name of an intrinsic gives its operation, dtype and extent: "add_i32_4".
+--- Makes intrinsics for random steps. Each intrinsic is one loop of a map, a copy, a sum or a product, with a small extent. All of
+--- them are functions of one C library, which is compiled once. The name of an intrinsic gives its operation, dtype and extent, for
+--- example "add_i32_4".
 local nw = require "nestwright"
 
 local kernels = {}
@@ -47,7 +48,7 @@ local function functions(name, kind, dtype, n)
   return head:format "" .. sum:format(t, "*Z", loop) .. head:format "_init" .. sum:format(t, "0", loop)
 end
 
--- Every process registers the same library, because an intrinsic is identified by the content of its library.
+-- Every process must compile an identical library, because an intrinsic is identified by the content of its library.
 local library
 local function compiled()
   if library then return library end

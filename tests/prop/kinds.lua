@@ -63,7 +63,7 @@ function kinds.map(r, have, case)
   return stage
 end
 
--- One operation with two or three outputs.
+-- A stage with two or three outputs.
 function kinds.pair(r, have, case)
   local a = r:pick(have)
   local b = r:pick(alike(have, a))
@@ -115,7 +115,7 @@ local function over_last(r, have, least_rank)
   return {from = {a}, dims = {table.unpack(a.dims, 1, kept)}, over = {table.unpack(a.dims, kept + 1)}}, a, at
 end
 
--- Makes factors of 1 and -1, so that products are exact.
+-- Returns a factor that is 1 or -1, so that products are exact.
 local function signs(e) return cast("f64", select(gt(e, number(0)), number(1), number(-1))) end
 
 local function term(r, case, have, stage, a, at, combiner)
@@ -270,7 +270,7 @@ function kinds.scan(r, have)
     return e
   end
   local next = {update(1)}
-  if r:chance(0.3) and step ~= "two_back" then -- the second state reads the first, at the same time or the one before
+  if r:chance(0.3) and step ~= "two_back" then -- the second state reads the first, at this or the previous time step
     next[2] = sub(update(2), state(1)(r:pick {0, -1}, n == 2 and axis(2) or nil))
     if r:chance(0.5) then next[1] = max(next[1], state(2)(-1, n == 2 and axis(2) or nil)) end
   end

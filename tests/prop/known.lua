@@ -140,7 +140,7 @@ function known.of(case, s, placed, option)
       end
       return #list > 0 and r:pick(list) or nil
     end,
-    epilogue = function(r) -- a map of a temporary that no other stage reads
+    epilogue = function(r) -- a map that is the only reader of a temporary
       local list = {}
       for _, stage in ipairs(case.stages) do
         local from, readers = stage.from[1], 0

@@ -13,7 +13,7 @@ local layouts = {
     at[#at + 1] = last % 4
     return table.unpack(at)
   end,
-  slanted = function(...) -- the first index increases with the last
+  slanted = function(...) -- adds the last index to the first
     local at = {...}
     at[1] = at[1] + at[#at]
     return table.unpack(at)

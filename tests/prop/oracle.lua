@@ -21,7 +21,7 @@ local PRELUDE = [[
 #include <string.h>
 static float h_f(float x) { return (float)(_Float16)x; }
 static float h_d(double x) { return (float)(_Float16)x; }
-static float h_i(int64_t x) { return (float)(_Float16)(double)x; } /* beyond 2^53 it is infinite either way */
+static float h_i(int64_t x) { return (float)(_Float16)(double)x; } /* above 2^53, the result is infinite anyway */
 static float b_f(float x) {
   if (x != x) return x;
   uint32_t u;
@@ -31,7 +31,7 @@ static float b_f(float x) {
   memcpy(&x, &u, 4);
   return x;
 }
-/* To float with the last bit set where anything was lost, so that rounding again rounds once. */
+/* Converts to float. Sets the last bit if the result is inexact. A second rounding then gives the result of a single one. */
 static float odd(double x) {
   float f = (float)x;
   if (x != x || (double)f == x) return f;
@@ -326,7 +326,8 @@ function oracle:add(case, outputs)
   return #self.cases
 end
 
---- Requests the results of a case with these sizes and data (arrays by the names of inputs), and returns the number of the job.
+--- Requests the results of a case with these sizes and data, and returns the number of the job. `data` maps names of inputs
+--- to arrays.
 function oracle:ask(number, values, data)
   local parts = {string.pack("<i8i8i8", number, values.M or 0, values.N or 0)}
   for _, input in ipairs(self.cases[number].case.inputs) do

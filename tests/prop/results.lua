@@ -68,7 +68,8 @@ local function as_number(v) return type(v) == "boolean" and (v and 1 or 0) or v 
 
 local function same_bits(x, y) return x == y and (x ~= 0 or 1 / x == 1 / y) or x ~= x and y ~= y end
 
--- The relative tolerance for results that are rounded in another order. It is relative to the greatest number.
+-- The relative tolerance for results that are rounded in another order. It is relative to the greatest absolute value of
+-- the output.
 local SHARE = {f16 = 5e-2, bf16 = 2e-1, f32 = 1e-2, f64 = 1e-2}
 
 local function close(x, y, dtype, greatest)

@@ -1,5 +1,6 @@
---- The rows: combinations (primitive, option, class of dtype) that must be accepted often enough in random schedules. They are made
---- from the table of primitives, so a new option makes new rows. Rows that are impossible are listed here, with the reason.
+--- A row is a combination of a primitive, an option and a class of dtypes. Steps of each row must be accepted often enough in
+--- random schedules. The rows are made from the table of primitives, so a new option makes new rows. Rows that are impossible are
+--- listed here, with the reason.
 local types = require "types"
 
 local rows = {}
@@ -7,7 +8,7 @@ local rows = {}
 local primitives = {}
 for _, p in ipairs(require "nestwright.core".primitives()) do primitives[p.name] = p end
 
--- Rows that are impossible because of a rule: [primitive][option][class].
+-- FORBIDDEN[primitive][option][class] is the reason why a row is impossible.
 local FORBIDDEN = {
 }
 
@@ -118,7 +119,7 @@ local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unrol
 --- Returns the rank of a primitive.
 function rows.lateness(name) return LATE[name] or 0 end
 
---- The goals: rows that a case tries to reach. The cases take them in turn. Their order is random, but the same in every run.
+--- The goals are rows that a case tries to reach. The cases take the goals in turn. The order is random, but the same in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}

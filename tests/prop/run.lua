@@ -129,7 +129,7 @@ end
 local function drawing(r, case, number)
   local goals, taken = goals_for(case, number)
   local at, draws, left = 1, 0, r:int(1, options.steps)
-  -- Products and sums are rounded separately, as in the oracle.
+  -- True if the first steps forbid multiply-adds. Products and sums are then rounded separately, as in the oracle.
   local quiet = case.full and r:chance(0.8) and not taken.compute_inline and not taken.reverse_compute_inline
   local stages
   return function(s, names, placed)

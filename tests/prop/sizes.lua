@@ -18,8 +18,10 @@ symbolic.__tostring = function(a) return a.add == 0 and a.size.name or ("%s%+d")
 --- True if two dimensions are equal.
 function sizes.same(a, b) return type(a) == type(b) and a == b end
 
---- Returns the smallest and the largest extent with which a dimension is run.
+--- Returns the smallest extent with which a dimension is run.
 function sizes.least(dim) return type(dim) == "number" and dim or dim.size.min + dim.add end
+
+--- Returns the largest extent with which a dimension is run.
 function sizes.most(dim) return type(dim) == "number" and dim or dim.size.max + dim.add end
 
 local function draw_dim(r, of)

@@ -1,5 +1,5 @@
---- Random steps, as plain data {primitive, arguments...}. Some steps are sensible and some are not. The judge must refuse exactly
---- those that change the result. Loops are given by name, so that a list of steps can be shrunk.
+--- Draws and applies random steps. A step is plain data: {primitive =, args =}. Some steps are sensible and some are not. The judge
+--- must refuse exactly the steps that change the result. Steps name their loops, so that a list of steps can be shrunk.
 local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"
@@ -16,8 +16,8 @@ for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
 
--- Some primitives are seldom applicable without another step before them. For each of them, this table has a function that returns
--- the step to make first (the name of its primitive, or the whole step), or nil.
+-- Some primitives are seldom applicable unless another step is made first. For each of these primitives, the table has a function
+-- that returns this other step: the name of its primitive, or the whole step. It returns nil or false if no step is needed.
 local PREPARED = {}
 
 function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
@@ -30,7 +30,7 @@ function PREPARED.join(r, known, _, all)
   return #known.pieces(all) == 0 and {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
 end
 
--- The init must have a nest of its own first.
+-- `trim` needs a reduction whose init was split off. If there is none, the init of a reduction is split off first.
 function PREPARED.trim(r, known, stages)
   local stage = known.band(r)
   for _, name in ipairs(stages) do if stage and name == stage .. "_init" then return nil end end
@@ -38,7 +38,8 @@ function PREPARED.trim(r, known, stages)
   return #theirs > 0 and {primitive = "decompose_reduction", args = {stage, r:pick(theirs)}}
 end
 
--- A stage must first be computed in the loop of the stencil that reads it.
+-- `store_at` and `double_buffer` need a stage that was moved into a loop. If there is none, a stage that a stencil reads is first
+-- moved into a loop of the stencil.
 function PREPARED.store_at(r, known)
   local window = not known.moved(r) and known.window(r)
   return window and {primitive = "compute_at", args = window}
@@ -48,7 +49,7 @@ function PREPARED.rolling_buffer(r, known)
   return not known.alive(known.placed.stored) and (PREPARED.store_at(r, known) or "store_at")
 end
 
--- There must first be a vector of at least 16 bytes.
+-- `stream_stores` needs vectors of at least 16 bytes. If there are none, a row is first split or vectorized.
 function PREPARED.stream_stores(r, known, stages)
   if #known.vectorized() > 0 then return nil end
   local stage = known.streamable(r) or r:pick(stages)
@@ -60,7 +61,8 @@ function PREPARED.stream_stores(r, known, stages)
   return {primitive = "split", args = {last, {factor = lanes * r:pick {1, 1, 1, 2}, tail = "cut"}}}
 end
 
--- A copy can be computed by an intrinsic, even a copy of halves.
+-- `tensorize` needs a stage that an intrinsic can compute. If there is none, a copy of a tensor is made first, because intrinsics
+-- can compute copies.
 function PREPARED.tensorize(r, known, stages, _, tensors)
   for _, name in ipairs(stages) do
     local theirs = known.loops(name)
@@ -75,7 +77,8 @@ function PREPARED.pragma(_, known)
   return needs and #known.marked() == 0 and "parallel"
 end
 
---- Maps a primitive to its want: the name of what a computation must have so that the primitive is applicable (see cases.lua).
+--- Maps a primitive to the name of a requirement. The primitive is applicable only to computations that meet the requirement. WANTS
+--- in cases.lua defines the requirements.
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},
@@ -97,7 +100,7 @@ for want, list in pairs {
   for _, name in ipairs(list) do steps.wants[name] = want end
 end
 
---- Returns the name of what a case for this goal must have, or nil.
+--- Returns the name of the requirement that a case for this goal must meet, or nil.
 function steps.want(goal)
   if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
   if goal.primitive == "store_at" and goal.option == "loop" then return "deep_window" end
@@ -110,8 +113,8 @@ function steps.on_grid(s)
   return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
 end
 
---- Draws one step for schedule s, or returns nil. With a goal (a row of rows.lua), it is a step of this row, or a step that must be
---- made first. Without a goal, it is any step. `placed` lists the stages that were moved into loops.
+--- Draws one step for schedule s, or returns nil. With a goal (a row of rows.lua), the step belongs to this row, or prepares such
+--- a step. Without a goal, its primitive is random. `placed` lists the stages that were moved into loops.
 function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())
@@ -138,8 +141,8 @@ function steps.draw(r, s, tensors, goal, case, placed)
   return args and {primitive = primitive, args = args}
 end
 
---- Returns the class of dtype of a step: that of the first stage that it names, or of the stage in the first loop that it
---- names.
+--- Returns the class of the dtype to which a step is applied. If the first argument of the step is a tensor or a stage, this is its
+--- dtype. If the first argument is a loop, this is the dtype of a stage in the loop.
 function steps.class(case, s, step)
   local known = knowledge.of(case, s, {})
   local first = step.args[1]

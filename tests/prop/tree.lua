@@ -68,7 +68,7 @@ local function common(x, y, dtype_of)
 end
 tree.common = common
 
---- Returns the dtype of an expression; dtype_of(name) is that of a tensor.
+--- Returns the dtype of an expression. dtype_of(name) returns the dtype of a tensor.
 function tree.dtype(e, dtype_of)
   local op = e.op
   if op == "axis" or op == "over" or op == "extent" then return "i64" end

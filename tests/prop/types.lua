@@ -1,5 +1,5 @@
---- The dtypes of the language and their rules. They follow docs/language.md and do not use the core, because the random programs
---- and their oracle must be independent of it.
+--- The dtypes of the language and their rules. The functions follow docs/language.md and do not use the core, because
+--- the random programs and their oracle must be independent of the core.
 local types = {}
 
 -- A row for each dtype: {name, class, number of bits, true if signed, type of C, format for string.pack}. Accepted steps are
