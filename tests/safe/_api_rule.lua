@@ -12,7 +12,7 @@ function rule.shown(value)
   return (#text > 50 and text:sub(1, 50) .. "..." or text):gsub("%c", "?")
 end
 
--- Words that name the arguments of operators, calls such as A(i, j), and indexing. Their parameters have no names.
+-- Words that name the arguments of operators, of calls such as A(i, j), and of indexing. These arguments have no parameter names.
 local SIGNS = {"operand", "operands", "division", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
 
 local function add_fields(t, words)
@@ -44,10 +44,10 @@ end
 
 local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p", "%%%0") .. "%f[^%w_]") ~= nil end
 
--- Adds to `out` the texts as which a message could show a value. If it is a table, adds those of its keys and values.
+-- Adds to `out` each text that a message could show for a value. For a table, also adds the texts of its keys and values.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- an empty path has no quotes
+  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- no quotes around an empty path
   if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)

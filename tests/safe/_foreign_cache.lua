@@ -45,8 +45,8 @@ local function made(source)
   return status == 0 and ok and text or nil
 end
 
--- Checks that the session ran code that it compiled itself. It must print the message "not cached" once if `said` is true, and
--- otherwise not.
+-- Checks that the session ran code that it compiled itself. If `said` is true, the session must print "not cached" exactly once,
+-- and otherwise never.
 local function check(out, status, said)
   if status ~= 0 then return ("the session ended with status %s: %s"):format(status, out) end
   if out:find "FOREIGN" then return "the object was run" end
@@ -94,11 +94,11 @@ local function objects()
   damaged("of random bytes, with a correct checksum", raw(("\1\7\200"):rep(300)))
   damaged("that is cut short, with a correct checksum", raw(elf:sub(1, 500)))
   damaged("without its function, with a correct checksum", made "int x;")
-  damaged("of another computation, under the name of this one", made(POISON:format(("0"):rep(32))))
+  damaged("that defines another function, with a correct checksum", made(POISON:format(("0"):rep(32))))
   damaged("with an invalid section table, with a correct checksum", raw(elf:sub(1, 40) .. ("\255"):rep(8) .. elf:sub(49)))
   local folder = cache()
   build(folder, "5")
-  damaged("of another key, under the name of this one", read(folder .. "/" .. object_of(folder)))
+  damaged("that was made for another key", read(folder .. "/" .. object_of(folder)))
 end
 
 -- Tests objects with random changes but a correct checksum. The session may run them, but must not crash.
@@ -192,7 +192,7 @@ return function(n)
   good = read(folder .. "/" .. name)
   assert(build(folder):find "right\tcached")
   local poison = made(POISON:format(name:sub(1, 32)))
-  sandbox.case("an object that belongs to the user is run", function() -- if it is not run, the cases below prove nothing
+  sandbox.case("an object that belongs to the user is run", function() -- if the object is not run, the cases below prove nothing
     local path = in_place()
     if not poison then return end
     write(path, poison)

@@ -1,5 +1,6 @@
 --- Tests files that the user names: schedules, arrays, sweeps, samples, models, nests, machine records. They may belong to another
---- user. They are only data: nothing in them is run as a program of the user. An error names the file, and the file is not changed.
+--- user. They are only data, so a session must not run their contents as the user's code. An error must name the file, and the file
+--- must not change.
 local sandbox = require "_sandbox"
 local disguises = require "_disguises"
 local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
@@ -105,9 +106,9 @@ local function records(kind)
 end
 
 local SWEEPS = {
-  {"csv", "whose text is a letter to people", "Dear all,\nthe results are below.\n"},
+  {"csv", "that is a letter", "Dear all,\nthe results are below.\n"},
   {"csv", "with other columns", "threads,seconds\n1,0.5\n2,0.3\n"},
-  {"csv", "whose lines have more fields than its head", "n,result\n1,2,3\n"},
+  {"csv", "whose lines have more fields than its header", "n,result\n1,2,3\n"},
   {"csv", "with a quote that is not closed", 'n,result\n1,"two\n3,4\n5,6\n'},
   {"csv", "of a sweep over more parameters", "n,threads,result\n1,1,2\n1,2,3\n"},
   {"csv", "with two columns of one name", "n,n,result\n1,1,2\n"},

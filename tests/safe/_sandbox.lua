@@ -92,7 +92,7 @@ function sandbox.close()
   sandbox.run("rm -rf " .. sandbox.root)
 end
 
---- Runs one case. f returns a message if something went wrong, and otherwise nothing. An error also counts as a failure.
+--- Runs one case. The function `f` returns a message if something went wrong, else nothing. An error also counts as a failure.
 function sandbox.case(name, f)
   local ok, wrong = pcall(f)
   if ok and not wrong then

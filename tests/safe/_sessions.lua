@@ -1,4 +1,4 @@
---- Sessions as a user runs them: the prompt on a terminal, and the kernel of a notebook.
+--- Runs sessions as a user does: at the prompt of a terminal, and with the kernel of a notebook.
 local sandbox = require "_sandbox"
 local quote = sandbox.quote
 
@@ -46,7 +46,8 @@ local function client()
   return sessions.has_client
 end
 
---- Does the same with the kernel of a notebook. Returns nil if the kernel or its client is missing.
+--- Starts the kernel of a notebook, sends it some cells, and ends it. Returns the whole output, and a message if something was
+--- wrong. Returns nil if the kernel or its client is missing.
 function sessions.notebook(state, cells, before)
   if not client() then return nil end
   local words = {}

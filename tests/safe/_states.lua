@@ -6,8 +6,9 @@ local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
 
 local function count(text, words) return select(2, text:gsub(words:gsub("%p", "%%%0"), "")) end
 
--- A state folder with an old history.
 local OLD = "print 'of yesterday'\n1 + 1\n"
+
+-- Makes a state folder in `folder`, with a file that has this name and text. Returns `folder`.
 local function state_in(folder, name, text)
   must(("mkdir -m 700 %s/nestwright"):format(folder))
   sandbox.write(("%s/nestwright/%s"):format(folder, name), text)
@@ -170,7 +171,7 @@ local function kernelspecs()
   end)
 end
 
---- kills: how many times each kind of writer is killed.
+--- `kills` is the number of times that each kind of writer is killed.
 return function(kills)
   prompts()
   if kills > 0 then sandbox.case("the prompt's history after the prompt was killed", function() return killed(kills) end) end

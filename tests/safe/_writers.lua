@@ -81,7 +81,7 @@ local function script(body) return BEGIN .. body .. "\n" .. END end
 --   name, suffix, script
 --   grows    true: the second content includes the first
 --   gnuplot  true: gnuplot is needed
---   with     the suffix of a second file that is written with it
+--   with     the suffix of a second file that is written together with the first
 --   stream   true: the target may also be a device or a FIFO
 --   own      true: the session itself writes the file, into its state folder
 return {

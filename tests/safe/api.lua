@@ -1,20 +1,22 @@
---- Calls all public functions and methods with wrong arguments, drawn from their rows. Each call must return a result or raise
---- an error that says what is wrong, and the process must continue.
+--- Calls all public functions and methods with wrong arguments. Each call must return a result or raise an error that says what is
+--- wrong, and the process must continue.
 ---
---- A row documents one function or method: its class, name, parameters and their types. A call consists of a row, an object of the
---- class, and arguments of these types, of which one or more are replaced, left out, or added. The answer to a call must be one of
---- these; any other answer is "raw", which is a failure:
+--- A row documents one function or method: its class, name, parameters and their types. A call is made on an object of the class,
+--- with arguments of these types. Then one or more arguments are replaced, left out, or added. The answer to a call must be one of
+--- the following. Any other answer is "raw", which is a failure:
 ---   * results that can be printed;
 ---   * an error of the library with a code, whose message or hint names what was wrong (see below);
 ---   * an error in a text, with its line and column;
 ---   * a refused step, with the name of the step;
 ---   * an error that a callback or a metatable raised, or Lua's error about a callback that yields.
---- An error names what was wrong if it contains one of these, as separate words:
----   * a parameter of the row or of its primitive, a field of a table in the row, or the position ("argument 2");
----   * the function and the given value;
----   * the function, if no parameter has a name, or if only the number of arguments was changed. In the second case, the
----     arguments are valid, but the object may be in a wrong state, for example without a step to undo;
----   * the function and one of these: the bytes that were requested, the step that removed a loop, what this machine lacks.
+--- An error names what was wrong if its text contains one of the following, as separate words:
+---   * the name of a parameter of the row or of its primitive, the name of a field of a table in the row, or the position of the
+---     argument ("argument 2");
+---   * the name of the function, and the wrong value;
+---   * the name of the function, if no parameter has a name, or if only the number of arguments was changed. In the second case,
+---     the arguments are valid, but the object may be in a wrong state, for example without a step to undo;
+---   * the name of the function, and either the number of bytes that were requested, or the step that removed a loop, or what this
+---     machine lacks.
 --- A call counts as a crash if it ends its process, or if it takes more than LIMIT seconds and then cannot be interrupted. An
 --- interrupted call is reported, but it is not a failure, because a user would interrupt it too.
 ---

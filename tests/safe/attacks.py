@@ -1,5 +1,5 @@
-"""Sends messages that no front end should send. Each function sends one kind of them. It tells the batch how many times
-their code must run, and which messages must be answered."""
+"""Sends messages that no front end should send. Each function sends messages of one kind. The function also tells the
+batch how many times their code must run, and which messages must be answered."""
 import json
 import os
 import socket
@@ -72,7 +72,8 @@ def framed(batch, chance):
 
 
 def buffers(batch, chance):
-    """Sends a cell with additional frames after the content. They are buffers for a comm. A cell ignores them, so it runs."""
+    """Sends a cell with additional frames after the content. Such frames are buffers for a comm. A cell
+    ignores them and runs."""
     number = batch.must_run(1)
     batch.wait()
     batch.send("shell", batch.kernel.message(parts_of("execute_request", hit(number))) + [os.urandom(chance.choice([0, 1, 5000]))] * 3)
@@ -114,8 +115,8 @@ def unlike_json(batch, chance):
 
 
 def typed(batch, chance):
-    """Sends a request with a field that is missing or has another type. If its name is that of a shell request, it must be
-    answered."""
+    """Sends a request with a field that is missing or has another type. If the request is one that the shell answers, it
+    must be answered."""
     kind, content = chance.choice([*REQUESTS.items(), *COMMS.items()])
     content = dict(content)
     for name in chance.sample(sorted(content), min(len(content), chance.randint(1, 3))):

@@ -1,6 +1,6 @@
 --- Makes requests for more memory than there is. Each request runs in a process of its own, in a session with a schedule of a few
---- steps. It must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another step must
---- work, and small requests must succeed. There are three reasons for too little memory:
+--- steps. The request must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another step
+--- must work, and small requests must succeed. There are three reasons for too little memory:
 ---   limit     the address space of the process is limited (ulimit -v)
 ---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits
@@ -103,14 +103,14 @@ requests["accesses of a nest"] = function(nw, n)
   local k = at_most(n // 8, 25000000)
   return nw.nest.parse(("nest q\narray C: f64[%d]\nfor k in 0..%d:\n  C[k] = 1.0\n"):format(k, k)):accesses {most = n}
 end
-requests["cache"] = function(nw, n) -- an array of this size, and a program that uses a small part of it
+requests["cache"] = function(nw, n) -- a cache of n bytes, of which the program uses a small part
   return nw.misses(vector(nw), {sizes = {N = 1000}, levels = {{bytes = n // 64 * 64, ways = 0}}})
 end
-requests["cache of sets"] = function(nw, n)
+requests["cache with many sets"] = function(nw, n)
   local power = math.min(56, math.tointeger(math.log(n // 64, 2) // 1))
   return nw.misses(vector(nw), {sizes = {N = 1000}, levels = {{bytes = 64 << power, ways = 1}}})
 end
-requests["distances of reuse"] = function(nw, n)
+requests["distances between reuses"] = function(nw, n)
   return nw.reuse(vector(nw), {sizes = {N = at_most(n // 8, 15000000)}})
 end
 requests["misses of a nest"] = function(nw, n)
@@ -134,7 +134,7 @@ requests["unrolled loop"] = function(nw, n)
   s:unroll "i"
   return s:show "lowered"
 end
-requests["samples of a time"] = function(nw, n)
+requests["samples of a timing"] = function(nw, n)
   return vector(nw):build {threads = 1}:time(nw.zeros {4}, {reps = n, min_seconds = 0, warmup = 0})
 end
 requests["text of Lua"] = function(_, n) return ("x"):rep(n) end
@@ -150,7 +150,7 @@ requests["rows of a sweep"] = function(nw, n)
   if n > 1 << 60 then params.d, params.e, params.f = list, list, list end
   return nw.sweep {params = params, run = function() return 1 end}
 end
-requests["point of a sweep"] = function(nw, n)
+requests["point of a sweep"] = function(nw, n) -- the third of three points needs the memory
   local path = os.tmpname()
   local ok, err = pcall(nw.sweep, {params = {a = {1, 2, 3}}, json = path, run = function(p)
     if p.a == 3 then requests["table of Lua"](nw, n) end
@@ -159,10 +159,10 @@ requests["point of a sweep"] = function(nw, n)
   os.remove(path)
   if not ok then error(err, 0) end
 end
-requests["text in an expression"] = function(nw, n)
+requests["text of a nest"] = function(nw, n)
   return nw.nest.parse("nest q\narray C: f64[4]\n" .. ("# x\n"):rep(at_most(n, 600000000) // 4))
 end
-requests["element-wise table"] = function(nw, n)
+requests["elements of a Lua table"] = function(nw, n)
   local t = {}
   for i = 1, at_most(n // 16, 30000000) do t[i] = i end
   return nw.tensor(t)
@@ -173,7 +173,7 @@ requests["threads"] = function(nw, n)
   return s:build {threads = n}(nw.zeros {64})
 end
 
--- The requests that fail if the address space is limited. Their error must name the limit.
+-- The requests that fail if the address space is limited. Their errors must name the limit.
 local NAMES_THE_LIMIT = {}
 for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", "temporary", "temporary of each thread",
   "temporary in the interpreter", "temporary in the interpreter, lowered", "temporary of a grid in the interpreter", "definition",
@@ -217,7 +217,7 @@ local function in_child(name, way)
   print(good and "alive" or "not an error of the library", (said:gsub("\n.*", "")))
 end
 
--- Makes some ordinary operations, one after the other. If one fails, its error is printed.
+-- Performs some ordinary operations, one after the other. If one fails, its error is printed.
 local function ordinary()
   local nw = require "nestwright"
   print "begun"

@@ -1,6 +1,6 @@
 """Sends 2,000 random messages of a hostile or broken client, in batches. After each batch, the kernel must answer on
-its sockets and run a valid cell. It must have run each piece of signed code exactly once, and no other code. At the
-end, it must not use much more memory than before.
+its sockets and run a valid cell. The kernel must have run each piece of signed code exactly once, and no other
+code. At the end, it must not use much more memory than before.
 
 With NW_FIGURES=FILE in the environment, the numbers of messages and of failures are written to the file as a flat JSON
 object.

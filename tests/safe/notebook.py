@@ -1,5 +1,5 @@
-"""Starts a kernel by a shell command that runs BEFORE and then the kernel. Sends cells to it. Prints the answer to each
-cell, then the history, and finally what the kernel wrote to standard error. Prints "absent: ..." if Jupyter's client is not
+"""Starts a kernel by a shell command that runs BEFORE and then the kernel. Sends cells to the kernel. Prints the answer to
+each cell, then the history, and finally what the kernel wrote to standard error. Prints "absent: ..." if Jupyter's client is not
 installed.
 
 usage: notebook.py KERNEL FOLDER BEFORE CELL..."""
