@@ -1,6 +1,6 @@
 --- Makes requests for more memory than there is. Each request runs in a process of its own, in a session with a schedule of a few
---- steps. The request must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another step
---- must work, and small requests must succeed. There are three reasons for too little memory:
+--- steps. The request must end with a result or with an error of this library. Afterwards the schedule must be unchanged, another
+--- step must work, and small requests must succeed. There are three reasons for too little memory:
 ---   limit     the address space of the process is limited (ulimit -v)
 ---   machine   the size is larger than the memory of any machine
 ---   overflow  the number of bytes does not fit into 64 bits

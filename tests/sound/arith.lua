@@ -1,4 +1,4 @@
---- Classes A4 and A6 to A9: an expression keeps its meaning when it is simplified, inlined or unrolled.
+--- Classes A4 to A10: an expression keeps its meaning when it is simplified, inlined or unrolled.
 local nw = require "nestwright"
 local ends, INTEGERS = require("values").ends, require("values").INTEGERS
 
@@ -75,7 +75,7 @@ return function(case, t)
       return nw.select(nw.all(nw.ne(D(i), 0), nw.gt(100 // D(i), 3)), 1, 2)
     end, "C")
   end)
-  case("A4", "a read on the right of any, which the left does not guard", function()
+  case("A4", "a read on the right of any that the left does not guard", function()
     local A = nw.placeholder({8}, "f32", "A")
     local C = nw.compute({8}, function(i)
       return nw.select(nw.any(nw.lt(i, 1), nw.gt(A(i - 1), 0)), 1.0, 2.0)
@@ -155,7 +155,7 @@ return function(case, t)
     end, "C")
     t.agree(nw.schedule(C), {C}, {array("i64", integers "i64"), nw.zeros {16}})
   end)
-  case("A6", "an index of a narrower dtype keeps its proofs", function()
+  case("A6", "an index of a narrower dtype, whose range is known", function()
     local J, B = nw.placeholder({16}, "u8", "J"), nw.placeholder({520}, "f32", "B")
     t.accepted(nw.compute, {16}, function(i)
       return B(nw.cast(J(i), "i64") * 2 + nw.cast(J(nw.max(i - 1, 0)), "i64") // 32)

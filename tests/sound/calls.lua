@@ -171,7 +171,7 @@ return function(case, t)
     end)
   end
 
-  -- Calls that update elements which are stored at the same place.
+  -- Calls that add to elements. In some layouts, several of these elements are stored at the same place.
   for _, l in ipairs {{"columns", function(i, j) return j, i end, true}, {"diagonals", function(i, j) return i + j end},
     {"pairs of rows at one place", function(i, j) return i // 2, j end}} do
     for _, first in ipairs {"call", "layout"} do

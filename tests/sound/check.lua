@@ -62,10 +62,10 @@ function check.copy(array)
   return new
 end
 
---- Calls f() while every new tensor and temporary lies next to an inaccessible page: directly before it (where = "after") or
---- directly after it (where = "before"). `align` is the alignment of tensors before a page; 0 means the largest alignment that
---- their size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes masked loads of AVX2 as full
---- loads.
+--- Calls f() while every new tensor and temporary lies next to an inaccessible page. With where = "after", the page comes directly
+--- after the tensor; with where = "before", directly before it. With "after", `align` is the alignment of the tensor; 0 means the
+--- largest alignment that its size allows. Under an emulator (NW_EMULATED) there are no such pages, because QEMU executes
+--- masked loads of AVX2 as full loads.
 function check.fenced(where, align, f)
   core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))
@@ -86,7 +86,7 @@ end
 --- the compiled program. All must give the same bits for the arguments (a list of arrays). Returns the outputs as lists. Options:
 ---   threads  number of threads of the compiled program; by default 1
 ---   runs     how many times the compiled program is called with ordinary arrays; by default 1
----   align    see check.fenced; the compiled program is also called with arrays next to inaccessible pages
+---   align    the alignment for check.fenced, with which the compiled program is called too
 ---   order    "free": the definition is not compared, because the schedule changes the order of a float reduction
 function check.agree(s, outputs, arguments, options)
   options = options or {}

@@ -5,7 +5,7 @@ local nw = require "nestwright"
 local ctext = require "ctext"
 local printed, called = ctext.printed, ctext.called
 
---- Two input vectors, an output, and a temporary whose size is a product of sizes.
+--- Three input vectors, an output, and a temporary whose size is a product of sizes.
 local function product_of_sizes(dtype)
   local M, N, K = nw.size "M", nw.size "N", nw.size "K"
   local A, B, D = nw.placeholder({M}, dtype, "A"), nw.placeholder({N}, dtype, "B"), nw.placeholder({K}, dtype, "D")

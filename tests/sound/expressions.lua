@@ -34,8 +34,8 @@ end
 
 local COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}
 
--- The argument d of the functions below has what an expression is drawn from: the random functions int and pick, the dtypes, the
--- axis i, and read(dtype, index).
+-- The argument `d` of the functions below holds what an expression is drawn from: the random functions `int` and `pick`, the
+-- dtypes, the axis `i`, and the function read(dtype, index).
 local value
 
 local function condition(d, depth)

@@ -11,7 +11,7 @@ local function tried(f, ...)
   return ok, err
 end
 
---- Makes every view of a schedule. If a view is not possible, it must raise an error of the library.
+--- Makes every view of a schedule. If a view is not possible, the call must raise an error of the library.
 local function looked_at(s)
   for _, view in ipairs {"nest", "lowered", "c", "llvm", "asm", "log"} do
     tried(function() return tostring(s:show(view)) end)
@@ -30,7 +30,8 @@ local function two(dtype, n, m)
   return nw.schedule(C), {C}, {filled(dtype, {n, m})}
 end
 
--- X[i] is the sum over those k for which `cond` holds; trim leaves the other iterations out. Optionally, Y = X + 1.
+-- X[i] is the sum over those k for which `cond` holds; trim leaves the other iterations out. If `more` is true, the output is
+-- Y = X + 1.
 local function triangle(cond, more)
   local M = nw.size("M", {min = 2})
   local A, k = nw.placeholder({12, M}, "i16", "A"), nw.reduce_axis(M, "k")
@@ -55,7 +56,7 @@ local function pyramid()
   return s, X
 end
 
--- X reads a window of T. T is computed in the inner of two loops that a split made. The loop that was split begins at `begin`.
+-- X reads a window of T. A loop of X is split. The inner loop of the split begins at `begin`, and T is computed in this loop.
 local function window(begin)
   local A = nw.placeholder({5, 34}, "i32", "A")
   local T = nw.compute({5, 34}, function(i, j) return A(i, j) + 1 end, "T")
@@ -151,7 +152,7 @@ return function(case, t)
 
   -- store_at without a loop, after skew and other steps
   for _, step in ipairs {{"skew", "j_1", "i_1", 1}, {"skew", "j_1", "i_1", -2}, {"shift", "i_1", 3}, {"reorder", "j_1", "i_1"}} do
-    fault(("store_at without a loop, after %s by %s"):format(step[1], step[4] or step[3]), function()
+    fault(("store_at without a loop, after %s (%s)"):format(step[1], step[4] or step[3]), function()
       local s, out, a = two("f32", 9, 7)
       tried(s.compute_at, s, "T", "j_1")
       tried(s[step[1]], s, table.unpack(step, 2))
@@ -240,7 +241,7 @@ return function(case, t)
     end)
   end
 
-  -- pieces with common loops over the output
+  -- two versions of a reduction loop, inside one loop over the output
   fault("cache_write of pieces that differ along the reduction", function()
     local M = nw.size "M"
     local A, k = nw.placeholder({4, M}, "i32", "A"), nw.reduce_axis(M, "k")
@@ -253,7 +254,7 @@ return function(case, t)
     end
   end)
 
-  fault("an empty reduction that was fused from two sizes", function()
+  fault("a fused reduction that is empty for some sizes", function()
     for _, which in ipairs {"sum", "min"} do
       local N = nw.size("N", {min = 0})
       local A = nw.placeholder({5, N}, "i32", "A")
@@ -307,7 +308,7 @@ return function(case, t)
   end
   for _, begin in ipairs {"8*j_1_o", "j_1_o", "i_1 - j_1_o"} do
     for _, at in ipairs {"", "i_1", "j_1_o"} do
-      fault(("store_at %s of a window in a loop that begins at %s"):format(at, begin), function()
+      fault(("store_at(%s) of a window in a loop that begins at %s"):format(at, begin), function()
         local s, out = window(begin)
         t.accepted(s.store_at, s, "T", at ~= "" and at or nil)
         looked_at(s)

@@ -2,7 +2,7 @@
 local nw = require "nestwright"
 local filled = require("values").filled
 
---- Splits each of the loops into vectors of `lanes`; the last vector is masked.
+--- Splits each of the loops into vectors of `lanes` elements. The last vector is masked.
 local function in_lanes(s, lanes, ...)
   for _, loop in ipairs {...} do s:split(loop, lanes, {tail = "predicate"}) end
 end

@@ -27,7 +27,7 @@ return function(case, t)
         t.agree(s, {C, D}, {filled(dtype, {3, 12})})
       end
     end)
-    legal("shifted tails over " .. dtype, function()
+    legal("a shifted tail of a reduction of " .. dtype, function()
       for _, which in ipairs {"min", "max", "argmin", "argmax"} do
         for _, n in ipairs {5, 13, 16} do
           local A, k = nw.placeholder({n}, dtype, "A"), nw.reduce_axis(n, "k")
@@ -38,7 +38,7 @@ return function(case, t)
         end
       end
     end)
-    legal("rfactor of a sum without its axis, " .. dtype, function()
+    legal("rfactor of a sum whose terms do not use the axis, " .. dtype, function()
       local A, k = nw.placeholder({3}, dtype, "A"), nw.reduce_axis(8, "k")
       local C = nw.compute({3}, function(i) return nw.sum(A(i), k) end, "C")
       for _, loop in ipairs {"k_i", "k_o"} do

@@ -12,8 +12,8 @@ local SPECIAL = {
   u32 = {0, 1, 4294967295, 4294967294, 2, 3, 2147483648, 2147483647},
   bool = {0, 1},
 }
--- Also two numbers, between two neighbouring f16 and between two neighbouring bf16. Each is nearer to the upper neighbour, but no
--- longer after it is rounded to f32.
+-- The special values of f64 include one number between two neighbouring f16, and one between two neighbouring bf16. Each number is
+-- nearer to the upper neighbour, but rounding to f32 moves it exactly to the middle.
 SPECIAL.f64 = table.move(SPECIAL.float, 1, #SPECIAL.float, 1, {})
 for _, x in ipairs {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-8 + 0x1p-40} do table.insert(SPECIAL.f64, x) end
 local FLOATS, INTEGERS = require("values").FLOATS, require("values").INTEGERS
@@ -63,14 +63,14 @@ local of_math = {
   pow = function(x, y) return nw.pow(x, y) end,
   ["exp of a difference"] = function(x, y) return nw.exp(x - y) end,
 }
---- Conditions on a single value and on lanes, around operations that are valid only under them.
+--- Expressions that choose one of two values.
 local choices = {
-  ["a quotient under its condition"] = function(x, y) return nw.select(nw.lt(x, y), y - x, x - y) end,
-  ["both ends clamped"] = function(x, y) return nw.max(nw.min(x, y), nw.min(y, x + y)) end,
+  ["an absolute difference"] = function(x, y) return nw.select(nw.lt(x, y), y - x, x - y) end,
+  ["a maximum of minima"] = function(x, y) return nw.max(nw.min(x, y), nw.min(y, x + y)) end,
   ["a choice of choices"] = function(x, y)
     return nw.select(nw.any(nw.eq(x, y), nw.lt(x, 0)), nw.select(nw.all(nw.le(x, y), nw.ne(y, 1)), x, y), nw.abs(x))
   end,
-  ["neither equal nor less"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
+  ["not both less and unequal"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
 }
 -- The numbers of lanes. An emulated processor tries only a few, because all of them would take minutes.
 local WIDTHS = os.getenv "NW_FEW_WIDTHS" and {3, 8, 32} or {1, 2, 3, 4, 8, 16, 32, 64}

@@ -323,8 +323,9 @@ local illegal = {
     s:skew("j", "i", 1)
     return function() s:vectorize "i" end
   end, "structure"},
-  {"a loop of six iterations removed", with("map", 6, 7), function(s) return function() s:remove_unit_loop "i" end end, "structure"},
-  {"a loop of symbolic extent removed", function() return nests.map(nw.size "M", 3) end,
+  {"a loop of six iterations removed as a unit loop", with("map", 6, 7),
+    function(s) return function() s:remove_unit_loop "i" end end, "structure"},
+  {"a loop of symbolic extent removed as a unit loop", function() return nests.map(nw.size "M", 3) end,
     function(s) return function() s:remove_unit_loop "i" end end, "structure"},
   {"a stage merged with a reader of later elements", with("ahead", 12, 2), function(s)
     s:cut("i", 10)
