@@ -291,7 +291,7 @@ function schedule:rfactor(stage, loop, options) end
 ---@param options? {size?: integer}
 function schedule:rolling_buffer(stage, dim, options) end
 
----Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, if a product is no longer stored before it is added, or if the condition of a product became constant.
+---Returns true if a step of this version may change the rounding of floats. This is so if a sum has another order, if a product is no longer stored before it is added, or if a condition that selects a product became constant.
 ---@return boolean
 function schedule:rounds() end
 
