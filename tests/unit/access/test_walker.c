@@ -30,8 +30,8 @@ static void strides_and_steps_back(void **state) {
                 NULL);
 }
 
-// A read under a select happens only where its condition is true. If a statement contains the same read several times,
-// it happens once.
+// A read in a branch of a select is made only if the select takes this branch. If a statement contains the same read
+// several times, the read is made once.
 static void selects_are_lazy(void **state) {
   int64_t n =
       assert_walked(*state,
@@ -59,7 +59,7 @@ static void registers_are_not_memory(void **state) {
   assert_int_equal(assert_walked(*state, SUMS("global"), NULL), 8 * (16 * 3 + 1 + 2));
 }
 
-static void data_is_not_known(void **state) {
+static void accesses_that_depend_on_data_are_refused(void **state) {
   lowering *l = *state;
   nw_program *p = parsed(l, "program p\ninput A: f32[8]\ninput I: i64[8]\noutput B: f32[8]\nfor i in 0..8:\n"
                             "  block B of B (i = i in 0..8):\n    B[i] = A[min(max(I[i], 0), 7)]\n");
@@ -114,8 +114,14 @@ static void iterations_are_reported(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(plain_loops),     T(guards_and_vectors),       T(strides_and_steps_back), T(selects_are_lazy),
-      T(sizes_are_given), T(registers_are_not_memory), T(data_is_not_known),      T(iterations_are_reported),
+      T(plain_loops),
+      T(guards_and_vectors),
+      T(strides_and_steps_back),
+      T(selects_are_lazy),
+      T(sizes_are_given),
+      T(registers_are_not_memory),
+      T(accesses_that_depend_on_data_are_refused),
+      T(iterations_are_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

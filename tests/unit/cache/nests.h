@@ -53,7 +53,7 @@ static inline void add_end(drawn *d, nw_affine_node *x, nw_form f, int64_t div) 
   x->end[x->nend++] = (nw_affine_bound){f, div};
 }
 
-// Returns a loop over a new slot, to which the caller adds bounds.
+// Returns a loop over a new slot. The caller adds the bounds of the loop.
 static inline nw_affine_node *loop_of(drawn *d, int slot, int64_t step, int nkids, nw_affine_node *const *kid) {
   nw_affine_node *x = node_of(d, NW_AFFINE_LOOP, nkids, kid);
   x->name = "i";
@@ -159,11 +159,11 @@ static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + ro
 typedef struct around { // the surrounding loops, with the ranges of their slots
   int n, slot[8];
   int64_t lo[8], hi[8];
-  int64_t rounds; // an upper limit on the product of the extents of all inner loops
+  int64_t rounds; // the product of the extents of the inner loops is at most this
 } around;
 
 typedef struct layout { // how an array is accessed
-  int64_t stride[32]; // the usual strides of its references in elements, by slot
+  int64_t stride[32]; // for each slot: the usual stride of the references to the array, in elements
   int64_t lo, hi; // the range of bytes that was accessed
 } layout;
 
@@ -223,8 +223,8 @@ static inline int64_t draw_rounds(drawing *g, const around *in) {
   return n < in->rounds ? n : in->rounds;
 }
 
-// Adds a second end, all - n*outer, to a loop of n iterations; `outer` is the variable of an enclosing loop. The loop
-// then runs over one tile, and the last tile may be shorter.
+// Adds a second end, `all - n*outer`, to a loop of `n` iterations. Here `outer` is the variable of an enclosing loop.
+// The loop then runs over one tile, and the last tile may be shorter.
 static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
   int outer = (int)roll(g->d, in->n);
   int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
@@ -292,8 +292,8 @@ static inline nw_affine_node *draw_part(drawing *g, around in, int depth) {
   return g->wild && in.n && !roll(g->d, 6) ? draw_guard(g, &in, x) : x;
 }
 
-// Makes the arrays, one after the other, each as large as the range that is accessed. An array begins at a line, at a
-// page, or at a multiple of 8 bytes, where it may share a line with the array before it.
+// Places the arrays one after another in memory. Each array has the size of its accessed range. It begins at a line, at
+// a page, or at a multiple of 8 bytes. In the last case, it may share a line with the array before it.
 static inline void draw_arrays(drawing *g) {
   for (int a = 0; a < g->narrays; a++) {
     static const int64_t gap[] = {64, 64, 4096, 4096, 4096, 8};
@@ -315,7 +315,7 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
-// Makes a nest in which some arrays are accessed at the same place in every iteration, and the others each with another
+// Makes a nest that accesses some arrays at the same place in every iteration, and each of the others with its own
 // stride. Some references also reach elements that were accessed in earlier iterations.
 static inline void draw_stream(drawn *d) {
   int arrays = (int)between(d, 1, 4), elem = 4;

@@ -1,4 +1,4 @@
-// Compares the first access to each line with a loop over all accesses.
+// Compares the computed first access to each cache line with the one that a loop over all accesses finds.
 #include "../lower/lowering.h"
 #include "cache/exact/model_first.h"
 #include "nests.h"

@@ -48,7 +48,7 @@ static void random_references_that_move_apart(void **state) {
   }
 }
 
-// A[0][j] += A[i][j]: one row, and all other rows.
+// A[0][j] += A[i][j] accesses one row in every iteration of i, and in addition each row in turn.
 static void a_row_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};
@@ -63,7 +63,8 @@ static void a_row_beside_others(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "a row", &d, &o) < 0.02);
 }
 
-// A[i][0] += A[i][j]: one column, and all other columns. The model must treat the array as rows to distinguish them.
+// A[i][0] += A[i][j] accesses one column in every iteration of j, and in addition each column in turn. The model can
+// distinguish the columns only if it treats the array as rows.
 static void a_column_beside_others(void **state) {
   drawn d = draw_open();
   int slot[] = {0, 1};

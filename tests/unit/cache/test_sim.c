@@ -88,7 +88,8 @@ static void a_second_level(void **state) {
 
 // ---- simulation by definition
 //
-// A line hits if fewer than `ways` other lines of its set were requested since its last request.
+// A request for a line hits if fewer than `ways` other lines of the set were requested since the last request for the
+// line.
 
 static int others_since(const stream *s, int i, uint64_t sets) {
   uint64_t line = s->ref[i].address / LINE;

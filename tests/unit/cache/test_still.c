@@ -1,4 +1,4 @@
-// Compares the cache model with the reference simulator. The tests are iterations that request the same lines again,
+// Compares the cache model with the reference simulator. The nests have iterations that request the same lines again,
 // and loops in which no cache state occurs twice.
 #include "../lower/lowering.h"
 #include "nests.h"
@@ -57,8 +57,8 @@ static void a_line_written_before(void **state) {
   draw_close(&d);
 }
 
-// A body with 80 references, which access more lines than the cache holds. In the inner loop, 40 of them move along a
-// row, and 40 stay where they are.
+// The body has 80 references, which access more lines than the cache holds. In the inner loop, 40 of the references
+// move along a row, and the other 40 keep their addresses.
 static void a_body_that_does_not_fit(void **state) {
   drawn d = draw_open();
   nw_affine_node *s = stmt_of(&d, 80);

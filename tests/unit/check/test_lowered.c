@@ -1,5 +1,5 @@
-// A lowered program must compute the same as its scheduled program, and its machine code must give the same bits, on
-// whole numbers and for sizes that include 0 and 1. Each row is a program that some pass could treat wrongly.
+// A lowered program must compute the same as its scheduled program, and its machine code must give the same bits. The
+// inputs are whole numbers, and the sizes include 0 and 1. Each row is a program that some pass could treat wrongly.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,7 +170,7 @@ static const row rows[] = {
      "    block B of B (i = x in 0..16):\n"
      "      B[i] = T[i, 1]*T[i, 2] + T[i, i % 4]\n",
      ONCE},
-    {"a producer computed in tiles, in a box that moves and ends at the tensor's end",
+    {"a producer computed in tiles; its box moves, and ends where the tensor ends",
      "program p\nsize N >= 0\ninput A: f32[N + 2]\noutput B: f32[N]\ntemp T: f32[N + 2]\n"
      "for o in 0..(N + 7) // 8:\n"
      "  alloc T[8*o..8*o + 10]:\n"

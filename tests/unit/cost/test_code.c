@@ -1,4 +1,4 @@
-// Tests the simulation of compiled code: the values that it computes, and the cycles that a core needs.
+// Tests the simulation of compiled code: the values that the code computes, and the cycles that a core needs.
 #include "../lower/lowering.h"
 #include "cost/asm/code_core.h"
 

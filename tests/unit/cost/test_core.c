@@ -76,8 +76,8 @@ static void a_sum_stays_in_a_register(void **state) {
   nw_core_free(k);
 }
 
-// A[i, k] does not change along j, so it is loaded outside. C[i, j] moves, so it is loaded and stored in each
-// iteration.
+// A[i, k] does not depend on j, so it is loaded outside loop j. C[i, j] depends on j, so it is loaded and stored in
+// each iteration.
 static void invariant_loads_move_out(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, GEMM("for k in 0..12:\n  for i in 0..20:\n    for j in 0..24:\n"), &m);
@@ -149,7 +149,7 @@ static void rows_go_line_by_line_and_columns_jump(void **state) {
   assert_true(columns.loads_jump && columns.stores_jump && columns.crowding == 0);
 }
 
-// Rows of 4096 bytes: every element of a column is in the same set of eight lines.
+// A row has 4096 bytes, so all elements of a column are in the same set, which holds eight lines.
 static void columns_of_whole_ways_crowd_into_one_set(void **state) {
   nw_line_walk w = walk_of_store(*state, WALK("100", "1024", "for x in 0..1024:\n  for y in 0..100:\n", "y, x"));
   assert_true(w.stores_jump && w.crowding == 1);
@@ -200,7 +200,7 @@ static void a_load_over_two_stores_waits(void **state) {
   assert_int_equal(blocked(*state, READ_BACK("8", "2", "x + 1", "16")), 1);
 }
 
-static void each_waiting_load_takes_its_time(void **state) {
+static void each_waiting_load_adds_its_delay(void **state) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(*state, READ_BACK("4", "2", "x", "8"), &m);
   double quick = (nw_core_time(k), k->root->cycles);
@@ -297,7 +297,7 @@ int main(void) {
       TEST(copies_of_a_body_make_one_run),
       TEST(a_few_interleaved_runs_are_followed),
       TEST(a_load_over_two_stores_waits),
-      TEST(each_waiting_load_takes_its_time),
+      TEST(each_waiting_load_adds_its_delay),
       TEST(an_address_is_computed_once),
       TEST(parts_of_a_register_are_put_in_place),
       TEST(a_larger_scheduler_is_faster),

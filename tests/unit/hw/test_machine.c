@@ -97,7 +97,7 @@ static void missing_fields_get_the_default_of_their_row(void **state) {
   assert_int_equal(m->accelerator.rows, 0);
 }
 
-static void a_class_without_figures_is_like_another(void **state) {
+static void a_class_without_figures_takes_those_of_another(void **state) {
   fixture *x = *state;
   number(x, "ops.div.per_cycle", 0.25);
   number(x, "ops.div.latency", 11);
@@ -161,7 +161,7 @@ static void unknown_fields_are_refused(void **state) {
   }
 }
 
-static void values_that_do_not_fit(void **state) {
+static void values_that_do_not_fit_their_field_are_refused(void **state) {
   fixture *x = *state;
   static const struct {
     const char *path;
@@ -204,7 +204,7 @@ static void invalid_cache_sizes_are_refused(void **state) {
   refused(x, "gpu.sms: a cpu has no such field");
 }
 
-// A cache with 96 sets of 12 ways.
+// The cache has 96 sets of 12 ways.
 static void sets_need_not_be_a_power_of_two(void **state) {
   fixture *x = *state;
   level(x, 2, 12 * 96 * 64, 12);
@@ -296,11 +296,11 @@ static void widths(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(missing_fields_get_the_default_of_their_row),
-      TEST(a_class_without_figures_is_like_another),
+      TEST(a_class_without_figures_takes_those_of_another),
       TEST(widths_without_a_figure_get_0),
       TEST(a_missing_required_field_is_named_with_its_unit),
       TEST(unknown_fields_are_refused),
-      TEST(values_that_do_not_fit),
+      TEST(values_that_do_not_fit_their_field_are_refused),
       TEST(invalid_cache_sizes_are_refused),
       TEST(sets_need_not_be_a_power_of_two),
       TEST(effective_ways_follow_from_effective_bytes),

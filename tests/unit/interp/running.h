@@ -1,4 +1,5 @@
-// Data for computations of lang.h. A computation is run by the interpreter and by its naive definition.
+// Data for the computations of lang.h. Each computation runs twice: in the interpreter, and as a naive evaluation of
+// its definition.
 #pragma once
 #include "../te/lang.h"
 #include "interp/interp.h"

@@ -1,7 +1,7 @@
-// Compares the judge (the legality check) with the interpreter on grids. The loops of small programs are bound at
-// random. A program that the judge accepts must run without a race and compute the same, with blocks and threads in
-// either order. If the judge refuses a conflict of blocks or threads, the interpreter, which shares no code with the
-// judge, must see a conflict.
+// Compares the judge (the legality check) with the interpreter on grids. The loops of small programs are bound to
+// blocks and threads at random. A program that the judge accepts must run without a race and compute the same, with
+// blocks and threads in either order. If the judge refuses a conflict of blocks or threads, the interpreter, which
+// shares no code with the judge, must see a conflict.
 #include "random_judged.h"
 
 static const char *const bases[] = {

@@ -70,7 +70,7 @@ static void a_prefix_sum(void **state) {
   }
 }
 
-// u[t, x] is computed from its neighbours at t - 1; a sweep also reads its left neighbour at the same time.
+// u[t, x] is computed from its neighbours at t - 1. In a sweep, u[t, x] also depends on the left neighbour at t.
 static void heat_and_a_sweep(void **state) {
   (void)state;
   nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))),

@@ -308,7 +308,8 @@ static bool binds_no_reduce(void *env, nw_stmt *s) {
 }
 
 // Reverses a marked loop, unless it binds a reduce variable. A marked loop that binds one has at most one iteration. If
-// it were reversed, it would not begin at its first value, at which a reduction over no elements executes its init.
+// it has none, the init of the reduction is still executed, at the first value of the loop. A reversed loop would begin
+// at another value.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);

@@ -5,7 +5,7 @@
 
 typedef E (*body_fn)(E a, E b);
 
-// Runs C[i] = body(A[i], B[i]) over n elements and compares the result with want.
+// Runs C[i] = body(A[i], B[i]) over `n` elements, and compares the result with `want`.
 static void assert_map(nw_dtype t, body_fn body, int n, const void *a, const void *b, const void *want) {
   nw_tensor *A = input("A", t, DIMS(lit(n))), *B = input("B", t, DIMS(lit(n)));
   nw_build *build = begin("C", "i", DIMS(lit(n)));

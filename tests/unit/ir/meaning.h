@@ -52,7 +52,8 @@ static inline int64_t wrapped(nw_dtype t, uint64_t v) {
   return is_unsigned(t) ? (int64_t)(v << unused >> unused) : (int64_t)(v << unused) >> unused;
 }
 
-// Rounds v to nearest, ties to even, to this many bits of significand, with the given least exponent.
+// Rounds `v` to a float with a significand of `bits` bits and a least exponent of `least`: to nearest, ties to even. A
+// result above `most` becomes infinite.
 static inline double rounded(double v, int bits, int least, double most) {
   if (v != v || isinf(v) || v == 0) return v;
   int e = ilogb(v) < least ? least : ilogb(v);
@@ -249,7 +250,7 @@ static inline uint64_t next_random(uint64_t *seed) {
 
 static inline int64_t random_to(uint64_t *seed, int64_t n) { return (int64_t)(next_random(seed) % (uint64_t)n); }
 
-// Returns the value of a half of this format with these bits. Uses no table.
+// Returns the value of the 16-bit float of type `t` with these bits, without a table.
 static inline double half_of_bits(nw_dtype t, unsigned bits) {
   int mantissa = t == NW_F16 ? 10 : 7, bias = t == NW_F16 ? 15 : 127, top = t == NW_F16 ? 31 : 255;
   int e = (int)(bits >> mantissa) & top, m = (int)(bits & ((1u << mantissa) - 1));

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-// Unfolded trees are in one pool, folded trees in another. To import a tree is to build it again with the constructors,
-// which fold.
+// Unfolded trees are in one pool, folded trees in another. Importing a tree builds it again with the constructors,
+// which fold it.
 typedef struct workshop {
   nw_ctx *c;
   nw_pool *raw, *folded;
@@ -69,8 +69,8 @@ static inline long draws_wanted(long few) {
   return s ? atol(s) : few;
 }
 
-// Prints the figures of this executable, and writes them to the file that NW_FIGURES names, as a flat JSON object that
-// the bench adds up.
+// Prints the figures of this executable, and writes them to the file that NW_FIGURES names, as a flat JSON object. The
+// bench adds up these objects.
 static inline void write_figures(void) {
   const char *path = getenv("NW_FIGURES");
   printf("rules: %ld\nrules unchecked: %ld\nrules wrong: %ld\ndraws: %lld\n", found.rules, found.unchecked, found.wrong,

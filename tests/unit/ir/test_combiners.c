@@ -8,7 +8,7 @@ static const nw_combiner combiners[] = {NW_SUM, NW_PROD, NW_MIN_OF, NW_MAX_OF, N
 static bool is_arg(nw_combiner c) { return c == NW_ARGMIN || c == NW_ARGMAX; }
 
 typedef struct pair {
-  value v, at; // at: the position, for argmin and argmax
+  value v, at; // `at`: the position, for argmin and argmax
 } pair;
 
 static value simple(nw_combiner c, nw_dtype t, value a, value b) {
@@ -18,7 +18,7 @@ static value simple(nw_combiner c, nw_dtype t, value a, value b) {
   return integer_op(ops[c], t, a.i, b.i);
 }
 
-// True if a is before b in the order of an argmin or argmax, in which a NaN is before every number.
+// True if `a` is before `b` in the order of an argmin or argmax, in which a NaN is before every number.
 static bool before(nw_combiner c, nw_dtype t, value a, value b) {
   if (!is_float(t)) return c == NW_ARGMIN ? a.i < b.i : a.i > b.i;
   if (a.f != a.f || b.f != b.f) return a.f != a.f && b.f == b.f;
@@ -39,7 +39,7 @@ typedef struct combining {
   workshop w;
   nw_combiner c;
   nw_dtype t;
-  const nw_expr *out[2]; // the core's result for old (elements 0) and term (elements 1)
+  const nw_expr *out[2]; // the core's result for `old` (elements 0) and `term` (elements 1)
   value identity[2];
 } combining;
 
@@ -114,7 +114,7 @@ static void check_combiner(nw_combiner c, nw_dtype t) {
   close_pools(&x.w);
 }
 
-// The second component of an argmin or argmax is its index. The second output of another reduction is a reduction like
+// The second component of an argmin or argmax is its index. In any other reduction, the second output is combined like
 // the first.
 static void every_combiner_of_every_dtype(void **state) {
   (void)state;
@@ -145,7 +145,7 @@ static void arg_reductions_of_i64(void **state) {
         m.of[NW_INDEX][i] = i % 2 ? number(random_to(&seed, 6) - 1) : random_value(&seed, NW_INDEX);
       value *v = m.of[NW_INDEX];
       for (int i = 0; i < 4; i += 2)
-        // the result over no elements
+        // a position of -1 marks the result over no elements
         if (v[i + 1].i == -1) v[i] = number(combiners[k] == NW_ARGMIN ? INT64_MAX : INT64_MIN);
       pair want = reference(combiners[k], NW_INDEX, (pair){v[0], v[1]}, (pair){v[2], v[3]});
       assert_true(meaning(&m, value_of, 0).i == want.v.i);
@@ -155,7 +155,7 @@ static void arg_reductions_of_i64(void **state) {
   }
 }
 
-// In a compute with two sums, both start from 0. The same holds for the other combiners.
+// In a compute with two sums, both start from 0. With any other combiner, too, all components have the same identity.
 static void later_components_start_like_the_first(void **state) {
   (void)state;
   workshop w;

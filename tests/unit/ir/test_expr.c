@@ -45,7 +45,7 @@ static const char *text(const nw_expr *e) {
 
 #define PARSES(src, want) assert_string_equal(text(nw_expr_parse(p, src)), want)
 
-// Each row is an expression as text, and the text of what the constructors make of it.
+// Each row has the text of an expression, and the text of the expression that the constructors make from it.
 static void sums_are_canonical(void **state) {
   nw_pool *p = ((env *)*state)->p;
   PARSES("i + 0", "i");
@@ -325,7 +325,7 @@ static void interning_is_fast(void **state) {
     for (int j = 0; j < 300; j++) nw_load(p, (nw_type){NW_F32, 1}, "A", 2, (const nw_expr *[]){v[k], v[j]});
   clock_gettime(CLOCK_MONOTONIC, &b);
   double ns = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 90000;
-  print_message("interning: %.0f ns a node\n", ns);
+  print_message("interning: %.0f ns per node\n", ns);
   assert_true(ns < 5000);
   assert_true(nw_pool_bytes(p) < 90000 * 160);
 }

@@ -83,7 +83,7 @@ static void check_value(nw_op op, nw_dtype t, int64_t a, int64_t b) {
   if (t == NW_I64) assert_int_equal(wraps, leaves_64_bits(op, a, b));
 }
 
-static void integers_mean_what_they_should(void **state) {
+static void integer_operations_agree_with_meaning_h(void **state) {
   (void)state;
   for (int i = 0; i < NW_OP_COUNT; i++) {
     nw_op op = (nw_op)i;
@@ -94,7 +94,7 @@ static void integers_mean_what_they_should(void **state) {
   }
 }
 
-static void sizes_that_leave_64_bits_have_no_value(void **state) {
+static void sizes_beyond_64_bits_have_no_value(void **state) {
   env *e = *state;
   const char *name[] = {"M", "N"};
   int64_t value[] = {INT64_C(1) << 40, INT64_C(1) << 30}, out;
@@ -116,8 +116,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(every_operation_is_read_back),
       T(defined_operations_are_written_out),
-      T(integers_mean_what_they_should),
-      T(sizes_that_leave_64_bits_have_no_value),
+      T(integer_operations_agree_with_meaning_h),
+      T(sizes_beyond_64_bits_have_no_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

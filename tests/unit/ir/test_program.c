@@ -88,7 +88,8 @@ static void a_path_leads_from_the_root(void **state) {
   nw_program_release(p);
 }
 
-// Storage outside of loops stays until the end, so it is a flat list. Storage on the stack has a place in the tree.
+// Storage that is allocated outside of loops exists until the end, so its allocations form a flat list. An allocation
+// on the stack is a node of the tree.
 static void storage_outside_of_loops_is_a_flat_list(void **state) {
   nw_program *p = parsed(*state, "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8]\ntemp U: f32[8] local\n"
                                  "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i] = A[i]\n"
@@ -225,7 +226,7 @@ static void ranges_follow_from_loops_and_guards(void **state) {
   nw_program_release(p);
 }
 
-static void bindings_go_in_for_block_variables(void **state) {
+static void bindings_replace_block_variables(void **state) {
   env *e = *state;
   nw_program *p = parsed(e, gemm), *q = nw_program_clone(p);
   nw_stmt *block = nw_find_block(q, "C");
@@ -323,7 +324,7 @@ int main(void) {
       TEST(copies_have_ids_and_names_of_their_own),
       TEST(an_invalid_program_is_an_internal_error),
       TEST(ranges_follow_from_loops_and_guards),
-      TEST(bindings_go_in_for_block_variables),
+      TEST(bindings_replace_block_variables),
       TEST(broken_invariants_are_detected),
       TEST(names_are_words_and_paths),
       TEST(identities_start_a_reduction),

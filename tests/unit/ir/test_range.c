@@ -300,7 +300,8 @@ typedef struct box {
   int64_t lo[NVARS], hi[NVARS];
 } box;
 
-// a and b have constant ranges, and c has a bound that uses a. In addition, a condition is known.
+// The variables `a` and `b` get constant ranges. The variable `c` gets an upper bound that may contain `a`. In
+// addition, a random condition is stated as a fact.
 static void random_ranges(env *e, nw_ranges *r, box *b, const nw_expr **c_hi, const nw_expr **known) {
   nw_ranges_init(r, e->p);
   for (int v = 0; v < 2; v++) {
@@ -399,8 +400,8 @@ static void proofs_are_fast(void **state) {
   assert_true(us < 500);
 }
 
-// `and` and `or` evaluate both sides. So a clamp of a divisor must stay, even if the other side says that it is not
-// needed.
+// `and` and `or` evaluate both operands. So one operand must not remove a clamp of a divisor in the other operand, even
+// if the condition makes the clamp superfluous.
 static void a_condition_beside_a_divisor_does_not_guard_it(void **state) {
   env *e = *state;
   push(e, "i", "0", "7");
@@ -410,8 +411,8 @@ static void a_condition_beside_a_divisor_does_not_guard_it(void **state) {
   SIMPLIFIES("select(0 < i, 100 // max(i, 1), 5)", "select(0 < i, 100 // i, 5)");
 }
 
-// An operand that a select guards must not be evaluated elsewhere: a bound contains no read and no quotient of a
-// branch.
+// A branch of a select must not be evaluated outside the select. So a bound must not contain a read or a quotient from
+// a branch.
 static void a_bound_does_not_evaluate_what_a_condition_guards(void **state) {
   env *e = *state;
   push(e, "i", "-2", "7");

@@ -1,6 +1,6 @@
 // Every row of rewrites.def that ir applies must keep the value, for every dtype to which it applies. Random trees of
-// its operations are made twice: by the constructors and the simplifier, and without folding. Both must have the same
-// bits.
+// the row's operations are made twice: by the constructors and the simplifier, and without folding. Both must have the
+// same bits.
 #include "rows.h"
 #include "ir/program/program.h"
 
@@ -109,7 +109,7 @@ static grower grower_of(workshop *w, const profile *p, nw_dtype t) {
 // ---------------------------------------------------------------- known facts
 
 typedef struct known {
-  int64_t lo[3], hi[3]; // of i, j, k
+  int64_t lo[3], hi[3]; // the ranges of i, j and k
   bool below_i; // j is at most i
   nw_ranges r;
   int nfacts;
@@ -160,7 +160,7 @@ static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
   return v[0].none || v[1].none || r.none || beyond((nw_op)e->op, v[0].i, v[1].i, r.i);
 }
 
-// Draws a point in the ranges at which the facts hold. Returns false if none was found.
+// Draws a point that lies in the ranges and satisfies the facts. Returns false if none was found.
 static bool draw_point(grower *g, const known *k, memory *m) {
   for (int tries = 0; tries < 30; tries++) {
     fill_memory(&g->w->seed, m);
@@ -299,7 +299,7 @@ static long check_limits(grower *g, long *bounds) {
     if (!draw_point(g, &k, &m)) break;
     value v = meaning(&m, raw, 0);
     if (!v.none && !m.overflow) meaning(&m, made, 0);
-    if (v.none || m.overflow) continue; // or the data cancelled out, and the rest overflows
+    if (v.none || m.overflow) continue; // no value, or the data cancelled out and the rest overflows
     done++;
     if (within_limits(&l, &m, v.i)) continue;
     report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);

@@ -128,7 +128,7 @@ static const nw_expr *read_side(reader *r, const char *text) {
   return e;
 }
 
-// ---------------------------------------------------------------- values for its letters
+// ---------------------------------------------------------------- values for the letters
 
 typedef struct letters {
   nw_dtype t[LETTERS];
@@ -209,7 +209,7 @@ static void compare_sides(check *c, const nw_expr *from, const nw_expr *to, cons
     memory m = {0};
     draw_letters(l, n, &c->w->seed, &m);
     value v = meaning(&m, from, 0);
-    if (v.none || m.overflow) continue; // if the pattern has no value, the replacement may have any
+    if (v.none || m.overflow) continue; // if the pattern has no value, the replacement may have any value
     c->done++;
     nw_dtype t = (nw_dtype)from->type.dtype;
     value f = meaning(&m, folded, 0), r = c->covered ? meaning(&m, to, 0) : v;

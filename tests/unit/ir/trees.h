@@ -6,7 +6,7 @@ typedef struct profile {
   const char *root; // operations of the root; "": any operation of `ops`
   const char *ops; // operations of the other nodes
   const char *dtypes; // dtypes of the operands, one letter each: i integers, f floats, h halves, x index, a all
-  int depth, lanes; // lanes 0: scalars
+  int depth, lanes; // `lanes` is 0 for scalars
   bool ranges; // true: variables have small ranges, and there are facts
 } profile;
 
@@ -87,7 +87,7 @@ static inline const nw_expr *leaf(grower *g, nw_dtype t, int lanes) {
   return element(p, t, place_of(g));
 }
 
-// Returns the dtype of the operands of op for a result of dtype t, or NW_DTYPE_COUNT if op has no such result.
+// Returns the dtype of the operands of `op` for a result of dtype `t`, or NW_DTYPE_COUNT if `op` has no such result.
 static inline nw_dtype operands_of(grower *g, nw_op op, nw_dtype t) {
   bool order = op == NW_OP_LT || op == NW_OP_LE, division = op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD;
   if (nw_op_has(op, 'C')) return t != NW_BOOL || (order && g->t == NW_BOOL) ? NW_DTYPE_COUNT : g->t;
@@ -135,7 +135,8 @@ static inline const nw_expr *grow(grower *g, nw_dtype t, int lanes, int depth, b
   return e;
 }
 
-// Makes a tree whose root is an operation of the profile. Its dtype is t, or bool if its root compares values of t.
+// Makes a tree whose root is an operation of the profile. The dtype of the tree is `t`, or bool if the root compares
+// values of `t`.
 static inline const nw_expr *grow_tree(grower *g) {
   g->nseen = 0;
   bool truth = g->nroot && (nw_op_has(g->root[0], 'C') || nw_op_has(g->root[0], 'B'));

@@ -1,4 +1,4 @@
-// Loops are cut where a condition begins or ends to hold.
+// Tests that loops are cut where a condition becomes true or false.
 #include "lowering.h"
 
 static char *partitioned(void *state, const char *text) { return lowered(state, text, "partition"); }

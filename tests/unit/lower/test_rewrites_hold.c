@@ -1,7 +1,7 @@
 // Every row of rewrites.def that a pass applies must keep the stored value. Random trees are tried, of every dtype to
 // which the row applies.
 //
-// fma rounds once, while a product and a sum round twice. So it is compared only where a product is exact: for small
+// fma rounds once, while a product and a sum round twice. So fma is compared only where the product is exact: for small
 // numbers, zeros, infinities and NaN.
 #include "../ir/rows.h"
 #include "lower/pass.h"
@@ -25,7 +25,7 @@ static nw_program *(*const pass[])(nw_program *p) = {
 
 static const char store_of[] = "program p\noutput C: %s[1]\nC[0] = %s(0)\n";
 
-// Returns the pass's result for a store of e.
+// Returns the result of the pass for a store of `e`.
 static const nw_expr *after_pass(workshop *w, int row, const nw_expr *e) {
   char text[128];
   const char *t = nw_dtype_name((nw_dtype)e->type.dtype);

@@ -55,8 +55,8 @@ static inline void print_refusal(nw_ctx *c) {
                 r && r->distance ? r->distance : "", r && r->loops[0] ? r->loops[0] : "", "");
 }
 
-// The step must be accepted. `question` is the kind of check that must decide it: 'o' by order, 'v' by value, 'm' about
-// marks only, 0 any.
+// The step must be accepted. `question` is the kind of check that must decide it: 'o': by order, 'v': by value, 'm': by
+// marks only, 0: any kind.
 static inline void accepts(env *e, const char *before, const char *after, char question) {
   nw_program *a = parsed(e, before), *b = parsed(e, after);
   if (!nw_judge(a, b)) {

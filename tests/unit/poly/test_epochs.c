@@ -9,7 +9,8 @@
 #define SHIFTED "min(4*o, 6) + p"
 static const char naive[] = HEAD "for i in 0..10:\n  for k in 0..6:\n    " AT("i", "    ");
 
-// The last of three tiles of four starts at row 6. So rows 6 and 7 are summed twice, each time from the init.
+// Three tiles of four rows cover ten rows, so the last tile starts at row 6. Rows 6 and 7 are summed twice, each time
+// from the init.
 static void overlapping_tiles(void **state) {
   accepts(*state, naive, HEAD "for o in 0..3:\n  for p in 0..4:\n    for k in 0..6:\n      " AT(SHIFTED, "      "),
           'v');

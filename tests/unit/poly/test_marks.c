@@ -138,7 +138,7 @@ static void one_lane(void **state) {
           "every lane of i writes the same element of B");
 }
 
-// A buffer that is allocated in a loop gets its storage once, with space for its largest size.
+// The storage of a buffer in a loop is allocated once, for the largest size that the buffer has in any iteration.
 static void storage_in_loops(void **state) {
 #define SQUARE "program r\nsize N >= 0\ninput A: f32[N, N]\noutput B: f32[N, N]\n"
 #define ROOM(end)                                                                                                      \
@@ -175,8 +175,9 @@ static void layouts(void **state) {
   refuses(*state, before, LAY("[_1, _0 + 1] in [8, 8]"), NW_REFUSE_STRUCTURE, "outside its own extents");
 }
 
-// A window of three rows moves down in a buffer of n rows. Three rows are enough; two are not, unless every iteration
-// fills them again. Iterations that run at the same time each need their own rows.
+// Each iteration reads a window of three rows, which moves down. A buffer of three rows is enough, whether an iteration
+// computes all three rows or only the new one. A buffer of two rows is too small. Iterations that run at the same time
+// need separate rows.
 static void a_buffer_that_is_smaller_than_its_stage(void **state) {
 #define FOLD(mark, first, layout)                                                                                      \
   "program f\ninput A: f32[10]\noutput B: f32[8]\ntemp X: f32[10]" layout "\nalloc X[0..10]:\n"                        \

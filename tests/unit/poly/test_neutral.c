@@ -1,4 +1,4 @@
-// Tests steps that leave out the iterations of a reduction that add nothing.
+// Tests steps that leave out iterations of a reduction because these iterations add nothing.
 #include "judging.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -38,7 +38,7 @@ static void skewed_tiles(void **state) {
   accepts(*state, skewed, heat, 'o');
 }
 
-// A sweep of a line in place. It can be written only as text, because its elements are overwritten.
+// LINE is a sweep over a line in place. It can be written only as text, because its elements are overwritten.
 #define LINE "program line\noutput X: f32[64]\nfor z in 0..64:\n  block Z of Z (i = z in 0..64):\n    X[i] = 1.0\n"
 static const char shift_up[] = LINE "for i in 1..63:\n  block X of X (i = i in 1..63):\n    X[i] = X[i + 1]\n";
 
@@ -125,7 +125,7 @@ static void symbolic_split(void **state) {
       SYM "for o in 0..N // 8:\n  for p in 0..8:\n    block B of B (i = 8*o + p in 0..N):\n      B[i] = A[i] + 1.0\n",
       NW_REFUSE_COVER, "B[0] is never written when N = 1");
   assert_string_equal(r->element, "B[0]");
-  // Four parts of a size that need not be a multiple of four.
+  // N is divided into four parts, although it need not be a multiple of four.
   accepts(
       *state, naive,
       SYM
@@ -161,7 +161,7 @@ static void fused(void **state) {
       ") % M in 0..M) where " where ":\n      " body
   accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // the pieces make up f of `one`
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
-  // In the following programs, the last number is missing, numbers occur twice, or the digits are those of another box.
+  // The following programs leave out or repeat some values of f, or use the digits of f in a box of another shape.
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("3*f_o + f_i", "3*f_o + f_i < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("4*f_o + f_i + 1", "4*f_o + f_i + 1 < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
@@ -179,7 +179,7 @@ static void fused(void **state) {
           NW_REFUSE_COVER, "B[0, 1] is never written when N = 1, M = 2");
 }
 
-// The order of these sums may not change, so the pieces of the fused loop must run in the order of the values of f.
+// Each element of a row needs the element before it, so the pieces of the fused loop must run in the order of f.
 static void fused_in_pieces(void **state) {
 #define PLACE "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
 #define NEXT "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"

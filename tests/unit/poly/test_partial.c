@@ -13,7 +13,7 @@ static void write_whole(char *out, size_t size, int n) {
 }
 
 typedef struct parts {
-  const char *init, *op, *term; // of P, whose reduction runs over s
+  const char *init, *op, *term; // the parts of the reduction of P, which runs over s
   int s;
 } parts;
 

@@ -283,8 +283,8 @@ static void tile_with_one_contribution_twice(void **state) {
           NW_REFUSE_REDUCTION, "one contribution twice");
 }
 
-// R, a reduction, is computed inside its reader. Each iteration computes two elements of R, one of which the next
-// iteration computes again.
+// R, a reduction, is computed inside its reader. Each iteration computes two elements of R. The next iteration computes
+// one of them again.
 static void reduction_computed_at(void **state) {
 #define ROWS "program rows\ninput A: f32[32, 8]\noutput Y: f32[31]\ntemp R: f32[32]\n"
   static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i "

@@ -50,7 +50,7 @@ static void input_name(char *out, nw_dtype t) {
 }
 
 // Makes an index for an access. The access is contiguous, backwards or strided, reads one element for all lanes, or
-// uses an index from data that is brought into range.
+// uses an index that is read from data and clamped.
 static const nw_expr *random_index(maker *m, int lanes) {
   int64_t strides[] = {1, 1, 1, -1, 2, 3, 7}, s = strides[draw(m, 7)], span = lanes * (s < 0 ? -s : s);
   int64_t from = (int64_t)draw(m, (uint64_t)(SIZE - OUTER - span)) + (s < 0 ? span : 0);

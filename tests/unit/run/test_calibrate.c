@@ -10,7 +10,7 @@
 typedef struct figures {
   nw_ctx *c;
   nw_machine m;
-  int n, stop_after; // 0: never
+  int n, stop_after; // `stop_after`: the number of figures before an interrupt; 0: no interrupt
   bool fma;
 } figures;
 

@@ -53,7 +53,7 @@ static inline nw_tensor *one_output(nw_ctx *c, nw_build *b, const nw_expr *body)
   return out[0];
 }
 
-// C[i, j] = sum(A[i, k]*B[k, j], k); sizes as expressions.
+// C[i, j] = sum(A[i, k]*B[k, j], k). The sizes are expressions.
 static inline nw_sched *gemm_of(nw_ctx *c, nw_dtype t, const nw_expr *m, const nw_expr *n, const nw_expr *kk) {
   nw_tensor *A = input(c, "A", t, 2, (const nw_expr *[]){m, kk}), *B = input(c, "B", t, 2, (const nw_expr *[]){kk, n});
   nw_axis *k = nw_reduce_axis(c, "k", I(c, 0), kk);
@@ -71,7 +71,7 @@ static inline nw_sched *gemm_of(nw_ctx *c, nw_dtype t, const nw_expr *m, const n
 
 static inline nw_sched *gemm(nw_ctx *c, int64_t n) { return gemm_of(c, NW_F32, I(c, n), I(c, n), I(c, n)); }
 
-// X[i] = A[i]*2 over n; Y[i] = X[i] + X[i + 2] over n - 2.
+// X[i] = A[i]*2 for i in 0..n, and Y[i] = X[i] + X[i + 2] for i in 0..n - 2.
 static inline nw_sched *two_stages(nw_ctx *c, int64_t n) {
   const nw_expr *shape[] = {I(c, n)};
   nw_tensor *A = input(c, "A", NW_F32, 1, shape);

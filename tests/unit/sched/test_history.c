@@ -180,7 +180,7 @@ static void log_and_text(void **state) {
   assert_string_equal(first.step, "s:split(\"i\", 8)");
   assert_string_equal(first.branch, "start");
   assert_string_equal(first.notes, "i divides evenly: no tail");
-  assert_int_equal(first.added, 2); // i_o and i_i for i
+  assert_int_equal(first.added, 2); // i_o and i_i replace i
   assert_int_equal(first.removed, 1);
   assert_int_equal(first.changed, 2); // j is in another loop
   assert_true(first.operations == 2.0 * 64 * 64 * 64 && first.operations == naive.operations && first.exact);

@@ -82,7 +82,7 @@ static void a_local_buffer_has_to_fit(void **state) {
 
 // A proof may use only a limited number of operations, its budget. With any budget, the step is either undecided or
 // makes the same program as without a limit.
-static void a_small_budget_gives_no_other_program(void **state) {
+static void a_small_budget_does_not_change_the_program(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
     const char *primitive;
@@ -175,7 +175,7 @@ static void a_verdict_does_not_depend_on_earlier_checks(void **state) {
 }
 
 // Finds the least budget that decides a step in a new context. The same budget must decide the step after many other
-// steps too. One operation less must decide it in neither case.
+// steps too. With one operation less, the step must be undecided in both cases.
 static void earlier_checks_do_not_change_the_budget(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const struct {
@@ -230,7 +230,7 @@ int main(void) {
       T(a_verdict_does_not_depend_on_earlier_checks),
       T(earlier_checks_do_not_change_the_budget),
       T(a_refused_replay_names_its_step),
-      T(a_small_budget_gives_no_other_program),
+      T(a_small_budget_does_not_change_the_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
