@@ -10,7 +10,7 @@ import unittest
 
 TUTORIALS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tutorials")
 NOTEBOOKS = sorted(glob.glob(os.path.join(TUTORIALS, "*.ipynb")))
-MOST = 900000  # bytes of a file
+MOST = 900000  # largest size of a file, in bytes
 SMALL = {"gemm.ipynb": [("N = 1024", "N = 128")]}
 PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
 

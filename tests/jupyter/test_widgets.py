@@ -14,7 +14,7 @@ end}, {button = {"measure", function(tile) return "measured " .. tile end}})
 
 
 class Form:
-    """The tests. Each subclass defines the messages of one version of ipywidgets: hello, changed and choice."""
+    """The tests for all versions of ipywidgets. A subclass defines the messages of one version: `hello`, `changed`, `choice`."""
 
     def setUp(self):
         super().setUp()

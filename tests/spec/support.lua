@@ -219,7 +219,7 @@ function support.staged(n)
   return nw.schedule(Y), X, Y
 end
 
---- Y = P + 1, P = 2A, m x n.
+--- Y = P + 1 and P = 2A. All have the shape m x n.
 function support.two_stages(m, n)
   local nw = require "nestwright"
   local A = nw.placeholder({m, n}, "f32", "A")
@@ -228,7 +228,7 @@ function support.two_stages(m, n)
   return nw.schedule(Y), Y, P, A
 end
 
---- R, the sums of the rows of X = 2A; X has the shape M x N.
+--- R has the sums of the rows of X = 2A. X has the shape M x N.
 function support.row_sums()
   local nw = require "nestwright"
   local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})

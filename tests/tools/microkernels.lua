@@ -14,7 +14,7 @@ function kernels.gemm_tensors(m, n, k, dtype, bt)
   return {A, B, C}
 end
 
---- Returns C code for the same computation. The options are those of kernels.gemm. All strides are arguments.
+--- Returns C code for the computation of kernels.gemm_tensors. The options are those of kernels.gemm. All strides are arguments.
 function kernels.gemm_source(o)
   local t = C_TYPES[o.dtype or "i32"]
   return ([[
@@ -33,8 +33,8 @@ end
 
 local ANY = {A = {"any", "any"}, B = {"any", "any"}, C = {"any", "any"}}
 
---- Returns the intrinsic C[i, j] += A[i, k]*B[k, j] for extents m, n, k. o: {name, m, n, k, dtype, accumulate, bt}.
---- Defaults: dtype = "i32", accumulate = true, bt = false.
+--- Returns the intrinsic C[i, j] += A[i, k]*B[k, j] for extents m, n, k. The options `o` are {name, m, n, k, dtype, accumulate,
+--- bt}. Defaults: dtype = "i32", accumulate = true, bt = false.
 function kernels.gemm(o)
   local source = kernels.gemm_source(o)
   return nw.intrinsic {name = o.name, args = kernels.gemm_tensors(o.m, o.n, o.k, o.dtype or "i32", o.bt),

@@ -1,4 +1,4 @@
---- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows of the bindings and primitives.
+--- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the tables of the bindings and primitives.
 --- usage: nestwright reference.lua REFERENCE.md META.lua
 local nw = require "nestwright"
 local rows = require "nestwright.language.rows"

@@ -71,7 +71,7 @@ safe() {
   tally "$name" $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
-run_safe() { # runs a few attacks on a session of each kind; ./dev bench safe runs more
+run_safe() { # runs a few attacks of each kind on a session; ./dev bench safe runs more
   local nestwright=$build/bin/nestwright
   case $build in
     *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # the sanitizer's shadow memory counts as address space

@@ -124,7 +124,7 @@ describe("an audit", function()
     fails("outliers", "range", a.outliers, a, 0)
   end)
 
-  it("is drawn", function()
+  it("can be drawn", function()
     local plot = a:plot()
     assert.equal(#a.points, #plot.rows)
     assert.is_truthy(tostring(plot):find "Kendall")

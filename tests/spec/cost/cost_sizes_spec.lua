@@ -44,7 +44,7 @@ describe("an array that is too large to count", function()
       kernels = {{rows = 8, schedule = function() end}}, sizes = {M = {1 << 62}}})
   end)
 
-  it("is refused as a loop with too many iterations is", function()
+  it("is not the only limit: a loop with too many iterations is refused too", function()
     local A, k = nw.placeholder({4}, "f32", "A"), nw.reduce_axis(M, "k")
     local s = nw.schedule(nw.compute({4}, function(i) return nw.sum(A(i), k) end, "C"))
     support.fails("M = 4611686018427387904 is too large: give at most 2^40", "range", s.cost, s, {sizes = {M = 1 << 62}})

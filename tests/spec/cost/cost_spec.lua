@@ -236,7 +236,7 @@ describe("cost", function()
     for n, t in ipairs(alone.traffic) do if n == 1 then assert.equal(t.read, shared.traffic[n].read) end end
   end)
 
-  it("says in which level bytes are", function()
+  it("says in which level of memory the bytes are", function()
     local c_tensor, _ = matmul(64, 64, 64), nil
     local s = nw.schedule(c_tensor)
     s:cache_write(c_tensor, "local", {at = "j"})
@@ -302,7 +302,7 @@ describe("cost", function()
     support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 
-  -- Sums of three neighbours in a row, in strips of eight columns. If the width is not a multiple of eight, the last strip overlaps
+  -- Sums three neighbours in a row, in strips of eight columns. If the width is not a multiple of eight, the last strip overlaps
   -- the one before.
   local function strips(width)
     local A = nw.placeholder({200, 1008}, "f32", "A")
@@ -320,7 +320,7 @@ describe("cost", function()
     return s:cost {machine = nw.machine {extends = m, name = "small", caches = levels}}.cycles
   end
 
-  it("predicts that loads that cross two lines take longer if the lines are not prefetched", function()
+  it("predicts that loads that cross into a second line take longer if the lines are not prefetched", function()
     for _, width in ipairs {1000, 1002} do
       local s = strips(width)
       -- many of the 32-byte loads begin less than 32 bytes before the end of a line, so they cross into the next line

@@ -300,7 +300,7 @@ end
 local LANES
 for n, name in ipairs(features.names()) do if name == "lanes a store" then LANES = n end end
 
--- Returns a made-up time of a schedule: the time from which its score starts, doubled for each doubling of the number of lanes.
+-- Returns a made-up time of a schedule: the time that the features predict, doubled for each doubling of the number of lanes.
 local function vectors_lose(p) return features.expected(p.features, p.predicted) * 2.0 ^ p.features[LANES] end
 
 describe("a learned model", function()
@@ -321,7 +321,7 @@ describe("a learned model", function()
     assert.is_truthy(tostring(model):find("trained on gemm, blur", 1, true))
   end)
 
-  it("gives the same score for a size as for a number", function()
+  it("gives the same score for a symbolic size as for a number", function()
     local sizes = {M = 64}
     local named, constant = of(of_rows(nw.size "M"), {sizes = sizes}), of(of_rows(64))
     for _, name in ipairs {"work", "buffer 1: reuse", "buffer 2: reuse"} do assert.near(constant[name], named[name], 1e-9, name) end
@@ -372,7 +372,7 @@ describe("a learned model", function()
       file:close()
       fails(pattern, nil, nw.cost.load, path)
     end
-    -- A file with a valid checksum whose trees would make XGBoost read outside them.
+    -- The checksum of the file is valid, but its trees would make XGBoost read outside its arrays.
     local trees, sum = m.trees, m.sum
     local function forged(pattern, from, to)
       local text, n = trees:gsub(from, to, 1)

@@ -104,7 +104,7 @@ describe("the nest as data", function()
 end)
 
 describe("a loop after a step", function()
-  it("is forwarded to the loops that the steps made of it", function()
+  it("is forwarded to the loops that the steps made from it", function()
     local s = support.product(64, 64, 64)
     local i, j = s:loops()[1], s:loops()[2]
     assert.equal("i", names(i.forwarded))

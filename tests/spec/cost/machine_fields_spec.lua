@@ -29,14 +29,14 @@ local function record()
 end
 
 -- Fields that change no prediction. Some are only information for people; others limit what a schedule may use.
-local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "of measuring", cores = "a limit of threads",
+local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "measuring only", cores = "a limit of threads",
   isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
-  ["memory.bytes"] = "its size", ["memory.latency"] = "behind prefetchers", ["caches[1].latency"] = "in ops.load",
+  ["memory.bytes"] = "its size", ["memory.latency"] = "hidden by prefetchers", ["caches[1].latency"] = "in ops.load",
   ["caches[1].bytes_per_cycle"] = "in ops.load", ["caches[1].back_per_cycle"] = "in ops.store",
-  ["caches[1].strided"] = "of the level behind", ["caches[1].strided_store"] = "of the level behind",
-  ["caches[1].crowded_store"] = "of the level behind", ["caches[1].strided_across"] = "of the level behind",
-  ["caches[2].latency"] = "where strided is not said", ["caches[1].line"] = "all levels' together",
-  ["caches[2].line"] = "all levels' together", ["caches[1].write_allocate"] = "true only",
+  ["caches[1].strided"] = "read for outer levels only", ["caches[1].strided_store"] = "read for outer levels only",
+  ["caches[1].crowded_store"] = "read for outer levels only", ["caches[1].strided_across"] = "read for outer levels only",
+  ["caches[2].latency"] = "used if strided is not set", ["caches[1].line"] = "the same for all levels",
+  ["caches[2].line"] = "the same for all levels", ["caches[1].write_allocate"] = "true only",
   ["caches[2].write_allocate"] = "true only",
   ["caches[1].ways"] = "with bytes", ["caches[2].ways"] = "with bytes", ["caches[1].shared_by"] = "of threads", combine = "a word",
   ["teams[1].threads"] = "a key", ["teams[2].threads"] = "a key",

@@ -1,4 +1,4 @@
---- Tests machine records: the included records, records of users, and errors in records.
+--- Tests machine records: the included records, records that users write, and errors in records.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails_saying
@@ -192,7 +192,7 @@ describe("an error in a record", function()
     fails("expected a number", nw.machine, least {clock = print})
   end)
 
-  it("may be a contradiction in a GPU or an accelerator", function()
+  it("may be a contradiction in the record of a GPU or an accelerator", function()
     local function gpu(more) return {name = "g", extends = "a100", gpu = more} end
     fails("gpu.shared_block: 999999 is more than gpu.shared allows: 167936", nw.machine, gpu {shared_block = 999999})
     fails("gpu.shared: 200000 is more than gpu.l1_bytes", nw.machine, gpu {shared = 200000})

@@ -137,7 +137,7 @@ else:
     wrong("param N = 3 // 0\n", "divisor", "limit")
     wrong("array A: f64[4]\nfor i in 0..5:\n  A[i]\n", "3:3: cannot prove that A stays inside its bounds", "range")
     wrong("array A: f64[4, 4]\nfor i in 0..3:\n  A[i, i + 2]\n", "3:3: cannot prove that A stays", "range")
-    -- 2 is the only whole number that satisfies the conditions
+    -- i = 2 is the only value of i that satisfies the condition
     local only_two = "for i in 0..3:\n  for j in 0..3:\n    if 2*i + 3*j == 7:\n      A[i - 2]\n"
     assert.equal(1, #nw.nest.parse("array A: f64[1]\n" .. only_two):accesses())
     wrong("array A: f64[1]\nfor o in 0..1000000:\n  " .. only_two:gsub("\n(.)", "\n  %1"), "6:9: cannot prove", "range")

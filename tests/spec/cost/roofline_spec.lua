@@ -14,7 +14,7 @@ end
 
 local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
 
--- Returns the rows of those data blocks of the plot's script whose name is `name` and a number.
+-- Returns the rows of all data blocks in the plot's script that are named `name` plus a number.
 local function block(p, name)
   local out = {}
   for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
@@ -207,7 +207,7 @@ describe("nw.roofline", function()
     end
     local q = nw.roofline({a = s, b = support.gemm(16)}, {roofs = roofs(), rounds = 2})
     assert.same({"a", "b"}, {q.rows[1][1], q.rows[2][1]})
-    assert.falsy(q.script:find "head filled") -- a table by names has no order, so there are no arrows
+    assert.falsy(q.script:find "head filled") -- a table with names as keys has no order, so there are no arrows
   end)
 
   it("knows which versions use several threads", function()

@@ -1,4 +1,4 @@
---- Data in memory, and .npy files.
+--- Tests data in memory, and .npy files.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -54,7 +54,7 @@ describe("nw.tensor", function()
 end)
 
 describe("elements", function()
-  it("are read and set by indices from 0", function()
+  it("are read and set by indices that begin at 0", function()
     local t = nw.zeros {2, 3}
     t:set(1, 2, 5)
     t[{0, 1}] = 7

@@ -1,4 +1,4 @@
---- Errors as users see them: tables with fields, whose text shows the loops.
+--- Tests errors as users see them. An error is a table with fields, and its text shows the loops.
 local nw = require "nestwright"
 local support = require "support"
 

@@ -1,4 +1,4 @@
--- Tests facts about sizes, and expressions of sizes. An invalid one must be refused in the line that contains it.
+-- Tests facts about sizes, and expressions of sizes. An error must name the line of the invalid fact or expression.
 local nw = require "nestwright"
 local support = require "support"
 
@@ -10,7 +10,7 @@ end
 
 local function plain(text) return (text:gsub("%p", "%%%0")) end
 
--- Checks that the step is refused with this message and this hint, and that the schedule is unchanged.
+-- Checks that the function `step` fails with the error text `message` and the hint `hint`, and leaves the schedule unchanged.
 local function refused(message, hint, step)
   local s, M = doubled()
   local before = tostring(s)
@@ -19,7 +19,7 @@ local function refused(message, hint, step)
   assert.equal(before, tostring(s))
 end
 
-describe("a division by a possible zero, in a step", function()
+describe("a division whose divisor can be zero, in an argument of a step,", function()
   local LEAST = 'first assume a lower bound: s:assume "M >= 1"'
 
   it("is refused in every argument that accepts an expression", function()
@@ -41,7 +41,7 @@ describe("a division by a possible zero, in a step", function()
     support.fails("specialize: condition can divide by zero", "range", function() doubled():specialize "M % 0 == 0" end)
   end)
 
-  it("is refused for a loop that begins at zero, and accepted if the divisor is at least 1", function()
+  it("is refused if the divisor is a loop that begins at zero, and accepted if max keeps the divisor above zero", function()
     local s = doubled()
     s:split("i", 4)
     local e = support.fails("by zero: 8 // i_o", "range", s.cut, s, "i_i", "8 // i_o")
@@ -86,7 +86,7 @@ describe("a fact", function()
     assert.equal(plainly, tostring(s))
   end)
 
-  it("must not divide by a possible zero, nor must an extent", function()
+  it("must not divide by a value that can be zero, and neither must an extent", function()
     local M, N = nw.size("M", {min = 0}), nw.size "N"
     support.fails("in the fact, 8 %% M can divide by zero at M = 0", "range", nw.fact, M, nw.eq(8 % M, 0))
     support.fails("in dimension 0 of A, 8 // M can divide by zero at M = 0", "range", nw.placeholder, {8 // M})
@@ -131,7 +131,7 @@ describe("two sizes with one name", function()
   local M, other = nw.size "M", nw.size "M"
   local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({other}, "f32", "B")
 
-  it("cause an error that says so if one is the extent and the other is in the index", function()
+  it("cause an error that says so if a loop has one of them as its extent, and a tensor has the other", function()
     local e = support.fails("B%[i%] reads index 1 of dimension 0", "range", nw.compute, {M}, function(i)
       return A(i) + B(i)
     end, "C")

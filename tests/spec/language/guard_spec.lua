@@ -105,11 +105,11 @@ describe("arguments", function()
     support.fails("tensor: values: entry {1}: unknown key 'x'", "invalid", nw.tensor, {{1}, {2, x = 3}})
   end)
 
-  it("that are nil after the last one are ignored", function()
+  it("that are nil at the end of the list are ignored", function()
     assert.equal("f32", nw.zeros({1}, nil, nil).dtype)
   end)
 
-  it("have no largest number if the row has '...', and a table without documented fields may have any keys", function()
+  it("are not limited in number if the row has '...', and a table without documented fields may have any keys", function()
     local s = support.gemm(4)
     assert.equal(3, s:unsafe(function(_, a, b) return a + b end, 1, 2))
     assert.truthy(nw.maximum(nw.i32(1), 2, 3, 4, 5))

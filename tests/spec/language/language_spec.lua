@@ -9,7 +9,7 @@ local function value_of(body)
   return nw.evaluate(T, {})[1]:getflat(1)
 end
 
--- Evaluates an expression of one input element on a value.
+-- Evaluates the expression f(a), where the input element a has the value x.
 local function on(dtype, x, f)
   local A = nw.placeholder({1}, dtype, "A")
   local T = nw.compute({1}, function(i) return f(A(i)) end, "T")

@@ -1,4 +1,4 @@
---- Tests that the library does not use the globals of scripts and cells, nor tables that they can change.
+--- Tests that the library uses neither the globals of scripts and cells, nor tables that scripts and cells can change.
 local support = require "support"
 
 -- Two programs begin with this text. Each damages globals and the fields of global tables, and then uses the library, whose

@@ -44,8 +44,8 @@ describe("the rows", function()
     end
   end)
 
-  -- Functions of the public header that the Lua library does not need. A Lua object holds one reference, so it retains nothing.
-  -- Each operation has a Lua function of its own, so no names of operations are parsed. The session owns the pools.
+  -- Functions of the public header that the Lua library does not need. A Lua object holds one reference, so no object is retained
+  -- again. Each operation has a Lua function of its own, so no names of operations are parsed. The session owns the pools.
   local NOT_BOUND = {
     nw_array_retain = true, nw_axis_retain = true, nw_kernel_retain = true, nw_program_retain = true,
     nw_sched_retain = true, nw_tensor_retain = true, nw_op_parse = true, nw_pool_ctx = true,

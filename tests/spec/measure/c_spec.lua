@@ -292,7 +292,8 @@ int main(void) {
   end)
 end)
 
--- Loads a library, calls its function, forks, and calls it in the child and in the child's child. All must get the same result.
+-- Loads a library, calls its function, forks, and calls it in the child and in the child's child. All three calls must give the
+-- same result.
 local FORKS = [[
 #include <dlfcn.h>
 #include <stdint.h>
@@ -373,7 +374,7 @@ describe("a library that has run in parallel", function()
     assert.equal("precious", support.read(path .. ".h"))
     os.remove(path .. ".h")
     s:build():export(path .. ".so")
-    s:build():export(path .. ".so") -- this replaces the header that the export before it wrote
+    s:build():export(path .. ".so") -- this replaces the header that the previous export wrote
     assert.equal("// Made by Nestwright: an exported kernel.", support.read(path .. ".h"):match "^[^\n]*")
   end)
 

@@ -39,8 +39,8 @@ local function product()
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- Builds a kernel with one version for each list of facts. Each version has other loops. If f is given, f(s, n) makes further steps
--- on version n.
+-- Builds a kernel with one version for each list of facts. Each version has different loops. If `f` is given, f(s, n) makes further
+-- steps on version n.
 local function built(lists, f)
   local s, versions = product(), {}
   for n, facts in ipairs(lists) do
@@ -88,7 +88,7 @@ describe("a kernel of several versions", function()
     assert.is_nil(left:find("%.o\n"), left)
   end)
 
-  it("of a single version is exported like an ordinary kernel", function()
+  it("of a single version has the same C code as an ordinary kernel", function()
     local s = product()
     local text = tostring(s:build({threads = 1}):show "c")
     assert.equal(tostring(s:show "c"), text)

@@ -39,7 +39,7 @@ describe("the measured figures", function()
   end)
 
   local function figures()
-    if not X86 then pending "this machine is no x86-64" end
+    if not X86 then pending "this machine is not x86-64" end
     return report and report.figures
   end
 
@@ -190,7 +190,7 @@ describe("the file of the calibration", function()
   end)
 
   it("is not written if the measurement is interrupted", function()
-    if not X86 then pending "this machine is no x86-64" return end
+    if not X86 then pending "this machine is not x86-64" return end
     local dir = folder()
     local file = dir .. "/forever.lua"
     support.write(file, "local nw = require 'nestwright' while true do nw.calibrate{keep = false} end")
@@ -210,7 +210,7 @@ describe("nw.calibrate", function()
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
 
-  it("ignores figures whose path is not that of a number", function()
+  it("ignores figures whose path does not name a number", function()
     local host = require "nestwright.hw.host"
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
     local t = host(made_up(odd))

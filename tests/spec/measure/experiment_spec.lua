@@ -239,8 +239,8 @@ describe("a sweep of many points", function()
   end)
 end)
 
-describe("json", function()
-  it("writes the fewest digits that give the same number", function()
+describe("json, and the table of a sweep:", function()
+  it("json writes the fewest digits that give the same number", function()
     for value, text in pairs {[0.1] = "0.1", [0.1 + 0.2] = "0.30000000000000004", [1 / 3] = "0.3333333333333333", [2.5] = "2.5",
       [5e-324] = "4.94065645841247e-324", [math.maxinteger] = "9223372036854775807", [math.mininteger] = "-9223372036854775808"} do
       assert.equal(text, json.encode(value))
@@ -248,7 +248,7 @@ describe("json", function()
     end
   end)
 
-  it("gives the same value after encoding and decoding", function()
+  it("json gives the same value after encoding and decoding", function()
     for _, v in ipairs {1, 1.5, "a\"\\\n\t\1ü", true, {1, 2, {3}}, {a = {b = "c"}}, -7} do
       assert.same(v, json.decode(json.encode(v)))
     end
@@ -256,7 +256,7 @@ describe("json", function()
     assert.same({a = {}, b = 1}, json.decode ' { "a" : [ ] , "b" : 1 } ')
   end)
 
-  it("refuses invalid JSON", function()
+  it("json refuses invalid JSON", function()
     for text, why in pairs {
       [""] = "expected a value at character 1",
       ["{"] = "expected a key at character 2",
@@ -271,7 +271,7 @@ describe("json", function()
     end
   end)
 
-  it("of a sweep with a long text is printed quickly", function()
+  it("a table with a long text is printed", function()
     local r = nw.sweep {params = {n = {1, 2}}, run = function(p) return {text = p.n == 1 and ("x"):rep(300000) or "y"} end}
     assert.equal("2  y", tostring(r):match ".*\n(.*)$")
   end)

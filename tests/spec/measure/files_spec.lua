@@ -93,7 +93,7 @@ describe("the file of a sweep", function()
     assert.equal("n,result\n1,2\n2,4\n3,6\n4,8\n", support.read(path))
   end)
 
-  it("drops these points if keep = false", function()
+  it("drops the points that a later sweep does not have, if keep = false", function()
     sweep {1, 2, 3}
     sweep({2}, {keep = false})
     assert.equal("n,result\n2,4\n", support.read(path))
@@ -193,7 +193,7 @@ describe("the file of a sweep", function()
     os.remove(json)
   end)
 
-  it("is read with the values of the sweep, since CSV has no types", function()
+  it("is read with the types of the sweep's values, because CSV has no types", function()
     sweep({"1", "x"}, {run = function() return 5 end})
     local r, ran = sweep {1}
     assert.same({0, 5, 1}, {ran, r[1].result, r[1].n})
@@ -253,7 +253,7 @@ describe("a machine record in a file", function()
     assert.same({2, 2}, {math.max(1, 2), math.floor(2.5)})
   end)
 
-  it("has a limited run time", function()
+  it("is refused if it runs too long, needs too much memory, uses methods of strings, or contains a function", function()
     for text, why in pairs {["while true do end"] = "it runs too long",
       ["local s = 'x' while true do s = s .. s end"] = "not enough memory",
       ["return {name = ('x'):rep(9)}"] = "attempt to index a string", ["return {f = math.floor}"] = "contains a value that"} do

@@ -89,7 +89,7 @@ describe("a prediction beside its measurement", function()
     assert.truthy(line:find(", ratio ", 1, true))
   end)
 
-  it("says why there are none if there are no counters", function()
+  it("says why it has no joules if there are no counters", function()
     function joules.of(f) return of(f, 0, "/nowhere") end
     local c = cost()
     assert.is_nil(c.measured_joules)

@@ -4,7 +4,7 @@ local st = require "nestwright.measure.statistics"
 
 local function near(want, got, tolerance) assert.is_true(math.abs(want - got) <= (tolerance or 1e-12), tostring(got)) end
 
--- Numbers with many ties among them.
+-- Returns `n` random numbers from 1 to `values`, so many of them are equal.
 local function random_list(r, n, values)
   local out = {}
   for k = 1, n do out[k] = r:int(1, values) end
@@ -85,27 +85,27 @@ describe("Spearman's rho", function()
     assert.is_nil(st.spearman({1, 1}, {1, 2}))
   end)
 
-  it("is the correlation of ranks with ties", function()
+  it("is the correlation of the ranks if there are ties", function()
     -- The ranks are {1.5, 1.5, 3, 4} and {1, 2.5, 2.5, 4}.
     near(3.75 / 4.5, st.spearman({1, 1, 2, 3}, {1, 2, 2, 3}))
   end)
 end)
 
-describe("pairs, errors and regrets", function()
-  it("count only pairs whose times differ, and count a pair that is predicted as equal as half right", function()
+describe("pairs, errors, regrets and shares:", function()
+  it("a pair with equal times is ignored, and a pair with equal predictions counts as half right", function()
     near(2.5 / 3, st.pairwise({1, 1, 2}, {1, 2, 3}))
     near(1, st.pairwise({1, 2, 5}, {4, 4, 9}))
     assert.is_nil(st.pairwise({1, 2}, {3, 3}))
   end)
 
-  it("use the median of relative errors", function()
+  it("the error of predictions is the median of their relative errors", function()
     near(0.25, st.median_error({1.25, 3, 0.9}, {1, 1, 1}))
     near(0.3, st.median_error({1.2, 0.6}, {1, 1}))
     assert.equal(2.5, st.median {4, 1, 3, 2})
     assert.is_nil(st.median {})
   end)
 
-  it("give the loss if only the k best predictions are measured", function()
+  it("the regret is the loss if only the k best predictions are measured", function()
     local truth, guess = {3, 1, 2}, {1, 3, 2}
     near(2, st.regret(guess, truth, 1))
     near(1, st.regret(guess, truth, 2))
@@ -113,7 +113,7 @@ describe("pairs, errors and regrets", function()
     near(0, st.regret(guess, truth, 9))
   end)
 
-  it("select a share of the lowest values, including ties with the last one", function()
+  it("the lowest share of the values includes ties with the last value", function()
     assert.same({{30, 10}, {2, 1}}, {st.lowest({30, 40, 10, 20}, {2, 4, 1, 3}, 0.5)})
     assert.same({{1, 2, 3}, {5, 5, 5}}, {st.lowest({1, 2, 3, 4}, {5, 5, 5, 6}, 0.25)})
   end)

@@ -183,7 +183,7 @@ describe("kernels of several versions", function()
     assert.is_true(seconds >= 0 and seconds < 1e-3)
   end)
 
-  it("count the machine code of all versions", function()
+  it("report the sum of the code sizes of all versions", function()
     local s = product(nw.size("M", {min = 0}))
     local list = versions(s, {"M % 4 == 0"}, {})
     s:checkout(list[1])
@@ -219,7 +219,7 @@ describe("plans", function()
   local function timed(rows, first, more) return {rows = rows, seconds = {first = first, more = more, guarded = 4 * more}} end
   local list = {timed(5, 50, 46), timed(4, 44, 40), timed(3, 60, 58), timed(1, 30, 28)}
 
-  -- Returns the least time to cover this many rows with the tiles from number n on, by trying all combinations.
+  -- Returns the least time to cover `rows` rows with the tiles list[n], list[n + 1], ..., by trying all combinations.
   local function brute(rows, n)
     if rows == 0 then return 0 end
     if n > #list then return math.huge end

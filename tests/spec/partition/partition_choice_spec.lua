@@ -54,7 +54,7 @@ describe("an objective", function()
     assert.equal("residues", first("edp", "pad", "residues")) -- by energy, pad would be first
   end)
 
-  it("of size ranks by code", function() assert.equal("cut", first("size", "cut", "sizes")) end)
+  it("of size ranks by code size", function() assert.equal("cut", first("size", "cut", "sizes")) end)
 end)
 
 describe("a limit on code size", function()
@@ -197,7 +197,7 @@ describe("a decision tree", function()
 end)
 
 -- A made-up model whose scores depend on the shape. If there are few rows and they are long, versions with a tail loop have the
--- better score. For all other shapes, versions without a tail loop have it.
+-- better score. For all other shapes, versions without a tail loop have the better score.
 local by_shape = {predict = function(_, s, o)
   local wants = o.sizes.M < 8 and o.sizes.N >= 16
   local has_rest = false

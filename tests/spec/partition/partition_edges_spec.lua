@@ -9,7 +9,7 @@ local function agree(f, plain, ...)
 end
 
 describe("edges that s:partition separates:", function()
-  it("a full convolution gives right results for every length from 0 to three tiles and one more", function()
+  it("a full convolution gives right results for every length from 0 to three tiles plus the number of taps", function()
     local taps = 32
     local f, plain = edges.conv1d_any(taps)
     local w = nw.random({taps}, "f32", {seed = 2})
@@ -26,7 +26,7 @@ describe("edges that s:partition separates:", function()
     end
   end)
 
-  it("a depthwise convolution gives right results for every height and width up to three tiles and one more", function()
+  it("a depthwise convolution gives right results for every height and width up to one more than three tiles", function()
     local f, plain = edges.depthwise_any()
     local w = nw.random({2, 3, 3}, "f32", {seed = 2})
     for height = 0, 3 * edges.depthwise_rows + 1 do
@@ -81,7 +81,7 @@ describe("a product whose number of rows is not a multiple of the tile:", functi
   end
 
   for _, row in ipairs(strategies.rows) do
-    it(row[1] .. " gives right results for every number of rows up to three tiles and one more", function()
+    it(row[1] .. " gives right results for every number of rows up to one more than three tiles", function()
       local plain = product(nw.size("M", {min = 0})):build {threads = 1}
       check(row[1], false, plain)
       local asks = row[1] == "guard" or row[1] == "predicate" -- libxsmm's tiles cannot have guards

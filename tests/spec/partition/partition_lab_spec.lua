@@ -8,7 +8,8 @@ local support = require "support"
 local N = nw.size("N", {min = 0})
 local kernels = lab.kernels(true)
 
--- Returns the first and the last size to test: the least size that the way allows, and three tiles and one more than that.
+-- Returns the first and the last size to test. The first is the least size that the way allows. The last is larger by three tiles
+-- and one.
 local function sizes_of(kernel) return kernel.least, kernel.least + 3 * kernel.part.tile + 1 end
 
 local references = {}

@@ -72,7 +72,7 @@ describe("a schedule on which partitions are tried", function()
     assert.equal(version, s:version())
   end)
 
-  it("is unchanged if TVM's way is refused", function()
+  it("is unchanged if our version of TVM's pass is refused", function()
     local s = product(64)
     support.fails("there is no loop zz", "invalid", nw.partition.tvm_like, s, "i",
       {rows = 8, schedule = function(t, p) t:vectorize(p:loop "zz") end})

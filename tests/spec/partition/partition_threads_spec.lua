@@ -52,7 +52,7 @@ describe("pieces in threads", function()
     end
   end
 
-  it("are one loop with dynamic scheduling, or loops of their own", function()
+  it("are one loop with dynamic scheduling, or separate loops", function()
     local fused = halved "fused"
     assert.equal(1, parallel_loops(fused))
     assert.truthy(tostring(fused):find("schedule = \"dynamic\"", 1, true), tostring(fused))
@@ -67,13 +67,13 @@ describe("pieces in threads", function()
     end
   end)
 
-  it("test in each iteration of the fused loop, once for each piece, which piece it belongs to", function()
+  it("need one condition each in a fused loop, and none in separate loops", function()
     local apart, fused = halved "apart", halved "fused"
     assert.equal(0, nw.partition.conditions(apart))
     assert.equal(3, nw.partition.conditions(fused)) -- one for each piece
   end)
 
-  it("are steps that can be undone", function()
+  it("are made by steps that can be undone", function()
     local s = product(nw.size("M", {min = 0}))
     local i_o, _, tail = s:split("i", 4, {tail = "cut"})
     local was, text = s:version(), tostring(s)
@@ -178,7 +178,7 @@ describe("pieces in common loops", function()
     end
   end
 
-  it("have fewer misses in the first cache than separate nests, by the cost model", function()
+  it("have fewer misses in the first cache than separate nests, according to the cost model", function()
     local apart, shared = misses(false), misses(true)
     assert.equal(2 * 4 * DEPTH, apart) -- the tail reads all of B a second time
     assert.equal(4 * DEPTH, shared)

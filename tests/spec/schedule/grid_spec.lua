@@ -3,7 +3,7 @@
 local nw = require "nestwright"
 local support = require "support"
 
--- Small whole numbers, so that sums are exact.
+-- Returns inputs of small whole numbers, so that sums are exact.
 local function data_for(s)
   local data = {}
   for n, t in ipairs(s:inputs()) do
@@ -13,8 +13,7 @@ local function data_for(s)
   return data
 end
 
--- Checks that the schedule computes what its definition says, both scheduled and lowered. The lowered program is checked for
--- races.
+-- Checks that the scheduled and the lowered program compute what the definition says. The lowered program is checked for races.
 local function holds(s, outputs)
   local data = data_for(s)
   local expected = nw.evaluate(outputs, data)
@@ -29,7 +28,7 @@ end
 
 local function barriers(s) return select(2, tostring(s:show "lowered"):gsub("barrier", "")) end
 
--- Tiles of t by t. All threads copy one operand at a time to shared storage.
+-- Returns an n x n product in tiles of t x t. All threads copy one operand at a time to shared storage.
 local function tiled(n, t)
   local s, C, A, B = support.gemm(n)
   s:tile("i", "j", t, t)
@@ -122,7 +121,7 @@ describe("a product in tiles on a grid", function()
 end)
 
 describe("barriers", function()
-  it("are not needed if each thread reads only its own elements", function()
+  it("are not needed between two launches", function()
     local s, Y = stages(16)
     s:bind("i", "threadIdx.x")
     s:bind("i_1", "threadIdx.x")
@@ -175,7 +174,7 @@ describe("virtual threads", function()
     holds(s, {Y})
   end)
 
-  it("carry no dependence", function()
+  it("must not carry a dependence", function()
     local s = support.gemm(8)
     refused("reduction", s.bind, s, "k", "vthread")
   end)
@@ -232,7 +231,7 @@ describe("bind", function()
     holds(s, {Y})
   end)
 
-  it("counts the threads of a block", function()
+  it("limits the number of threads of a block", function()
     local s = support.gemm(64)
     s:bind("i", "threadIdx.y")
     local err = refused("capacity", s.bind, s, "j", "threadIdx.x")
@@ -305,7 +304,7 @@ describe("bind", function()
 end)
 
 describe("threads", function()
-  -- A sum over rows and columns. Each element reads an element of the row above, `by` columns further.
+  -- Returns a scan in which each element adds an element of the row above, `by` columns further to the right.
   local function rows(by)
     local A = nw.placeholder({2, 4, 8}, "f32", "A")
     local state = nw.scan_state({2, 4, 8}, "f32", "state")
@@ -331,7 +330,7 @@ describe("threads", function()
     assert.truthy(tostring(err):find("no barrier can stand between", 1, true))
   end)
 
-  it("wait inside their loop, which then ends at the barrier", function()
+  it("wait at a barrier in each iteration of an inner loop; lowering moves the loop of the threads into that loop", function()
     local A = nw.placeholder({4, 8}, "f32", "A")
     local state = nw.scan_state({4, 8}, "f32", "state")
     local first = nw.compute({1, 8}, function(t, x) return A(t, x) end, "first")
@@ -352,7 +351,7 @@ describe("threads", function()
     assert.truthy(tostring(err):find("a barrier would reverse their order", 1, true), tostring(err))
   end)
 
-  it("must be equally many in every block", function()
+  it("must be the same number in every block", function()
     local A = nw.placeholder({8, 8}, "f32", "A")
     local L = nw.compute({8, 8}, function(i, j) return nw.select(nw.le(j, i), A(i, j), 0) end, "L")
     local s = nw.schedule(L)
@@ -372,7 +371,7 @@ describe("threads", function()
     holds(s, {Y})
   end)
 
-  it("are identified correctly if their loop begins at another value in each iteration", function()
+  it("are identified correctly if the begin of their loop depends on the loop around it", function()
     local A = nw.placeholder({6, 8}, "f32", "A")
     local state = nw.scan_state({6, 8}, "f32", "state")
     local first = nw.compute({1, 8}, function(t, x) return A(t, x) end, "first")
@@ -382,7 +381,7 @@ describe("threads", function()
     local t, x = table.unpack(s:loops(S))
     s:skew(x, t, 1)
     s:bind(s:loops(S)[2], "threadIdx.x")
-    assert.equal(1, barriers(s)) -- in each iteration, another thread has the same value of the loop variable
+    assert.equal(1, barriers(s)) -- in each iteration of t, a different thread has a given value of x
     holds(s, {S})
   end)
 end)

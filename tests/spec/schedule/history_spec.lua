@@ -35,7 +35,7 @@ describe("s:log()", function()
     assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- two loops replace one, and the block Y uses both
     assert.equal(34 + 32, log[1].operations)
     assert.is_true(log[3].operations > log[1].operations) -- X is computed again at the edges of tiles
-    assert.equal(40 + 32, log[3].operations) -- 4 tiles of 8 outputs need 10 of X each
+    assert.equal(40 + 32, log[3].operations) -- each of the 4 tiles has 8 outputs, and needs 10 elements of X
     assert.equal(34 * 4, log[1].bytes.input)
     assert.equal(32 * 4, log[1].bytes.output)
     assert.equal((34 + 2 * 32) * 4, log[1].bytes.temp)

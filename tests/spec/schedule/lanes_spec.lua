@@ -53,7 +53,7 @@ describe("vectors whose number of lanes is not a power of two", function()
     agrees(s)
   end)
 
-  -- Also an exponential, whose vector functions exist only for certain widths.
+  -- The vector functions of exp and tanh exist only for certain widths.
   it("give the same results for math functions", function()
     for _, width in ipairs {3, 12, 20, 28, 56} do
       local A = nw.placeholder({width}, "f32", "A")

@@ -26,7 +26,7 @@ local function unchanged(s, f)
 end
 
 describe("split by a list", function()
-  it("makes n + 1 loops of n factors, outermost first", function()
+  it("makes n + 1 loops from n factors, outermost first", function()
     local s = support.gemm(64, 50, 20)
     assert.equal("i_0 i_1 i_2", names(s:split("i", {factors = {4, 8}})))
     assert.equal("j_0 j_1 j_2", names(s:split("j", {factors = {2, 5}})))
@@ -411,7 +411,7 @@ describe("create_fused_loop", function()
     return s, s:create_fused_loop("i", "i_1")
   end
 
-  it("is one loop over the iterations of both, and says how they are balanced", function()
+  it("makes one loop over the iterations of both loops, and says how these are balanced", function()
     local s, f = fused(8, 5, 5)
     assert.truthy(tostring(s):find("for i_or_i_1 in 0..13", 1, true))
     assert.truthy(s:notes():find "branch i: 8 iterations of 20 operations, 62 %%")
@@ -439,7 +439,7 @@ describe("create_fused_loop", function()
     end
   end)
 
-  it("fuses inner loops as well, and three at once, and reductions", function()
+  it("fuses inner loops, three loops at once, and the loops of reductions", function()
     local s = ping_pong()
     local f = s:create_fused_loop("x_2", "x_3")
     s:parallel(f)

@@ -67,7 +67,7 @@ describe("s:moves()", function()
     assert.equal('s:split("x_o", 2)', step("x_o", "split"))
   end)
 
-  it("finds a place inside a loop of symbolic extent, and the possible tails", function()
+  it("proposes a point inside a loop of symbolic extent, and the possible tails", function()
     local M = nw.size "M"
     local A = nw.placeholder({M}, "f32", "A")
     local function fresh() return nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C")) end
@@ -83,7 +83,7 @@ describe("s:moves()", function()
     assert.truthy(moves:find('s:split("i", 8, {tail = "shift"})', 1, true))
   end)
 
-  it("gives values for tags, and lists statements next to the loop and inside it", function()
+  it("proposes values for settings, and statements next to the loop and inside it", function()
     local s, X, Y = stencil(18)
     local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name
     local moves = s:moves(i_1)
@@ -115,7 +115,7 @@ describe("s:moves()", function()
     for _, move in ipairs(moves.refused) do assert.is_nil(move.why:find "at a glance") end
   end)
 
-  it("fits a screen of a hundred columns", function()
+  it("fits on a screen of a hundred columns", function()
     for _, loop in ipairs {"i", "j", "k"} do
       for line in tostring(gemm(32):moves(loop)):gmatch "[^\n]+" do
         assert.is_true(#line <= 100, line)
@@ -170,7 +170,7 @@ describe("s:locations()", function()
     local s, X = stencil(34)
     local j_o = select(2, s:tile("i_1", "j_1", 8, 16))
     local places = s:locations(X)
-    assert.equal(7, #places) -- the root, two loops of its own, and four loops of Y
+    assert.equal(7, #places) -- the root, two loops of X, and four loops of Y
     assert.is_nil(places[1].loop)
     assert.is_true(places[1].current)
     assert.equal(1, places[1].recompute)
@@ -223,7 +223,7 @@ describe("s:locations()", function()
     assert.truthy(places:find "M%*M elements")
   end)
 
-  it("says why a stage is not a temporary", function()
+  it("refuses an argument that is not a stage, and a stage that is not a temporary", function()
     local s, _, Y = stencil(16)
     for bad, got in pairs {[1] = "number", [{}] = "table", [true] = "boolean", [s] = "schedule"} do
       support.fails("^locations: stage: expected a stage, a tensor or a string, got a " .. got, "invalid", function()

@@ -82,7 +82,7 @@ describe("cut", function()
     agrees(s)
   end)
 
-  it("cuts loops that run in parallel, unrolled, as vectors", function()
+  it("cuts parallel, unrolled and vectorized loops", function()
     local s = gemm(24)
     s:parallel "i"
     s:cut("i", 5)
@@ -167,7 +167,7 @@ describe("join", function()
   end)
 end)
 
--- Returns the part of the lowered program that is the loop with this name.
+-- Returns the text of the loop with this name in the lowered program.
 local function lowered_loop(s, name)
   local out, indent = {}, nil
   for line in (tostring(s:show "lowered") .. "\n"):gmatch "(.-)\n" do
@@ -212,7 +212,7 @@ describe("partition", function()
     end
   end)
 
-  it("makes a main piece of a guarded split without its guard", function()
+  it("makes a main piece that needs no guard from a loop of a guarded split", function()
     for _, n in ipairs {0, 5, 31, 32, 33, 100, nw.size("N", {min = 0})} do
       local s = doubled(n)
       s:split("i", 32)
@@ -228,7 +228,7 @@ describe("partition", function()
     end
   end)
 
-  it("makes a main piece of a padded convolution without conditions, in y and then in x", function()
+  it("makes a main piece without conditions from a padded convolution, first in y and then in x", function()
     for _, size in ipairs {{28, 30}, {nw.size("H", {min = 0}), nw.size("W", {min = 0})}} do
       local function make() return padded(size[1], size[2]) end
       local s = make()
@@ -244,7 +244,7 @@ describe("partition", function()
     end
   end)
 
-  it("divides a concatenation into two loops without a condition", function()
+  it("divides a concatenation into two loops that have no condition", function()
     for _, size in ipairs {{20, 13}, {nw.size "N", nw.size "M"}} do
       local s = concatenated(size[1], size[2])
       local _, main, post = s:partition "i"
@@ -254,7 +254,7 @@ describe("partition", function()
     end
   end)
 
-  it("uses clamps, and guards of fused or placed stages", function()
+  it("derives the pieces also from clamps, and from guards of fused or placed stages", function()
     local A = nw.placeholder({50}, "f32", "A")
     local s = nw.schedule(nw.compute({50}, function(i)
       return A(nw.max(i - 2, 0)) + A(nw.min(i + 3, 49))
@@ -289,7 +289,7 @@ describe("partition", function()
     assert.truthy(s:notes():find "no condition inside depends on j")
   end)
 
-  it("refuses branches if every iteration needs one", function()
+  it("refuses a loop in which every iteration selects a branch", function()
     local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({40}, "f32", "B")
     local Y = nw.compute({64}, function(i) return A(i) + 1 end, "Y")
     local Z = nw.compute({40}, function(i) return B(i) + 1 end, "Z")
@@ -340,7 +340,7 @@ describe("a stage in pieces", function()
     end
   end)
 
-  it("is refused if its init is separate", function()
+  it("cannot be moved if its init is separate", function()
     local A = nw.placeholder({9, 5}, "f32", "A")
     local k = nw.reduce_axis(5, "k")
     local R = nw.compute({9}, function(i) return nw.sum(A(i, k), k) end, "R")
@@ -350,7 +350,7 @@ describe("a stage in pieces", function()
     assert.truthy(err.refusal.why:find "the stage must be a single block")
   end)
 
-  it("accepts a number of parts, and makes a piece of the rest", function()
+  it("is also made by a split into a number of parts", function()
     for _, n in ipairs {0, 1, 3, 4, 5, 13, nw.size("N", {min = 0})} do
       for _, parts in ipairs {1, 2, 4, 7} do
         local s = doubled(n)

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
 
--- P reads A, Q reads P, and R reads P and Q.
+-- P and Q read A, and R reads P and Q.
 local function diamond()
   local A = nw.placeholder({12, 8}, "i32", "A")
   local P = nw.compute({12, 8}, function(i, j) return A(i, j) + 1 end, "P")
@@ -54,7 +54,7 @@ describe("compute_at takes a position", function()
     assert.equal("P[0] is read at (i_2=0, i_1=0), before it is written at (i_2=0, i=0)", err.refusal.why)
   end)
 
-  it("and refuses one after a stage that reads the result", function()
+  it("and refuses a position after a stage that reads the result", function()
     local s, P, Q, R = diamond()
     local i = s:loops(R)[1]
     s:compute_at(Q, i)
@@ -67,7 +67,7 @@ describe("compute_at takes a position", function()
     end
   end)
 
-  it("and refuses one that does not exist", function()
+  it("and refuses a position that does not exist", function()
     local s, P, _, R = diamond()
     local i = s:loops(R)[1]
     for _, index in ipairs {0, 3, -3, 1 << 40, math.mininteger} do
@@ -88,7 +88,7 @@ local function chain()
 end
 
 describe("reverse_compute_at", function()
-  it("computes the elements whose inputs an iteration has computed", function()
+  it("computes in each iteration the elements whose inputs this iteration computes", function()
     local s, P, Q, R = chain()
     local i_o = s:split(s:loops(P)[1], 4)
     s:reverse_compute_at(Q, i_o)

@@ -26,7 +26,7 @@ describe("pragma", function()
     end
   end)
 
-  it("prevents that lowering cuts a loop where its condition changes", function()
+  it("prevents lowering from cutting a loop where a condition changes", function()
     local function whole_vectors(said)
       local s, Y = two_stages(3, 29)
       local _, inner = s:split(s:loops(Y)[2], 4)

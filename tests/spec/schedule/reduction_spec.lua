@@ -112,7 +112,7 @@ describe("rfactor", function()
     assert.is_nil(t:notes():find "rounding")
   end)
 
-  it("notes this for a trimmed reduction, and if only the second of several outputs is a float", function()
+  it("notes the new order for a trimmed reduction, and if only the second of several outputs is a float", function()
     local A, D = nw.placeholder({16}, "f64", "A"), nw.placeholder({16}, "i32", "D")
     local k, l = nw.reduce_axis(16, "k"), nw.reduce_axis(16, "l")
     local X, Y = nw.compute({}, function() return nw.sum(D(k), k), nw.sum(A(k), k) end, "X")

@@ -6,7 +6,7 @@ package.path = here .. "/../../bench/?.lua;" .. package.path
 local schedules = require "_schedules"
 
 local SHAPES = {
-  -- as M, N and K, each of the numbers 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031 occurs
+  -- Each of M, N and K has all these values: 1, 2, 3, 7, 8, 13, 31, 32, 33, 97, 127, 128, 131, 257, 509, 1031.
   {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {1, 1031, 1}, {1031, 1, 1}, {1, 1, 1031}, {2, 3, 7}, {3, 7, 2}, {7, 2, 3},
   {8, 8, 8}, {8, 13, 31}, {13, 31, 8}, {31, 8, 13}, {32, 32, 32}, {31, 31, 31}, {33, 33, 33}, {32, 33, 97}, {33, 97, 32},
   {97, 32, 33}, {127, 128, 131}, {128, 131, 127}, {131, 127, 128}, {97, 97, 97}, {127, 127, 127}, {128, 128, 128},
@@ -15,7 +15,7 @@ local SHAPES = {
   {1031, 1031, 127}, {1031, 1031, 1031},
 }
 
--- Whole numbers, so that every order of summing gives the same bits.
+-- Returns an array of whole numbers, so that every order of summation gives the same bits.
 local function whole(shape, seed)
   local R = nw.placeholder(shape, "f32", "R")
   local s = nw.schedule(nw.compute(shape, function(i, j) return nw.floor(R(i, j)) end, "W"))

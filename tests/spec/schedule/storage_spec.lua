@@ -113,7 +113,7 @@ describe("stream_stores", function()
     fails("nothing", nil, s.stream_stores, s, "nothing")
   end)
 
-  it("lets later steps be refused if they would make scalar stores", function()
+  it("causes later steps to be refused if they would make scalar stores", function()
     local A = nw.placeholder({32, 16}, "f32", "A")
     local X = nw.compute({32, 16}, function(i, j) return A(i, j) + 1 end, "X")
     local Y = nw.compute({32, 16}, function(i, j) return X(i, j) * 2 end, "Y")
@@ -146,7 +146,7 @@ describe("storage_align", function()
     end
   end)
 
-  it("aligns every dimension of three, and the innermost too", function()
+  it("aligns each of three dimensions, also the innermost", function()
     local A = nw.placeholder({3, 5, 7}, "f32", "A")
     local P = nw.compute({3, 5, 7}, function(i, j, k) return A(i, j, k) * 2 end, "P")
     local Y = nw.compute({3, 5, 7}, function(i, j, k) return P(i, j, k) + 1 end, "Y")
@@ -313,7 +313,7 @@ describe("prefetch", function()
     end
   end)
 
-  it("is kept if loops are split, and is copied with loops", function()
+  it("is kept if loops are split, and is copied with the loops that contain it", function()
     local s, Y, _, A = two_stages(10, 20)
     s:prefetch(A, "i", 3)
     s:split("i", {factor = 4, tail = "cut"})
@@ -359,12 +359,12 @@ describe("prefetch", function()
     fails("on the stack", "refused", s.prefetch, s, P, mine)
   end)
 
-  it("lets later steps be refused if the prefetched data would no longer be used", function()
+  it("causes later steps to be refused if the prefetched data would no longer be used", function()
     local s, Y, _, A = two_stages(6, 16)
     s:prefetch(A, "i")
     local err = fails("cannot read A through", "refused", s.cache_read, s, A, "global")
     assert.truthy(tostring(err):find "which does not use it")
-    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- without this, the loop would contain only the prefetch
+    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- without P, the loop would contain only the prefetch
     local t, _, P = two_stages(6, 16)
     t:prefetch(P, t:loops(P)[1])
     fails("cannot inline P: it is prefetched", "refused", t.compute_inline, t, P)

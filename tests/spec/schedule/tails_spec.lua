@@ -89,7 +89,7 @@ describe("a split with tail = shift", function()
     fails("cannot split i", "refused", function() s:split(s:loops "C"[1], 4, {tail = "shift"}) end)
   end)
 
-  it("requires a whole tile, which a constant, a fact, or the condition of a version guarantees", function()
+  it("requires a whole tile, guaranteed by a constant, a fact, or the condition of a version", function()
     local s = doubled(5)
     local err = support.refuses(s, "cannot split i", "refused", s.split, s, "i", 8, {tail = "shift"})
     assert.truthy(err.refusal.why:find "outside its domain")
@@ -144,7 +144,7 @@ describe("a split with tail = pad", function()
     agrees(s)
   end)
 
-  it("repeats the last element in a copy, and computes a reduction of it beyond its end", function()
+  it("repeats the last element in a copy, and computes a reduction of the copy beyond its end", function()
     for _, n in ipairs {1, 7, 8, 9, 13, nw.size("N", {min = 0})} do
       local A, B = nw.placeholder({n, 6}, "f32", "A"), nw.placeholder({6, 4}, "f32", "B")
       local k = nw.reduce_axis(6, "k")

@@ -140,7 +140,7 @@ describe("code for another processor", function()
     fails("the schedule is for host, not for aarch64", "invalid", function() s:build {target = "aarch64"} end)
   end)
 
-  it("says which functions have no vector form there", function()
+  it("says which functions have no vector form on that processor", function()
     for _, dtype in ipairs {"f32", "f64"} do
       local f = vectorized(dtype, {target = "aarch64"}):build()
       assert.equal(("exp of %s has no vector form on aarch64: it is computed one element at a time\n"):format(dtype), f.notes)

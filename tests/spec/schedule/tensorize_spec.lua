@@ -138,7 +138,7 @@ describe("tensorize", function()
     s:tensorize("i_i", mm)
     agrees(s)
   end)
-  it("works on symbolic sizes: strides are passed at the call", function()
+  it("works for symbolic sizes: strides are passed at the call", function()
     local M, N, K = nw.size("M", {multiple = 4}), nw.size("N", {multiple = 8}), nw.size("K", {multiple = 2})
     local s, C = gemm(M, N, K)
     tiled(s)
@@ -319,8 +319,8 @@ describe("tensorize says what differs:", function()
   end)
 end)
 
--- A product of operands with other layouts: dimensions exchanged, shifted, strided, reversed, or with one more dimension in
--- front.
+-- Returns a product of operands with random layouts: dimensions can be exchanged, shifted, strided or reversed, and there can be
+-- one more dimension in front.
 local function anyhow(r)
   local function operand(name, rows, columns)
     local o = {step = r:pick {1, 1, 2, 3}, first = r:int(0, 2), turned = r:chance(0.4), front = r:chance(0.3),

@@ -20,7 +20,7 @@ local function symbolic()
   return nw.schedule(nw.compute({n, 8}, function(i, j) return 3 * A(i, 7 - j) end, "T"))
 end
 
--- Steps that are legal at some loops, and refused at others by the primitive or by the judge.
+-- Returns steps that are legal at some loops. At other loops, the primitive or the judge refuses them.
 local function simple_steps(s)
   local list, names = {}, {}
   for n, loop in ipairs(s:loops()) do names[n] = loop.name end

@@ -1,4 +1,4 @@
---- Tests for how long results of stages are stored: sliding windows, rolling buffers and double buffers.
+--- Tests the steps that decide how long the results of a stage are stored: sliding windows, rolling buffers and double buffers.
 local nw = require "nestwright"
 local support = require "support"
 local computes, refuses = support.computes, support.refuses
@@ -11,7 +11,7 @@ local function blur(h, w, dtype)
   return nw.schedule(Y), X, Y, A
 end
 
--- Returns how many elements of the stage are computed: the product of the extents around each of its blocks, added up.
+-- Returns the number of computed elements of the stage: the number of iterations of its blocks.
 local function computed(s, stage)
   local runs = 0
   for _, one in ipairs(s:stages()) do
@@ -281,7 +281,7 @@ describe("double_buffer", function()
     computes(s, {R})
   end)
 
-  it("has a condition only in the last iteration", function()
+  it("leaves no condition in the lowered program", function()
     local s, C, _, B = support.gemm(16)
     s:split("k", 4)
     s:reorder("k_o", "i", "j", "k_i")
@@ -290,7 +290,7 @@ describe("double_buffer", function()
     computes(s, {C})
   end)
 
-  it("works inside strips, also inside parallel strips", function()
+  it("works inside parallel strips", function()
     local s, P, R = tiles()
     local i_o, i_i = s:split(s:loops(R)[1], 7)
     s:compute_at(P, i_i)

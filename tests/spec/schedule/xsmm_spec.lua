@@ -14,7 +14,7 @@ local function close(want, got)
     {rtol = 1e-4, atol = 1e-4})
 end
 
--- An n x n product, in which B is packed and a libxsmm product computes each tile of tile.m x tile.n x tile.k.
+-- Returns an n x n product. B is packed, and a libxsmm product computes each tile of tile.m x tile.n x tile.k.
 local function packed(n, tile, dtype)
   local A, B = nw.placeholder({n, n}, dtype, "A"), nw.placeholder({n, n}, dtype, "B")
   local r = nw.reduce_axis(n, "k")
@@ -31,7 +31,7 @@ local function packed(n, tile, dtype)
 end
 
 describe("libxsmm", function()
-  with_xsmm("computes a packed product of 256, in the interpreter and as machine code", function()
+  with_xsmm("computes a packed product of 256 x 256, in the interpreter and as machine code", function()
     local s, C = packed(256, {m = 32, n = 32, k = 64}, "f32")
     local a, b = nw.random({256, 256}, "f32", {seed = 1}), nw.random({256, 256}, "f32", {seed = 2})
     local got, naive = s:build()(a, b), nw.schedule(C):build()(a, b)
@@ -79,7 +79,7 @@ describe("libxsmm", function()
     end
     support.fails("gemm: spec: expected a table with m, n, k, got nil", "invalid", nw.xsmm.gemm)
   end)
-  it("causes an error that says so if the build does not include it", function()
+  it("causes an error that says that the build does not include it", function()
     if there then return end
     local ok, err = pcall(nw.xsmm.gemm, {m = 8, n = 8, k = 8})
     assert.is_false(ok)

@@ -31,7 +31,7 @@ describe("nw.beside", function()
     if support.have_gnuplot() then assert.truthy(page({{"pieces", nw.pieces(s)}}):find("<img ", 1, true)) end
   end)
 
-  it("shows one value below the other as text", function()
+  it("shows values one below the other as text", function()
     local s = support.doubled(4)
     local text = tostring(nw.beside {{"one", s, 7}, {"two", nw.pieces(s)}})
     for _, word in ipairs {"one", "for i in 0..4", "7", "two", "4 instances"} do assert.truthy(text:find(word, 1, true), text) end

@@ -108,7 +108,7 @@ describe("nw.order", function()
     agrees_with_interpreter(s, 8)
   end)
 
-  it("shows that order after any steps", function()
+  it("shows the order in which the interpreter writes, after any steps", function()
     local seed, taken = 1, {}
     local function draw(n)
       seed = (seed * 1103515245 + 12345) % (1 << 31)
@@ -336,7 +336,7 @@ describe("nw.pieces", function()
     s:tile("i", "j", 2, 3)
     local lines = block_lines(nw.pieces(s), "tiles")
     table.sort(lines)
-    -- From corner to corner of 4 x 6: vertical lines at -0.5, 2.5, 5.5; horizontal lines at -0.5, 1.5, 3.5.
+    -- The 4 x 6 cells are outlined by vertical lines at -0.5, 2.5 and 5.5, and by horizontal lines at -0.5, 1.5 and 3.5.
     assert.same({"-0.5 -0.5 0 4", "-0.5 -0.5 6 0", "-0.5 1.5 6 0", "-0.5 3.5 6 0", "2.5 -0.5 0 4", "5.5 -0.5 0 4"}, lines)
   end)
 
@@ -367,7 +367,7 @@ describe("nw.pieces", function()
 end)
 
 describe("cells visited more than once", function()
-  -- Plots the stage X, of which `reach` rows are computed again for each row of its reader.
+  -- Plots the stage X. For each row of its reader, `reach` rows of X are computed.
   local function again(rows, width, reach)
     local I = nw.placeholder({rows, width}, "f32", "I")
     local X = nw.compute({rows, width}, function(i, j) return I(i, j) * 2 end, "X")

@@ -19,7 +19,7 @@ describe("nw.spacetime", function()
       local at = a:at(n)
       assert.same({n - 1, at.tensor, at.index, at.lanes, at.write and "write" or "read", at.address, at.outcome[1]}, row)
     end
-    local marks = 0 -- of the script's data blocks
+    local marks = 0 -- the number of marks in the script's data blocks
     for block in p.script:gmatch "%$marks%d+ << EOD\n(.-)EOD\n" do
       for _ in block:gmatch "[^\n]+" do marks = marks + 1 end
     end

@@ -92,7 +92,7 @@ describe("sweep:plot", function()
     assert.truthy(text:find("at n = 100: best packed, 12.5 s\n", 1, true))
     assert.falsy(p.script:find "set logscale x")
     assert.equal(3, #block(p, "curve"))
-    assert.falsy(tostring(s):find "_q1") -- the table shows only columns for people
+    assert.falsy(tostring(s):find "_q1") -- the table omits the columns that only plots use
   end)
 
   it("uses a logarithmic axis only for values that are far apart", function()

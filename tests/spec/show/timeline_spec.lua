@@ -17,7 +17,7 @@ local function bars(p)
   return out
 end
 
--- Returns the share of idle time in a lane: of a thousand points in time, those at which the lane has no bar.
+-- Returns the share of idle time in a lane: the share of a thousand points in time at which the lane has no bar.
 local function idle_of(records, lane, from, to)
   local free = 0
   for k = 0, 999 do
@@ -200,7 +200,7 @@ describe("nw.timeline", function()
 end)
 
 -- Two stages, each with a parallel loop of `rows` iterations. share(s, loop), if given, makes further steps on the loop of the
--- first.
+-- first stage.
 local function schedule(rows, share)
   local A = nw.placeholder({rows, 64}, "f32", "A")
   local X = nw.compute({rows, 64}, function(i, j) return A(i, j) * 2 end, "X")
@@ -287,7 +287,7 @@ describe("the work of threads", function()
     assert.is_true((nw.allclose(want, f(a), {rtol = 0, atol = 0})))
   end)
 
-  it("adds up", function()
+  it("adds up: busy and idle time to the time in loops, and iterations to those of all loops", function()
     local s = schedule(12)
     local f = s:build {threads = 3}
     local r = f:busy {reps = 3}
@@ -336,7 +336,7 @@ describe("the work of threads", function()
     assert.equal(1, select(2, p.caption:gsub("idle share of the time in parallel loops", "")))
   end)
 
-  it("is empty if no loop is parallel", function()
+  it("is refused if no loop is parallel", function()
     local f = support.gemm(4, 4, 4):build()
     fails("no loop of this kernel runs in parallel", "invalid", f.busy, f)
     fails("reps: expected a number from 1 to 10000, got 0", "range", f.busy, f, {reps = 0})

@@ -155,7 +155,7 @@ static void arg_reductions_of_i64(void **state) {
   }
 }
 
-// In a compute with two sums, both start from 0. With any other combiner, too, all components have the same identity.
+// In a compute with two sums, both start from 0. With prod, min and max, too, all components have the same identity.
 static void later_components_start_like_the_first(void **state) {
   (void)state;
   workshop w;
