@@ -201,7 +201,7 @@ describe("cost", function()
     assert.is_true(cycles[1024] > 1.6 * cycles[1056])
     assert.same({0, 0}, {of_a[992], of_a[1056]})
     assert.equal(32 * 1024 - 2048, of_a[1024]) -- every access misses; the 2048 cold misses are not conflicts
-    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- in percent; each set is affected at some time
+    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- in percent; at 1024, every set is crowded at some time
   end)
 
   it("distributes the iterations of parallel loops as at run time", function()

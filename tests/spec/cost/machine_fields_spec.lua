@@ -105,7 +105,7 @@ local function programs()
   local scattered = filled(16, 32)
   scattered:vectorize "i"
   add(scattered)
-  add(nw.schedule(tensor({6, 70}, function(B) return function(i, j) return B(i, j) + 1 end end, "i8"))) -- with a remainder
+  add(nw.schedule(tensor({6, 70}, function(B) return function(i, j) return B(i, j) + 1 end end, "i8"))) -- 70 leaves a remainder
   local stream = nw.schedule(tensor({16384}, function(B) return function(i) return B(i) + 1 end end))
   stream:split("i", 16)
   stream:vectorize "i_i"

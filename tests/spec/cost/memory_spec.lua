@@ -72,7 +72,7 @@ describe("nw.accesses", function()
     fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- the line size was once cut to 0
     -- the ways were once cut to 8
     fails("ways: 4294967304 is not in", "range", nw.misses, s, {levels = {{bytes = 32768, ways = (1 << 32) + 8}}})
-    fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- once this meant no limit
+    fails("most: %-1 is less than 1", "range", nw.accesses, s, {most = -1}) -- -1 once meant no limit
   end)
 
   it("requires the values of sizes, and limits the number of accesses", function()

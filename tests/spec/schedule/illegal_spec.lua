@@ -4,6 +4,7 @@ local nw = require "nestwright"
 local support = require "support"
 
 -- ---- Computations whose schedules the tests change
+
 local function gemm(n)
   n = n or 64
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")

@@ -267,7 +267,7 @@ describe("refusal:plot()", function()
     local text = support.read(path)
     os.remove(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(text:find("touch", 1, true)) -- the text of the name is only a title
+    assert.truthy(text:find("touch", 1, true)) -- the text of the name is only shown
     fails("title: byte 2, \\x0a, is a control character", "invalid", nw.order, support.gemm(4), {title = "a\nsystem('touch x')"})
   end)
 end)

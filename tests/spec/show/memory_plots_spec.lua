@@ -182,7 +182,7 @@ describe("nw.cache_sets", function()
     end
     assert.equal(0, (crowded(992)))
     local share, p = crowded(1024)
-    assert.equal(6.25, share) -- 4 of 64
+    assert.equal(6.25, share) -- 4 of 64 sets
     draws(p)
   end)
 
@@ -319,7 +319,7 @@ describe("a raster in a narrow place", function()
     v:split("i", 16)
     v:vectorize "i_i"
     local p = nw.spacetime(v, {before = s, levels = SMALL})
-    local across = {} -- pixels of each image
+    local across = {} -- the width of each image, in pixels
     for block in p.script:gmatch "%$pixels%d+ << EOD\n(.-)EOD\n" do
       local line = block:match "^[^\n]*"
       across[#across + 1] = select(2, line:gsub("%d", ""))

@@ -154,7 +154,7 @@ describe("nw.order", function()
     assert.same(times, block_lines(p, "times"))
     for n, line in ipairs(block_lines(p, "cells")) do assert.equal(cells[n], line:match "^%d+ %d+") end
     local steps, jumps = block_lines(p, "steps"), block_lines(p, "jumps")
-    assert.equal(4 * 2, #steps) -- down each column
+    assert.equal(4 * 2, #steps) -- the path goes down each column
     assert.equal(3, #jumps)
     assert.equal("0 0 0 1", steps[1])
     assert.equal("0 2 1 -2", jumps[1])
@@ -462,7 +462,7 @@ describe("a visit", function()
       times[r.i] = times[r.i] or {}
       if r.j == 0 then table.insert(times[r.i], r.time) end
     end
-    assert.same({22, 25}, times[7]) -- the last cell of the second tile is the first of the third
+    assert.same({22, 25}, times[7]) -- the last cell of the second tile is also the first cell of the third
     assert.same({19}, times[6])
     assert.equal(3, #block_lines(p, "hatched"))
     assert.truthy(tostring(p):find "33 instances and 36 visits. 3 instances are visited more than once.")

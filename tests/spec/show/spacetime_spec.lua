@@ -64,7 +64,7 @@ describe("nw.spacetime", function()
 
   it("shows elements, addresses, lines and sets", function()
     local s = support.gemm(4, 4, 4)
-    local function ys(y) -- the coordinates of A, the first lane
+    local function ys(y) -- counts the coordinates of A, which is the first lane
       local seen = {}
       local script = nw.spacetime(s, {levels = SMALL, y = y}).script
       local lane = script:match "set ylabel 'A,.-\nplot (.-)\nreset"
@@ -185,7 +185,7 @@ describe("nw.spacetime", function()
     local title = ("it's `touch %s` \" @x {/Bold y} $z'; system('touch %s') #"):format(harm, harm)
     nw.spacetime(support.gemm(2, 2, 2), {levels = SMALL, title = title}):save(path)
     assert.is_nil(io.open(harm))
-    assert.truthy(support.read(path):find("touch", 1, true)) -- the text of the name is only a title
+    assert.truthy(support.read(path):find("touch", 1, true)) -- the text of the name is only shown
   end)
 
   it("says what it cannot show", function()

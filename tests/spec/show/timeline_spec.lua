@@ -287,7 +287,7 @@ describe("the work of threads", function()
     assert.is_true((nw.allclose(want, f(a), {rtol = 0, atol = 0})))
   end)
 
-  it("adds up: busy and idle time to the time in loops, and iterations to those of all loops", function()
+  it("has sums that agree: busy and idle time give the time in loops, and all iterations are counted", function()
     local s = schedule(12)
     local f = s:build {threads = 3}
     local r = f:busy {reps = 3}

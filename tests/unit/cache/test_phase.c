@@ -3,7 +3,7 @@
 #include "../lower/lowering.h"
 #include "nests.h"
 
-static int64_t cases = 150, from = 1; // as in test_model.c
+static int64_t cases = 150, from = 1; // arguments of the program, as in test_model.c
 
 // Draws short and long loops over elements of odd sizes and strides, by columns and by rows. The first access may begin
 // at any byte of a line.

@@ -2,7 +2,7 @@
 #include "../lower/lowering.h"
 #include "nests.h"
 
-static int64_t cases = 150, from = 1; // as in test_model.c
+static int64_t cases = 150, from = 1; // arguments of the program, as in test_model.c
 
 // Makes a statement with a few references to one or two arrays. Each reference moves by rows, by columns or with
 // another loop.

@@ -3,7 +3,7 @@
 #include "../lower/lowering.h"
 #include "nests.h"
 
-static int64_t cases = 150, from = 1; // as in test_model.c
+static int64_t cases = 150, from = 1; // arguments of the program, as in test_model.c
 
 // Makes a statement with many references to rows of two arrays. The address of a reference depends on some of the loops
 // or on none.

@@ -16,8 +16,8 @@ enum { MEMORY = 8, VARIABLES = 4 };
 
 typedef struct value {
   bool none; // no value: a division by 0, or a read outside
-  int64_t i; // integers, bool
-  double f; // floats
+  int64_t i; // the value of an integer or a bool
+  double f; // the value of a float
 } value;
 
 typedef struct memory {

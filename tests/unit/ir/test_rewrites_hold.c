@@ -110,7 +110,7 @@ static grower grower_of(workshop *w, const profile *p, nw_dtype t) {
 
 typedef struct known {
   int64_t lo[3], hi[3]; // the ranges of i, j and k
-  bool below_i; // j is at most i
+  bool below_i; // true: `j` is at most `i`
   nw_ranges r;
   int nfacts;
   const nw_expr *fact[3];
@@ -249,7 +249,7 @@ static long draw_tree(workshop *w, void *env) {
   return check_tree(&g, d->what);
 }
 
-enum { A_POOL = 500 }; // trees
+enum { A_POOL = 500 }; // trees for each pool
 
 static void every_rewrite_holds(void **state) {
   (void)state;

@@ -24,7 +24,7 @@ typedef struct reader {
   nw_pool *p;
   const char *at;
   nw_dtype t; // dtype of the operands
-  bool x_is_bool, index, wrong; // index: letters are variables; wrong: the row is not well-typed
+  bool x_is_bool, index, wrong; // `index`: letters are variables; `wrong`: the row is not well-typed
   int64_t c, d;
   bool uses[LETTERS], constants;
 } reader;
@@ -132,7 +132,7 @@ static const nw_expr *read_side(reader *r, const char *text) {
 
 typedef struct letters {
   nw_dtype t[LETTERS];
-  bool index, all; // all: every value is tried
+  bool index, all; // `all`: every value is tried
   int n, slot[LETTERS];
   long count; // the number of draws
 } letters;

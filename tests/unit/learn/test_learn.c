@@ -24,7 +24,7 @@ static int setup(void **state) {
   for (int i = 0; i < ROWS; i++) {
     for (int k = 0; k < FEATURES; k++)
       feature[FEATURES * i + k] = (float)((seed = seed * 1103515245 + 12345) >> 16 & 1023);
-    label[i] = feature[FEATURES * i + 1]; // the second feature decides
+    label[i] = feature[FEATURES * i + 1]; // the label is the second feature
   }
   *state = nw_open();
   return 0;
@@ -154,7 +154,7 @@ static void refuses_invalid_tables(void **state) {
   refused(c, r, usual, "nothing to rank");
 }
 
-static void refuses_numbers_without_an_end(void **state) {
+static void refuses_infinities_and_nans(void **state) {
   nw_ctx *c = *state;
   const float was = feature[7];
   feature[7] = INFINITY;
@@ -228,7 +228,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(begins_with_the_margin, setup, teardown),
       cmocka_unit_test_setup_teardown(predicts_the_labels, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_invalid_tables, setup, teardown),
-      cmocka_unit_test_setup_teardown(refuses_numbers_without_an_end, setup, teardown),
+      cmocka_unit_test_setup_teardown(refuses_infinities_and_nans, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_invalid_options, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_texts_that_are_not_a_model, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_rows_of_another_width, setup, teardown),

@@ -130,7 +130,7 @@ static void a_lazy_select_masks_its_loads(void **state) {
   free(t);
 }
 
-static void strided_and_same_loads(void **state) {
+static void strided_loads_and_loads_shared_by_all_lanes(void **state) {
   char *t = lowered(*state,
                     "program p\n"
                     "input A: f32[16, 8]\n"
@@ -242,7 +242,7 @@ static void guards_of_unrolled_rows_are_shared(void **state) {
   free(t);
 }
 
-static void limits_are_refused_with_the_number(void **state) {
+static void programs_beyond_a_limit_are_refused(void **state) {
   assert_refused(*state,
                  "program p\n"
                  "output B: f32[100000]\n"
@@ -316,13 +316,13 @@ int main(void) {
       TEST(guards_move_out),
       TEST(a_proved_condition_is_dropped),
       TEST(a_lazy_select_masks_its_loads),
-      TEST(strided_and_same_loads),
+      TEST(strided_loads_and_loads_shared_by_all_lanes),
       TEST(halves_compute_in_f32),
       TEST(a_shared_product_is_not_fused),
       TEST(a_private_buffer_has_one_copy_for_each_lane),
       TEST(guards_of_unrolled_rows_are_shared),
       TEST(a_masked_tile_lives_in_registers),
-      TEST(limits_are_refused_with_the_number),
+      TEST(programs_beyond_a_limit_are_refused),
       TEST(an_unknown_pass_is_named),
       TEST(a_target_chooses_its_passes),
   };

@@ -159,7 +159,7 @@ static void fused(void **state) {
 #define TILES(e, where, body)                                                                                          \
   MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (" e ") // M in 0..N, j = (" e         \
       ") % M in 0..M) where " where ":\n      " body
-  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // the pieces make up f of `one`
+  accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // the pieces form f of `one`
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
   // The following programs leave out or repeat some values of f, or use the digits of f in a box of another shape.
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");

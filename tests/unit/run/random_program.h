@@ -11,7 +11,7 @@ typedef struct maker {
   nw_pool *pool;
   nw_program *p;
   uint64_t seed;
-  const nw_expr *v; // loop variable, 0..OUTER
+  const nw_expr *v; // the loop variable, in 0..OUTER
   int temps;
 } maker;
 
