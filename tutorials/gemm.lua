@@ -47,6 +47,17 @@ end
 
 local last_version = 0
 
+local peaks = {}
+
+-- Returns the share of the measured peak in per cent, with a remark if it is above 100 %. The largest measured peak is kept,
+-- because other work makes a measured peak smaller.
+local function share_of_peak(gflops, threads)
+  peaks[threads] = math.max(peaks[threads] or 0, (nw.peak_flops(threads)))
+  local share = 100 * gflops * 1e9 / peaks[threads]
+  return ("%.1f %% of the peak of %d thread%s%s"):format(share, threads, threads == 1 and "" or "s",
+    share > 102 and ", which was measured while other work ran" or "")
+end
+
 -- Prints why a step was taken and what it changed, runs the program, checks its result, and prints its speed.
 local function report(title, why, threads)
   print(("\n== %s\n%s\n"):format(title, why))
@@ -57,8 +68,8 @@ local function report(title, why, threads)
   local slow = s:version() == 0
   local t = f:time(a, b, slow and {reps = 1, warmup = 0} or {reps = 10})
   local gflops = t:gflops(2 * N ^ 3)
-  print(("-- %s: %.4g ms, %.1f GFLOP/s, %.1f %% of the peak of %d thread%s"):format(title, 1e3 * t.median, gflops,
-    100 * gflops * 1e9 / nw.peak_flops(t.threads), t.threads, t.threads == 1 and "" or "s"))
+  print(("-- %s: %.4g ms, %.1f GFLOP/s, %s%s"):format(title, 1e3 * t.median, gflops, share_of_peak(gflops, t.threads),
+    t.disturbed and "; other work disturbed this time" or ""))
   return gflops
 end
 
