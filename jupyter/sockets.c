@@ -32,8 +32,8 @@ static bool prepare(const nwj *k, void *s, int kind, int64_t most) {
          (!*secret || (set_number(s, ZMQ_CURVE_SERVER, 1) && set(s, ZMQ_CURVE_SECRETKEY, secret, strlen(secret))));
 }
 
-// True if the address can be bound. Binding a socket to a path removes a file that exists there. So an existing file is
-// accepted only if it is a socket, which a kernel that has ended may have left.
+// True if a socket may be bound to the address. Binding to a path removes a file that exists there. So the file must be
+// a socket: a kernel that has ended may have left it.
 static bool is_free(const nwj *k, const char *where) {
   struct stat st;
   if (!k->at.ipc || lstat(where + strlen("ipc://"), &st) || S_ISSOCK(st.st_mode)) return true;

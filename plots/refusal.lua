@@ -132,7 +132,7 @@ end
 -- element.
 local function does(x, r)
   local element = r.element or r.tensor or "an element"
-  if x.does == "writes" and x.writes and r.element and x.writes ~= element then element = x.writes .. " in its place" end
+  if x.does == "writes" and x.writes and r.element and x.writes ~= element then element = x.writes .. " (at the same address)" end
   return ("%s %s %s"):format(instance_text(x), x.does, element)
 end
 

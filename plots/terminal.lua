@@ -126,10 +126,11 @@ local function without_below(script)
   return table.concat(out, "\n")
 end
 
-local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot numbers marks
+-- Returns the letter that gnuplot draws for a point type.
+local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end
 
--- Returns the script for characters: frames are drawn below marks of the same size, and the names of axes are removed, because they
--- are written beside the picture.
+-- Returns the script for a picture of characters. Frames are drawn behind the marks. The key and the small print below the panels,
+-- and the labels of the y axes, are removed, because they are written outside the picture.
 local function bare(script)
   script = without_below(script):gsub("\nreset; [^\n]*", "%0; set border back"):gsub("\nplot ", "\nunset ylabel%0")
   return script

@@ -13,10 +13,12 @@ local timeline = {}
 
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
-local TALLEST, LOWEST, ROOM = 36, 13, 560 -- pixels: the largest and the least height of a lane; the largest height of all lanes
-local COLUMN = 5 -- pixels of a column, which represents bars that are too narrow to distinguish
-local FAR = 1000 -- times are drawn relative to the first time if it is this many times as large as the shown time span
-local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels of a label on a bar; characters of a lane's name
+local TALLEST, LOWEST = 36, 13 -- pixels: maximum and minimum height of a lane
+local ROOM = 560 -- pixels: maximum height of all lanes together
+local COLUMN = 5 -- pixels: minimum width of a column, which is drawn in place of bars that are too narrow to distinguish
+local FAR = 1000 -- times are drawn relative to the start of the shown span if |start| > FAR * (length of the span)
+local CHARACTER, NAME = 7, 26 -- pixels per character of a lane's name; maximum number of characters of a lane's name
+local SMALL = 6 -- pixels per character of a label on a bar
 local NARROW = " Where bars are too narrow to distinguish, their height shows how much of the time they fill."
 local colour = figure.colour
 
@@ -54,7 +56,8 @@ local function read(n, r)
   return out
 end
 
--- Returns the given lanes, which come first: their names in order, and their positions by name.
+-- Returns the lanes that the option `lanes` names, in its order; they are drawn before all other lanes. Also returns a table from
+-- names to lanes.
 local function lanes_asked(names)
   local lanes, at = {}, {}
   for n, name in ipairs(names and errors.expect("timeline: lanes", names, "table") or {}) do
@@ -106,7 +109,7 @@ local function by_begin(a, b)
   return a.n < b.n
 end
 
--- Sets the busy time of a lane, which is the time that any bar covers. Overlapping bars of one lane are drawn over each other.
+-- Sets the busy time of a lane: the time that at least one bar covers. Overlapping bars are put into different rows of the lane.
 local function settle(lane)
   table.sort(lane.bars, by_begin)
   local ends, busy, reached = {}, 0, -math.huge
@@ -356,7 +359,10 @@ end
 ---   unit: the unit of time, "s" by default
 ---   lanes: the names of lanes
 ---   from, to: the time span that is shown
----   idle: the measured idle time, {whole, lanes (by name), within (words for the time of which it is a share)}
+---   idle: the measured idle time, as shares. Its fields:
+---     whole: the share for all lanes together
+---     lanes: the share for each lane, by name
+---     within: words that are put before `whole` in the caption, such as "in parallel loops threads are"
 function timeline.make(records, o)
   local list, lanes = read_all(records, o.lanes)
   local arrows, x = read_arrows(list, o.arrows), {unit = o.unit or "s", idle = 0}

@@ -25,7 +25,7 @@ static void put_what(nw_str *b, const nw_replay_case *x, const nw_touch *t, bool
   else if (t->unwritten)
     nw_str_fmt(b, "reads %s%s, which is not written yet", is_own(x) ? "its own " : "", e);
   else
-    nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " in its place" : "", t->value);
+    nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " (at the same address)" : "", t->value);
 }
 
 static void put_line(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t, bool write) {

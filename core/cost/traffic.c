@@ -144,7 +144,7 @@ typedef struct behind {
   double in, back; // to load a line, and to write one back, if the lines are adjacent
   double strided; // to load a line that is not adjacent to the previous one
   double strided_store; // to load and write back such a line for a store
-  double crowded_store; // the same if all these lines are in one set
+  double crowded_store; // like strided_store, if all these lines are in one set
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {

@@ -86,15 +86,15 @@ static const nw_field cpu_rows[] = {
 
 static const nw_field op_rows[] = {
     {"per_cycle", "instructions per cycle", NW_FIELD_REAL, offsetof(nw_op_cost, per_cycle), NW_WIDTHS, 0, 64, "0", NULL,
-     "sustained rate of a core for one number, and for vectors of 16, 32 and 64 bytes; 0: a vector is computed one "
-     "number at a time. A single number instead of four is used for all widths of the machine"},
+     "sustained rate of a core: for scalars, and for vectors of 16, 32 and 64 bytes. 0: a vector is computed one "
+     "element at a time. If one value is given instead of four, it is used for all widths of the machine"},
     REAL("latency", "cycles", nw_op_cost, latency, 0, 10000, "0", "time until a dependent instruction can begin"),
 };
 
 static const nw_field level_rows[] = {
     WHOLE("bytes", "bytes", nw_machine_level, bytes, 1, MOST, NULL, "its size"),
     WHOLE("ways", "lines", nw_machine_level, ways, 1, MOST, NULL,
-          "lines per set; bytes // line for a fully associative cache"),
+          "lines per set; for a fully associative cache, bytes / line"),
     WHOLE("line", "bytes", nw_machine_level, line, 1, 65536, "64", "size of a line, a power of two"),
     WHOLE("shared_by", "logical cpus", nw_machine_level, shared_by, 1, 65536, "1",
           "number of logical CPUs that share one such cache"),
@@ -112,7 +112,7 @@ static const nw_field level_rows[] = {
          "cost of fetching and writing back a stored line that is not adjacent to the previous one; 0: a third of the "
          "latency"),
     REAL("crowded_store", "cycles per line", nw_machine_level, crowded_store, 0, 1e6, "0",
-         "cost of such a stored line if consecutive lines map to few sets; 0: two thirds of the latency"),
+         "like strided_store, but if the stored lines map to few sets; 0: two thirds of the latency"),
     REAL("strided_across", "cycles per load", nw_machine_level, strided_across, 0, 1e6, "0",
          "cost of a load that crosses a line while non-adjacent lines are loaded from this level; 0: only "
          "line_crossing"),
@@ -218,7 +218,7 @@ static const nw_field gpu_rows[] = {
 
 static const nw_field accelerator_rows[] = {
     WHOLE("rows", "units", nw_machine_accelerator, rows, 1, 65536, NULL,
-          "rows of the array of units; if units add to the sums of their neighbours, sums run along the rows"),
+          "rows of the array of units; sums may be passed between neighbouring units"),
     WHOLE("columns", "units", nw_machine_accelerator, columns, 1, 65536, NULL, "columns of the array of units"),
     WHOLE("depth", "multiply-adds per cycle", nw_machine_accelerator, depth, 1, 65536, "1",
           "multiply-adds per cycle of a unit"),

@@ -34,9 +34,9 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
   return false;
 }
 
-// True if the loop must run the init of the block even if the loop has no iterations (a lone init). This is not the
-// case if a guard is between the loop and the block, or an allocation of a buffer that the block writes, or if the loop
-// belongs to another reduction (ir/program/lift.c).
+// True if the init of the block must run even if the loop has no iterations; it is then called a lone init. False if a
+// guard is between the loop and the block, or an allocation of a buffer that the block writes. Also false if the loop
+// is not a loop of the block's reduction (ir/program/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)

@@ -123,7 +123,9 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *ou
   int nkids = loop->nkids;
   nw_stmt **kid = loop->kid;
   spread_over(&x, nkids, kid, out);
-  return !x.failed || nw_fail(p->ctx, NW_ELIMIT, "Split the guard or the bound, or undo the step that made it.",
+  return !x.failed || nw_fail(p->ctx, NW_ELIMIT,
+                              "A guard or loop bound around the barrier depends on the thread. Undo the step that "
+                              "made it, or use a factor that divides the extent.",
                               "not every thread of %s would reach a barrier", loop->loop.var->name);
 }
 

@@ -54,7 +54,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   return set;
 }
 
-// Returns the executions of r whose element no write of the class ever writes.
+// Returns the executions of r whose elements are not written by any write of the class.
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);

@@ -64,8 +64,8 @@ static bool same_for_all(grid *g, const nw_path *path) {
     const char *var = around->loop.var->name;
     if (nw_uses_var(s->loop.extent, var))
       return refuse(g, s, nw_arena_printf(g->m->arena, "the extent of %s depends on %s", s->loop.var->name, var),
-                    "%s is bound to %s, and the extent of %s must be the same for all its values", var, tag_of(around),
-                    tag_of(s));
+                    "%s is bound to %s, and the extent of %s must be the same in all iterations of that loop", var,
+                    tag_of(around), tag_of(s));
   }
   return true;
 }

@@ -1,9 +1,9 @@
-// Replaces nested loops by one merged loop. The variable of the merged loop numbers the iterations of these loops
-// (whole_count.c). See docs/fused.md.
+// Replaces nested loops, called the *parts*, by one merged loop. The variable of the merged loop is the *number* of an
+// iteration of the parts (whole_count.c). See docs/fused.md.
 #include "ir/program/lift.h"
 #include "poly/whole.h"
 
-// ---- expressions in which the number replaces the parts
+// ---- replacement of the parts by the number in expressions
 
 static bool has(const nw_vec *v, const nw_expr *e) {
   for (int i = 0; i < v->n; i++)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define SAMPLE_SECONDS 1e-2 // long compared with the time to start threads on a busy machine
-#define SERIES_SECONDS 0.4 // of all samples together, if there are at least three
+#define SERIES_SECONDS 0.4 // desired total time of the samples; at least three are taken even if they take longer
 #define SAMPLES 12
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array per iteration: eight of the widest vectors
@@ -121,8 +121,8 @@ static int64_t calibrate(nw_ctx *c, job *j) {
 typedef struct stream {
   nw_ctx *c;
   job *j;
-  int64_t passes; // in a sample
-  double bytes; // that a pass reads and writes
+  int64_t passes; // number of passes in a sample
+  double bytes; // number of bytes that a pass reads and writes
 } stream;
 
 static double rate(void *env) {
@@ -140,7 +140,8 @@ static bool take_rates(stream *s, nw_rates *out) {
   return nw_rates_of(s->c, &(nw_subject){s->j->frame.threads, rate, s}, count, out);
 }
 
-// Divides adjacent arrays among the threads. Returns the bytes that one pass reads and writes.
+// Gives each thread a part of the memory at `data`, and divides this part into `narrays` adjacent arrays. Returns the
+// number of bytes that one pass reads and writes.
 static double divide(job *j, char *data, int64_t bytes, int narrays) {
   int64_t each = bytes / j->frame.threads / narrays / STEP * STEP;
   if (each < STEP) each = STEP;

@@ -63,7 +63,7 @@ static void refuse_version(nw_ctx *c, int i, int n, const nw_formals *one, const
   }
   char *fact = nw_expr_show(last->fact[at]);
   nw_fail(c, NW_EINVAL,
-          "the last version runs if the facts of no other version hold; so its facts must come first in every version",
+          "a call runs the last version if no other version applies; so its facts must come first in every version",
           "versions[%d], the last one, assumes %s; versions[%d] does not, or assumes another fact before it", n, fact,
           i + 1);
   free(fact);

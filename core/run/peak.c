@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #define ROUNDS 20000
-#define SAMPLE_SECONDS 2e-3 // of one thread
-#define TEAM_SECONDS 1e-2 // of several threads: long compared with the time to start threads on a busy machine
+#define SAMPLE_SECONDS 2e-3 // with one thread
+#define TEAM_SECONDS 1e-2 // with several threads: long compared with the time to start threads on a busy machine
 #define ADDS (64 * 125000)
 #define SAMPLES 12
 #define CHAINS 24 // independent accumulators: two units with a latency of four need eight at least

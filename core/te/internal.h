@@ -55,8 +55,9 @@ typedef struct nw_place {
   int nvars; // number of loop variables; the arrays below have an entry for each, outermost first
   const nw_expr **var, **lo, **extent;
 } nw_place;
-// Calls f for every subexpression of the bodies of op; f returns false to stop. An expression under several sets of
-// conditions is visited once for each set that adds information. The first axis starts at `from` (NULL means 0).
+// Calls f for every subexpression of the bodies of op; f returns false to stop. A subexpression that occurs in several
+// branches of selects is visited in each of them, unless it was already visited in an enclosing branch. The first axis
+// starts at `from` (NULL means 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
 // Like nw_te_walk, but for a single expression. Its sizes are already in the ranges of `at`.
@@ -71,7 +72,7 @@ typedef struct nw_witness {
 // True if cond is proven to hold at this place: from the ranges, or by trying every point if there are few points. If a
 // counterexample was found, *w has its point and the value of e; the caller frees w->at.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
-const nw_expr *nw_te_uncast(const nw_expr *e); // removes casts whose result is 0 only if the operand is 0
+const nw_expr *nw_te_uncast(const nw_expr *e); // removes outer casts that keep 0 as 0, and map no other value to 0
 // Returns the condition that e is not 0; a bool is returned unchanged.
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e);
 

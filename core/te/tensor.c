@@ -1,4 +1,4 @@
-// Makes and frees operations and tensors. Also makes placeholders, and reads of tensors.
+// Makes and frees operations and tensors. Also makes placeholders, and the expressions that read a tensor.
 #include "te/internal.h"
 #include <stdio.h>
 #include <stdlib.h>

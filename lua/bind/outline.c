@@ -159,6 +159,7 @@ const nwl_row nwl_outline_rows[] = {
     {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
      "Returns the number of operations of one run of a version at these sizes; nil if this depends on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
-     "Returns the value of an extent or a condition for given sizes. The text is written as in steps: 'M // 16 + 1'."},
+     "Returns the value of an extent or a condition for given sizes. The text has the syntax of expressions in the "
+     "arguments of steps, for example 'M // 16 + 1'."},
     {NULL, NULL, NULL, NULL},
 };

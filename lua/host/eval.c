@@ -146,8 +146,8 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// True if the text is an expression. The text is checked as an argument of a call. After other code and `return`, the
-// text `end` would also be valid, because it could close a block of that code.
+// True if the text `last` is an expression. It is checked as the argument of a call, without the code before it. With
+// that code and `return` before it, the text `end` would also be valid, because it could close a block of the code.
 static bool is_expression(lua_State *L, const char *last) {
   bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
   lua_pop(L, 1);

@@ -1,5 +1,6 @@
---- Class A11: a call may compute its elements in any order. So a call is legal only if the layout of the buffer stores no two of
---- its elements at the same place. This holds whether the call or the layout comes first, and wherever in the program they are.
+--- Class A11: calls of intrinsics. A call may compute the elements of its output in any order. So a call is legal only if the
+--- layout of the output stores all these elements at different places. The step that makes the call comes before or after the
+--- step that sets the layout.
 local nw = require "nestwright"
 local filled = require("values").filled
 

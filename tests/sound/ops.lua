@@ -119,7 +119,8 @@ local function reduce(t, dtype, which)
 end
 
 return function(case, t)
-  --- Compares only compiled programs, because the vector form of a math function may round differently from the scalar form.
+  --- Compares the compiled program with the lowered program in the interpreter. The user's program is not compared: its scalar math
+  --- functions may round differently from the vector forms.
   local function like_lowered(s, _, arguments)
     local got, want = s:build {threads = 1}(table.unpack(arguments)), nw.interpret(s, arguments, {lowered = true})[1]
     t.same(t.list(got), t.list(want))

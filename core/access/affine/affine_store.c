@@ -5,7 +5,7 @@ static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMI
 
 // ---- references
 
-typedef struct access { // an access of a site, in one case
+typedef struct access { // an access of a site, for one case of its index (cases.h)
   const nw_site_code *site;
   nw_form at; // in elements; lanes are `step` apart
 } access;

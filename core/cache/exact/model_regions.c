@@ -2,8 +2,8 @@
 #include "cache/exact/model_making.h"
 
 enum {
-  MOST_REGIONS = 6, // limit of regions per ground; further references join the first region
-  ROWS = 6 // limit of the row widths that are tried for two regions
+  MOST_REGIONS = 6, // maximum number of regions per ground; further references join the first region
+  ROWS = 6 // maximum number of row widths that are tried for a pair of regions
 };
 
 typedef struct nw_region_moves {

@@ -1,4 +1,5 @@
 // Folds loops whose lines fit in the sets. The effect of such a loop does not depend on the positions of its regions.
+// Terms such as fold and region are in model_rounds.h.
 #include "cache/exact/model_rounds.h"
 #include <stdlib.h>
 
@@ -105,8 +106,9 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
-// The folds of this run have no counts, because only first lines miss, and nothing is evicted. So they are valid for
-// all levels with this capacity or less.
+// This run evicts nothing, because it stops when its one set is full. So a line misses only at its first access, and
+// the folds need no counts of misses. Smaller levels can use the run, too: it then stops at their capacity
+// (nw_run_check_room), and a level uses a fold only if the lines fit in its sets.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);

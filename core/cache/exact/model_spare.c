@@ -2,7 +2,7 @@
 #include "cache/exact/model_spare.h"
 #include <stdlib.h>
 
-enum { MOST = 64 << 20 }; // limit of the bytes that a session keeps between runs
+enum { MOST = 64 << 20 }; // maximum number of bytes that a session keeps between runs
 
 typedef struct head {
   size_t power, pad;

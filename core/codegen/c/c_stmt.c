@@ -105,7 +105,7 @@ static void store(nwt *g, const nw_stmt *s) {
   if (s->store.mask) nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
   line_start(g);
   if (s->store.atomic) {
-    nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic has fewer forms than a reduction
+    nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic does not support every reduction
     line_start(g);
   }
   nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
@@ -122,7 +122,7 @@ static void prefetch(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, "]);\n");
 }
 
-// Writes a call of an intrinsic: standalone C contains the nest that the intrinsic computes instead.
+// Writes the nest that an intrinsic computes, because standalone C does not contain the intrinsic.
 static void call(nwt *g, const nw_stmt *s) {
   line_start(g);
   nw_str_fmt(&g->out, "{ // the nest that %.*s computes\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);

@@ -27,7 +27,7 @@ typedef struct nw_visit_axis { // an axis of the stage that a block computes
 } nw_visit_axis;
 typedef struct nw_visit_block {
   const char *name, *stage; // stage: the stage that the block computes
-  bool init; // true for the init of a reduction that is a separate block
+  bool init; // true if this block contains only the init of a reduction
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first

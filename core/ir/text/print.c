@@ -1,5 +1,5 @@
 // Prints a program in one of two forms, with the same traversal. The full form shows every field and can be parsed. The
-// short form is for users; its blocks use the enclosing loops.
+// short form is for users: a block is shown with the variables of the enclosing loops in place of its own variables.
 #include "ir/text/lines.h"
 #include "ir/text/short.h"
 #include "ir/program/tags.h"

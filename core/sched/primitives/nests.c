@@ -8,7 +8,7 @@
 // One of the two statements that are made adjacent. The parting is the innermost statement around both of them.
 typedef struct side {
   nw_path path;
-  int top; // index on the path of the outermost statement below the parting that is not storage
+  int top; // index in `path` of a statement: the outermost one below the parting that is not an allocation
 } side;
 
 static void find_side(nw_step *st, const nw_stmt *s, int parting, side *x) {

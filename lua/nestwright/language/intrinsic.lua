@@ -115,11 +115,12 @@ return function(nw)
     .. "library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}): nw.intrinsic",
     "Registers external code for a small computation, for use by s:tensorize. args: the tensors of one compute with constant "
     .. "sizes, in the order in which the function takes them. The function gets a pointer to each tile, followed by the strides "
-    .. "that are not fixed, as int64_t, in elements. strides: by tensor, a list of numbers or \"any\"; by default the last "
-    .. "dimension is contiguous and the others are \"any\". accumulate: a reduction adds to the values of the output. source: C "
-    .. "text. library and symbol: instead, a function of a shared library; jump_safe = true if it holds no lock and owns no "
-    .. "memory. The code is tested against its description in a separate process, for at most timeout seconds, and is registered "
-    .. "only if its results are correct.",
+    .. "that are not fixed, as int64_t, in elements. strides: for each tensor, a list with a number or \"any\" for each dimension; "
+    .. "by default the last dimension is contiguous and the others are \"any\". accumulate: a reduction adds to the values of the "
+    .. "output. source: the C code of the function. library and symbol: a function of a shared library, in place of source. "
+    .. "jump_safe = true states that this function holds no lock and owns no memory, so that it can be stopped at any moment. The "
+    .. "code is tested against its description in a separate process, for at most timeout seconds, and is registered only if its "
+    .. "results are correct.",
     intrinsic)
   nw.xsmm = {}
   rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "True if this build has libxsmm.",

@@ -89,7 +89,7 @@ local function arguments_of(spec)
     named[name], left = nil, left - 1
   end
   if left > 0 then
-    fail("use the names of the values as its arguments, or give {\"" .. next(named) .. "\", values} in order",
+    fail("give the function an argument of this name, or give the values in order: {\"" .. next(named) .. "\", values}",
       "the function has no argument '%s'", next(named))
   end
   if #found == 0 then fail(HINT, "there are no arguments to control") end
@@ -213,8 +213,8 @@ function MODEL.list(c, live)
   return live.choice(c.slider and "SelectionSlider" or "Dropdown", c.labels, c.index, state, function(n) set(c.values[n]) end)
 end
 
--- Calls the function. Returns true if it is slow or measures times, so that it should be called only after the mouse button is
--- released.
+-- Calls the function, and returns the items from `call`. Sets live.release if the function is slow or measures times. It is then
+-- called only after the mouse button is released. The option `release` overrides this.
 local function watched(f, controls, live, show)
   local made, from = times.made, core.now()
   local items = call(f, controls, show)
@@ -271,8 +271,8 @@ local function in_notebook(controls, f, o)
   if f and o.label then below = display.new(press()) end
 end
 
--- Reads the option `button`. Sets o.label to the label of the button and o.run to the function that it calls, which is `f` itself
--- if only a label is given. Returns the function that follows the controls, or nil if only the button calls it.
+-- Reads the option `button`. Sets o.label to the label of the button. Sets o.run to the function that the button calls: the given
+-- one, or `f` if only a label is given. Returns the function that is called when a control changes, or nil if there is none.
 local function button_of(o, f)
   local b = o.button
   if b == nil then return f end
@@ -319,11 +319,11 @@ return function(nw)
   rows.define(nw, "nw", "interact",
     "(spec: table, options?: {button?: nw.label|table, release?: boolean, start?: table})",
     "Shows controls for the arguments of a function in a notebook; the results and output of the function follow the controls. "
-    .. "nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers gives a slider, a list of words a drop-down "
-    .. "list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox. Arguments are matched by name, or given in "
-    .. "order: {{\"tile\", {8, 16}}, {\"unroll\", true}, function(t, u) ... end}. A function that measures times, or is "
-    .. "slow, is called when a slider is released; release = true or false overrides this. button = \"measure\": the function is "
-    .. "called when the button is pressed; button = {\"measure\", g}: the button calls g, whose results appear below. start: "
+    .. "Example: nw.interact{tile = {8, 16, 32}, function(tile) ... end}. A list of numbers gets a slider. Another list gets "
+    .. "a drop-down list. {min = 1, max = 64, step = 1} gets a slider. A boolean gets a checkbox. Arguments are matched by name, "
+    .. "or given in order: {{\"tile\", {8, 16}}, {\"unroll\", true}, function(t, u) ... end}. A function that measures times, or "
+    .. "is slow, is called when a slider is released; release = true or false overrides this. button = \"measure\": the function "
+    .. "is called when the button is pressed; button = {\"measure\", g}: the button calls g, whose results appear below. start: "
     .. "initial values, {tile = 16}. A saved notebook keeps the last results; the prompt shows the results for the initial values.",
     interact)
 end

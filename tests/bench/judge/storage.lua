@@ -227,7 +227,7 @@ local illegal = {
     s:stream_stores(P)
     return function() s:storage_align(P, 0, 16, 1) end
   end, "structure"},
-  {"streamed vectors whose elements a layout separates", pair(8, 16), function(s, _, P)
+  {"streamed vectors whose elements are not adjacent in a new layout", pair(8, 16), function(s, _, P)
     s:vectorize(s:loops(P)[2])
     s:stream_stores(P)
     return function() s:reorder_storage(P, {1, 0}) end

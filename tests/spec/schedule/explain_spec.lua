@@ -166,7 +166,8 @@ describe("s:explain()", function()
     s:rolling_buffer(X)
     local _, lesson = refuse(s, "parallel", s:loops(Y)[1])
     assert.equal("iterations", lesson.how)
-    assert.truthy(lesson:find "it is: .*writes X%[2%] = %d+.*writes X%[6%] in its place = %d+.*it may be:.*in its place")
+    assert.truthy(lesson:find("it is: .*writes X%[2%] = %d+.*writes X%[6%] %(at the same address%) = %d+.*"
+      .. "it may be:.*%(at the same address%)"))
   end)
 
   it("shows a value in the local memory of another thread, which a thread cannot read", function()

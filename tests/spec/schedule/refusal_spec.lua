@@ -129,7 +129,7 @@ describe("refusal:plot()", function()
     local of = programs(p)
     assert.equal("Y(i = 0)", of.refused.source.instance)
     assert.equal("X(i = 2)", of.refused.sink.instance)
-    assert.truthy(tostring(p):find "X%[2%] in its place")
+    assert.truthy(tostring(p):find "X%[2%] %(at the same address%)")
     assert.truthy(tostring(p):find "both now use the same place")
     if support.have_gnuplot() then support.picture(p) end
   end)
@@ -146,7 +146,7 @@ describe("refusal:plot()", function()
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("recognises a thread of a grid in all loops", function()
+  it("names a thread of a grid by the same indices in all loops", function()
     local s, X, Y = stages(16)
     s:split(s:loops(Y)[1], 7)
     s:bind("i_1_o", "blockIdx.x")

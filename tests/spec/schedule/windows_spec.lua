@@ -183,7 +183,7 @@ describe("rolling_buffer", function()
       assert.truthy(err.refusal.why:find "overwrites it")
       local lesson = s:explain()
       assert.equal("place", lesson.how)
-      assert.truthy(tostring(lesson):find "writes X%[%d.-%] in its place", tostring(lesson))
+      assert.truthy(tostring(lesson):find "writes X%[%d.-%] %(at the same address%)", tostring(lesson))
     end
   end)
 

@@ -259,7 +259,7 @@ static void an_expression_parses_alone(void **state) {
   assert_null(nw_expr_parse(e->pool, "A[0]"));
 }
 
-static void sums_parse_as_they_are_made(void **state) {
+static void parsing_a_sum_gives_the_expression_that_building_it_gives(void **state) {
   nw_pool *p = ((env *)*state)->pool;
   const nw_expr *a = nw_var(p, "a"), *b = nw_var(p, "b");
   assert_ptr_equal(nw_expr_parse(p, "b - a + 3 - (a - 1)"),
@@ -386,7 +386,7 @@ int main(void) {
       TEST(depth_and_length_have_limits),
       TEST(nesting_has_a_limit),
       TEST(an_expression_parses_alone),
-      TEST(sums_parse_as_they_are_made),
+      TEST(parsing_a_sum_gives_the_expression_that_building_it_gives),
       TEST(the_short_form_has_loop_variables_as_indices),
       TEST(remarks_are_aligned_in_a_column),
       TEST(changes_are_marked),
