@@ -76,6 +76,25 @@ describe("nw.timings", function()
     assert.falsy(text:find("best at", 1, true))
   end)
 
+  it("measured in turn are distinguishable if one is faster in nearly all rounds", function()
+    local times = require "nestwright.measure.times"
+    local slow, fast, mixed, close = {samples = {}}, {samples = {}}, {samples = {}}, {samples = {}}
+    for n = 1, 20 do
+      local now = 1 + 0.5 * (n % 2) -- the machine is slower in every other round
+      slow.samples[n], fast.samples[n], close.samples[n] = now, now / 1.1, now / 1.01
+      mixed.samples[n] = now * (n % 5 == 0 and 1.1 or 1 / 1.1)
+    end
+    local function told(a, b, turns)
+      a.turns, b.turns = turns, turns
+      return times.distinguishable(a, b)
+    end
+    assert.is_false(told(slow, fast, nil)) -- measured separately: the middle halves overlap
+    assert.is_true(told(slow, fast, {}))
+    assert.is_true(told(fast, slow, {}))
+    assert.is_false(told(slow, mixed, {})) -- faster in 80 % of the rounds
+    assert.is_false(told(slow, close, {})) -- by 1 %
+  end)
+
   it("keep the order of pairs of a name and a value", function()
     local c = nw.timings {{"tiled", around(1e-3)}, {"naive", around(4e-3)}, {"cut", around(2e-3)}}
     assert.same({"tiled", "naive", "cut"}, {c[1].label, c[2].label, c[3].label})
