@@ -20,6 +20,13 @@ load.kinds = {
   end},
 }
 
+--- So many busy loops that a thread gets a quarter of a core.
+load.heavy = {name = "three busy loops for each core", loops = function(cores)
+  local list = {}
+  for n = 1, 3 * cores do list[n] = BUSY end
+  return list
+end}
+
 --- Starts the loops of a kind of load; returns a function that stops them. The loops also stop if the bench ends.
 function load.start(kind, cores)
   local ids = {}

@@ -188,7 +188,7 @@ local function compare(list, ...)
     errors.fail("invalid", nil,
       "compare: expected at least two kernels, as in nw.compare{f, g}, or one kernel and times measured elsewhere")
   end
-  local rounds, turns = list.rounds or 20, {}
+  local rounds, turns = list.rounds or 40, {}
   for n, t in ipairs(core.kernel_compare(runs, rounds)) do
     of[n].time = times.record(t, of[n].value)
     t.label, t.turns = of[n].label, turns
@@ -270,8 +270,9 @@ return function(nw)
     .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. Lua does not keep the order of such names; "
     .. "nw.compare{{\"naive\", f}, {\"tiled\", g}} keeps the order in which they are written. base: the kernel that the others are "
     .. "compared with, by default the first. Times measured elsewhere are given as tables of numbers: {median = 0.0012, samples "
-    .. "= {...}}. Two kernels are distinguishable if the middle halves of their times do not overlap, or if one was faster in 90 % "
-    .. "of at least ten rounds, by 3 % in the middle.", compare)
+    .. "= {...}}. Two kernels are distinguishable if one was faster in more rounds than is likely by chance (sign test, 0.1 %), and "
+    .. "by 3 % in the median round. With less than ten rounds, and for times measured elsewhere, the middle halves of the times "
+    .. "must not overlap. rounds: 40 by default.", compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition element by element, without a schedule. This is slow, but the result is the reference for all other "

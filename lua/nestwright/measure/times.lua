@@ -80,24 +80,40 @@ function times.half(t)
   if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end
 
-local SIDE, EFFECT = 0.9, 1.03 -- the share of rounds, and the ratio, for a verdict on times that were measured in turn
+local CHANCE, EFFECT = 0.001, 1.03 -- for a verdict on times that were measured in turn
+local ROUNDS = 10 -- the least number of such rounds; with fewer, times are compared as if they were measured separately
 
--- True if, of two kernels that were measured in turn, one was faster in nearly all rounds. What changes the speed of the machine
--- for some time changes both times of a round, but not their ratio.
-local function differs_in_turn(a, b)
-  local ratios, n = {}, #a.samples
-  for k = 1, n do ratios[k] = a.samples[k] / b.samples[k] end
-  table.sort(ratios)
-  local most, middle = math.max(1, math.ceil(SIDE * n)), ratios[(n + 1) // 2]
-  return n >= 10 and (ratios[most] < 1 and middle < 1 / EFFECT or ratios[n + 1 - most] > 1 and middle > EFFECT)
+-- Returns the probability that one of two equal kernels is faster in at least k of n rounds, which is twice the tail of a binomial
+-- distribution (the sign test).
+local function chance(k, n)
+  local tail, ways = 0, 1 -- ways: n over i, divided by 2^n at the end
+  for i = 0, n - k do
+    tail = tail + ways
+    ways = ways * (n - i) / (i + 1)
+  end
+  return 2 * tail / 2.0 ^ n
 end
 
---- True if two records are distinguishable, that is, if the middle halves of their times do not overlap, or if both were measured
---- in turn and one was faster in 90 % of at least ten rounds, by 3 % in the middle. Returns nil if one of the middle halves is
---- unknown, or if other work disturbed one of the measurements.
+-- True if, of two kernels that were measured in turn, one was faster in more rounds than can be by chance, and by enough. What
+-- changes the speed of the machine for some time changes both times of a round, but not their ratio.
+local function differs_in_turn(a, b)
+  local ratios, below, n = {}, 0, math.min(#a.samples, 1000)
+  for k = 1, n do
+    ratios[k] = a.samples[k] / b.samples[k]
+    if ratios[k] < 1 then below = below + 1 end
+  end
+  table.sort(ratios)
+  local middle = ratios[(n + 1) // 2]
+  local most = middle < 1 and below or n - below
+  return math.max(middle, 1 / middle) > EFFECT and chance(most, n) <= CHANCE
+end
+
+--- True if two records are distinguishable. For at least ten rounds in turn: the median of the ratios is above 3 %, and equal
+--- kernels would differ so often in one of 1,000 comparisons (sign test). Otherwise: the middle halves of their times do not
+--- overlap. Returns nil if one of the middle halves is unknown, or if other work disturbed one of the measurements.
 function times.distinguishable(a, b)
   if a.disturbed or b.disturbed then return nil end
-  if a.turns and a.turns == b.turns and #a.samples == #b.samples and differs_in_turn(a, b) then return true end
+  if a.turns and a.turns == b.turns and #a.samples == #b.samples and #a.samples >= ROUNDS then return differs_in_turn(a, b) end
   local alo, ahi = times.half(a)
   local blo, bhi = times.half(b)
   if not alo or not blo then return nil end
