@@ -71,7 +71,7 @@ end
 return function(out)
   local cores = require "nestwright.measure.times".cores()
   local teams = cores > 1 and {1, 2} or {1}
-  local cases, wrong, quiet, loaded, disturbed, found = 0, 0, {}, {}, 0, 0
+  local cases, wrong, quiet, loaded = 0, 0, {}, {}
   local long = sums(RATIO[1], teams[#teams], LONG)
   local median = median_of(long)
   for _, kind in ipairs(load.kinds) do
@@ -89,7 +89,7 @@ return function(out)
     os.execute "sleep 1"
   end
   local stop = load.start(load.heavy, cores)
-  disturbed, found = disturbed_runs(long, median)
+  local disturbed, found = disturbed_runs(long, median)
   stop()
   print(("  %s, a long kernel: %d of %d runs were disturbed, and %d of these are marked"):format(load.heavy.name, disturbed, RUNS,
     found))
