@@ -27,26 +27,24 @@ static void note_id(void *ids, int t) { ((int *)ids)[t] = (int)syscall(SYS_getti
 
 // ---- places
 
-// Puts thread t on the t-th core that this process may use.
-static void place(nw_watch *w) {
-  cpu_set_t all, one;
-  if (w->threads < 2 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) != w->threads) return;
-  cpu_set_t *before = nw_xmalloc((size_t)w->threads * sizeof *before);
-  w->places = before;
+// Returns the cores on which the threads run while they are measured, if there are as many threads as cores.
+static cpu_set_t *places_of(const nw_watch *w) {
+  cpu_set_t all;
+  if (w->threads < 2 || sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) != w->threads) return NULL;
+  cpu_set_t *places = nw_xcalloc(2 * (size_t)w->threads, sizeof *places);
   for (int t = 0, cpu = 0; t < w->threads; t++, cpu++) {
     while (!CPU_ISSET(cpu, &all)) cpu++;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (sched_getaffinity(w->id[t], sizeof before[t], &before[t])) before[t] = all;
-    sched_setaffinity(w->id[t], sizeof one, &one);
+    CPU_SET(cpu, &places[t]);
+    if (sched_getaffinity(w->id[t], sizeof *places, &places[w->threads + t])) places[w->threads + t] = all;
   }
+  return places;
 }
 
-static void put_back(nw_watch *w) {
-  cpu_set_t *before = w->places;
-  for (int t = 0; before && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof before[t], &before[t]);
-  free(before);
-  w->places = NULL;
+// Puts each thread on its own core (from = 0), or back (from = threads). Threads are only kept on their cores during a
+// sample, in which no memory is asked for: a request that cannot be met would leave them there.
+static void put(const nw_watch *w, int from) {
+  const cpu_set_t *places = w->places;
+  for (int t = 0; places && t < w->threads; t++) sched_setaffinity(w->id[t], sizeof *places, &places[from + t]);
 }
 
 // ---- samples
@@ -67,13 +65,13 @@ void nw_watch_open(nw_watch *w, int threads) {
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", w->id[t]);
     w->file[t] = open(path, O_RDONLY | O_CLOEXEC);
   }
-  place(w);
+  w->places = places_of(w);
 }
 
 void nw_watch_close(nw_watch *w) {
-  put_back(w);
   for (int t = 0; t < w->threads; t++)
     if (w->file[t] >= 0) close(w->file[t]);
+  free(w->places);
   free(w->id);
   free(w->file);
   free(w->delay);
@@ -81,6 +79,7 @@ void nw_watch_close(nw_watch *w) {
 }
 
 void nw_watch_begin(nw_watch *w) {
+  put(w, 0);
   for (int t = 0; t < w->threads; t++) w->delay[t] = delay_of(w->file[t]);
   w->cpu = nw_cpu_now();
   w->wall = nw_now();
@@ -92,5 +91,6 @@ double nw_watch_end(nw_watch *w) {
     double waited = (double)(delay_of(w->file[t]) - w->delay[t]) * 1e-9;
     if (waited > lost) lost = waited;
   }
+  put(w, w->threads);
   return wall > 0 && lost > 0 ? lost / wall : 0;
 }

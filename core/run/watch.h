@@ -9,11 +9,11 @@ typedef struct nw_watch {
   int *id; // kernel thread ids
   int64_t *delay; // nanoseconds that the thread had waited for a core when the sample began
   double wall, cpu; // when the sample began
-  void *places; // the cores on which each thread may run, to be restored; NULL if the threads were not moved
+  void *places; // for each thread its core during a sample, then its usual cores; NULL if threads are not moved
 } nw_watch;
 
-// Begins to watch a team of threads, which must have been prepared. While it is watched, each thread of a team that
-// has as many threads as there are cores stays on its own core.
+// Begins to watch a team of threads, which must have been prepared. During a sample, each thread of a team that has as
+// many threads as there are cores stays on its own core.
 void nw_watch_open(nw_watch *w, int threads);
 void nw_watch_close(nw_watch *w);
 void nw_watch_begin(nw_watch *w); // begins a sample
