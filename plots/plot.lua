@@ -94,10 +94,14 @@ rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
       errors.fail("invalid", "plot:save(\"picture.png\")", "save: expected a path only: the size of a picture cannot be set")
     end
     local format = path:match "%.(%w+)$"
-    if format == "csv" then gnuplot.write(path, csv(p)) return p end
-    if format == "gp" then gnuplot.standalone(p.script, path, p.size) return p end
+    local function done()
+      require "nestwright.inside".saved = {value = p, path = path}
+      return p
+    end
+    if format == "csv" then gnuplot.write(path, csv(p)) return done() end
+    if format == "gp" then gnuplot.standalone(p.script, path, p.size) return done() end
     for _, known in ipairs(gnuplot.formats) do
-      if format == known then gnuplot.write(path, file_of(p, format)) return p end
+      if format == known then gnuplot.write(path, file_of(p, format)) return done() end
     end
     errors.fail("invalid", "plot:save(\"picture.svg\")", "save: %s must end in .svg, .png, .pdf, .csv or .gp", path)
   end)

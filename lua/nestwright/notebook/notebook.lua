@@ -37,6 +37,8 @@ function notebook.shown(...)
   end
   if n == 1 and prompt.is_quiet(first) then return nil end
   rawset(_G, "_", first)
+  local saved = prompt.saved(n, first)
+  if saved then return {data = {["text/plain"] = mime.clean(saved)}, metadata = {}} end
   local bundle, metadata
   if n == 1 then bundle, metadata = mime.of(first, plain) else bundle = mime.several(plain, ...) end
   return {data = bundle, metadata = metadata or {}}

@@ -4,8 +4,10 @@ local prompt = {}
 
 require "nestwright"
 local blanks = require "nestwright.show.blanks"
+local core = require "nestwright.core"
 local display = require "nestwright.show.display"
 local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
 local view = require "nestwright.show.view"
 
 local LIMIT = {entries = 40, depth = 4, width = 100}
@@ -116,13 +118,20 @@ function prompt.lost()
   return code and require "nestwright.show.lost".text(code)
 end
 
+--- If the only result is a picture that the same chunk saved, returns a line with the path, which is shown instead of the picture.
+function prompt.saved(n, value)
+  local saved = inside.saved
+  inside.saved = nil
+  if n == 1 and saved and rawequal(saved.value, value) then return "written to " .. core.shown_text(saved.path) end
+end
+
 --- Returns the text of a chunk's results, or nil if there are none. The first result is assigned to the global `_`.
 function prompt.display(colour, ...)
   local n, first = select("#", ...), ...
   if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
   if n == 1 and first == nil then return prompt.lost() or "nil" end
   if first ~= nil then rawset(_G, "_", first) end
-  return prompt.text(colour, ...)
+  return prompt.saved(n, first) or prompt.text(colour, ...)
 end
 
 -- ---- errors
@@ -174,13 +183,30 @@ end
 -- ---- remarks of steps
 
 local pending = {}
-require "nestwright.inside".on_note(function(text) pending[#pending + 1] = text end)
+inside.on_note(function(text) pending[#pending + 1] = text end)
+
+-- Returns the remarks without repetitions. Equal remarks become one, with their number.
+local function folded(list)
+  local out, at, times = {}, {}, {}
+  for _, text in ipairs(list) do
+    text = text:gsub("\n$", "")
+    if not at[text] then
+      out[#out + 1] = text
+      at[text] = #out
+    end
+    times[text] = (times[text] or 0) + 1
+  end
+  for n, text in ipairs(out) do
+    if times[text] > 1 then out[n] = ("%s (%d times)"):format(text, times[text]) end
+  end
+  return out
+end
 
 --- Returns the remarks since the last call, or nil. This is called at the end of a line of the prompt or of a cell.
 function prompt.notes()
   display.settle()
   if #pending == 0 then return nil end
-  local text = table.concat(pending, "\n")
+  local text = table.concat(folded(pending), "\n")
   pending = {}
   return (text:gsub("\n$", ""):gsub("([^\n]+)", "note: %1"))
 end

@@ -46,6 +46,30 @@ describe("a notebook", function()
   end)
 end)
 
+describe("the prompt", function()
+  local prompt = require "nestwright.show.prompt"
+
+  it("does not show a picture again that was just saved", function()
+    local plot = nw.timeline {{lane = "a", from = 0, to = 1}}
+    local path = os.tmpname() .. ".csv"
+    assert.equal("written to " .. require "nestwright.core".shown_text(path), prompt.display(false, plot:save(path)))
+    assert.truthy(prompt.display(false, plot) ~= nil)
+    assert.falsy(prompt.display(false, plot):find("written to", 1, true))
+    plot:save(path)
+    assert.equal("3", prompt.display(false, 3)) -- another result
+    assert.falsy(prompt.display(false, plot):find("written to", 1, true))
+    os.remove(path)
+  end)
+
+  it("shows equal remarks once, with their number", function()
+    local inside = require "nestwright.inside"
+    prompt.notes()
+    for _ = 1, 12 do inside.note "the same" end
+    inside.note "another"
+    assert.equal("note: the same (12 times)\nnote: another", prompt.notes())
+  end)
+end)
+
 describe("nw.display", function()
   it("prints at the prompt, and prints updates below", function()
     assert.same({"{1, 2}", "3"}, printed(function() nw.display({1, 2}):update(3) end))

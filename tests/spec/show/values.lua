@@ -44,7 +44,7 @@ end
 
 local CACHE = {levels = {{bytes = 1024, ways = 4}}}
 
---- The kinds: name, and a function that makes a value.
+--- The kinds: name, a function that makes a value, and true if that takes seconds.
 values.kinds = {
   {"nil", function() return nil end},
   {"boolean", function() return true end},
@@ -73,7 +73,7 @@ values.kinds = {
   {"time", function() return gemm(8):time {threads = 1, reps = 2} end},
   {"comparison", timings},
   {"busy threads", function() return parallel():build({threads = 2}):busy {reps = 2} end},
-  {"roofs", function() return nw.roofs {threads = 1} end},
+  {"roofs", function() return nw.roofs {threads = 1} end, true},
   {"sweep", sweep},
   {"machine", function() return nw.machine "zen5" end},
   {"target", function() return nw.target "aarch64" end},

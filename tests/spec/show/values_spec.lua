@@ -1,5 +1,5 @@
 --- Tests that every kind of value can be shown by every writer: as plain text, with colours, as HTML, in a notebook, as SVG, as PNG
---- and as characters.
+--- and as characters. The bench of truth also shows the kinds that take seconds to make.
 package.path = "tests/spec/show/?.lua;" .. package.path
 local values = require "values"
 local support = require "support"
@@ -7,6 +7,7 @@ local support = require "support"
 describe("a value is shown by every writer:", function()
   for _, kind in ipairs(values.kinds) do
     it(kind[1], function()
+      if kind[3] then return pending "it takes seconds; ./dev bench truth shows it" end
       if kind[1]:find "^plot" and not support.have_gnuplot() then return pending "gnuplot is not installed" end
       local value = kind[2]()
       for _, writer in ipairs(values.writers) do
