@@ -102,7 +102,7 @@ function rule.complaint(c, err)
   for _, word in ipairs(words) do if has_word(text, word) then return nil end end
   local function_said = has_word(text, c.row.name)
   if function_said and (is_nameless(c.params) or c.valid or quotes(text, c.given, c.count)) then return nil end
-  if function_said and text:find "%d [KMGT]i?B" then return nil end
+  if function_said and text:find "%d [KMGTPE]i?B" then return nil end
   if function_said and err.code == "stale" then return nil end
   if function_said and err.code == "limit" and text:find "this machine has no" then return nil end
   if text:find "^%d+:%d+: " or err.code == "parse" and text:find "%d+:%d+: " then return nil end
