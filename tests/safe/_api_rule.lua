@@ -62,9 +62,11 @@ end
 
 -- True if a message quotes one of the arguments.
 local function quotes(text, given, count)
-  local list = {}
-  for n = 1, count do add_shown(given[n], list, 0) end
-  for _, one in ipairs(list) do if text:find(one, 1, true) then return true end end
+  for n = 1, count do
+    local list = {}
+    add_shown(given[n], list, 0)
+    for _, one in ipairs(list) do if text:find(one, 1, true) then return true end end
+  end
   return false
 end
 
