@@ -313,7 +313,8 @@ static const nwl_row sched_methods[] = {
      "call this method."},
     {"try", nwl_try, "(self: nw.schedule, primitive: string, arguments: table): boolean, string?",
      "Returns whether a step would be legal and, if not, the reason. The arguments are positional. The schedule does "
-     "not change. This is much faster than a step because it makes no picture and no suggestions."},
+     "not change. This is much faster than a step: it makes no picture and no suggestions, and the reason names the "
+     "buffer and the blocks in conflict, but not the iterations."},
     {"random_step", nwl_random_step,
      "(self: nw.schedule, seed: integer): {primitive: string, arguments: table, text: string, draws: integer, refused: "
      "integer}?",

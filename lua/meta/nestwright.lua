@@ -410,7 +410,7 @@ function schedule:tree() end
 ---@return trimmed
 function schedule:trim(loop) end
 
----Returns whether a step would be legal and, if not, the reason. The arguments are positional. The schedule does not change. This is much faster than a step because it makes no picture and no suggestions.
+---Returns whether a step would be legal and, if not, the reason. The arguments are positional. The schedule does not change. This is much faster than a step: it makes no picture and no suggestions, and the reason names the buffer and the blocks in conflict, but not the iterations.
 ---@param primitive string
 ---@param arguments table
 ---@return boolean, string?
