@@ -172,6 +172,11 @@ static int f_rows(lua_State *L) {
   return 1;
 }
 
+static void set_number(lua_State *L, const char *key, double v) {
+  lua_pushnumber(L, v);
+  lua_setfield(L, -2, key);
+}
+
 static void set_integer(lua_State *L, const char *key, int64_t v) {
   lua_pushinteger(L, v);
   lua_setfield(L, -2, key);
@@ -193,28 +198,38 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
-// Sets a field of the table at index 1. This runs in a protected call, because it may run out of memory while frames of
+// Adds a figure to the table at index 1. This runs in a protected call, because it may run out of memory while frames of
 // the core are on the C stack.
 static int add_figure(lua_State *L) {
-  lua_pushnumber(L, *(double *)lua_touserdata(L, 3));
-  lua_setfield(L, 1, lua_touserdata(L, 2));
+  const nw_calibrated *f = lua_touserdata(L, 2);
+  lua_createtable(L, 0, 4);
+  if (f->doubt) {
+    set_text(L, "doubt", f->doubt);
+  } else {
+    set_number(L, "value", f->value);
+    set_number(L, "lo", f->lo);
+    set_number(L, "hi", f->hi);
+    lua_pushboolean(L, f->shared);
+    lua_setfield(L, -2, "shared");
+  }
+  lua_setfield(L, 1, f->path);
   return 0;
 }
 
-static void keep_figure(void *env, const char *path, double value) {
+static void keep_figure(void *env, const nw_calibrated *figure) {
   lua_State *L = env;
   lua_pushcfunction(L, add_figure);
   lua_pushvalue(L, -2);
-  lua_pushlightuserdata(L, (void *)(uintptr_t)path);
-  lua_pushlightuserdata(L, &value);
-  if (nwl_pcall(L, 3, 0) != LUA_OK) lua_pop(L, 1);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)figure);
+  if (nwl_pcall(L, 2, 0) != LUA_OK) lua_pop(L, 1);
 }
 
 static int f_calibrate(lua_State *L) {
+  double dispatch = luaL_optnumber(L, 1, 0);
   luaL_checkstack(L, 8, NULL);
   lua_newtable(L);
   nw_clear(nwl_ctx(L));
-  return nw_calibrate(nwl_ctx(L), keep_figure, L) ? 1 : nwl_raise(L);
+  return nw_calibrate(nwl_ctx(L), dispatch, keep_figure, L) ? 1 : nwl_raise(L);
 }
 
 // ---- energy
@@ -280,7 +295,7 @@ const nwl_row nwl_machine_rows[] = {
     {"machine_host", f_host, "(): table",
      "Describes this host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (true if the "
      "system does not report the caches)."},
-    {"calibrate", f_calibrate, "(): table",
+    {"calibrate", f_calibrate, "(dispatch?: number): table",
      "Measures this machine. Returns a table that maps the path of a field in the record to the measured value."},
     {"energy_zones", f_energy_zones, "(root?: string): table[]",
      "Returns the energy counters: zone, name, joules and limit of each."},

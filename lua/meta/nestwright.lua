@@ -913,7 +913,7 @@ function nw.bool(x) end
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
----Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the last cache, and memory; the cost of threads. It takes about two seconds. Each figure is the minimum of several short runs, in cycles of the clock at that moment. The result is kept in a file of the state directory, which later sessions read (keep = false: for this session only). The answer has machine, seconds, file, figures. x86-64 only.
+---Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the last cache, and memory; the cost of threads. It takes some seconds. Each figure is the lower quartile of short undisturbed runs, in cycles of the clock at that moment, and is measured again until two measurements agree. A figure on which no two agree, or that is not plausible, is not used: the record keeps the value of the CPU family, and `doubts` has the reason. Figures of the last cache, of memory and of teams depend on other programs; `intervals` has the least and the greatest value to expect. The result is kept in a file of the state directory, which later sessions read (keep = false: for this session only). The answer has machine, seconds, file, figures, intervals, doubts. x86-64 only.
 ---@param options? {keep?: boolean}
 ---@return nw.report
 function nw.calibrate(options) end

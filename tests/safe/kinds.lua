@@ -119,7 +119,7 @@ local function load_machine(_, path) use_machine(nw.machine(path)) end
 
 local function load_calibration(_, path)
   local t = calibration.read(path) -- nil if the file cannot be used; a session then does without it
-  if t then use_machine(nw.machine(require "nestwright.hw.host"(t))) end
+  if t then use_machine(nw.machine(require "nestwright.hw.host".record(t))) end
 end
 
 local function load_sample(_, path)

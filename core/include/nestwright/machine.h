@@ -23,10 +23,18 @@ NW_API bool nw_peak_flops(nw_ctx *c, nw_dtype type, int threads, nw_rates *out);
 // in the text of the loop count.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API bool nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, nw_rates *out);
-// Measures this machine in about two seconds. Calls `found` for each measured value, with the path of its field in the
-// machine record (hw/machine.h).
-typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
-NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
+typedef struct nw_calibrated { // a figure of the calibration
+  const char *path; // of its field in the machine record (hw/machine.h)
+  double value;
+  double lo, hi; // interval in which a later calibration is expected to find the value
+  bool shared; // depends on caches, memory or cores that other programs use too
+  const char *doubt; // why the value is not used; NULL if it is
+} nw_calibrated;
+// Measures this machine, in several passes that take some seconds in all. Calls `found` for each figure, at the end.
+// dispatch: the instructions per cycle that the record of this processor states, 0 if unknown. If the core never
+// reaches them, another thread uses it, and no figure is used.
+typedef void (*nw_calibrated_fn)(void *env, const nw_calibrated *figure);
+NW_API bool nw_calibrate(nw_ctx *c, double dispatch, nw_calibrated_fn found, void *env);
 // An energy counter of a package ("package-0") or of its memory ("dram").
 typedef struct nw_energy_zone {
   char zone[64], name[32];

@@ -1,15 +1,17 @@
-// Micro-benchmarks of this machine: their form and their timing. Private to run/.
+// Micro-benchmarks of this machine: their form, their timing, and when a figure is accepted. Private to run/.
 //
 // A loop is compared with a chain of dependent additions, each of which takes one cycle. The two are run alternately,
-// in short runs. The minimum time of an iteration of the loop, divided by the minimum time of an addition, is the
-// number of cycles. So neither a changing clock frequency nor other processes affect the result.
+// in short runs. The time of an iteration of the loop, divided by the time of an addition, is the number of cycles. So a
+// changing clock frequency does not affect the result.
+//
+// A run is discarded if other work disturbed it: if the chains before and after it take different times, or if the core
+// dispatched fewer instructions than it can, because another thread shared it. Each figure is measured in several
+// passes, until two passes agree. A figure that no two passes agree on, or that is outside plausible bounds, is not used.
 #pragma once
 #include "run/session.h"
 
 typedef void (*nw_bench_loop)(int64_t rounds, void *data);
 
-// Returns the cycles of one iteration.
-double nw_cycles_of(nw_bench_loop loop, void *data);
 // A loop in machine code for the calibration. It runs the text `rounds` times; data is %1.
 #define NW_BENCH_LOOP(name, before, text, after)                                                                       \
   static void name(int64_t rounds, void *data) {                                                                       \
@@ -21,22 +23,59 @@ double nw_cycles_of(nw_bench_loop loop, void *data);
                        "xmm12", "xmm13", "xmm14", "xmm15");                                                            \
   }
 
-// The state of a calibration. Each step reports its results under the path of a field of the machine record.
+// What is known about a figure before it is measured.
+typedef struct nw_bounds {
+  double least, most; // plausible values
+  bool rate; // other work makes a rate smaller, and any other figure greater
+  bool shared; // depends on caches, memory or cores that other programs use too
+} nw_bounds;
+#define NW_CYCLES(least, most) ((nw_bounds){least, most, false, false})
+#define NW_RATE(least, most) ((nw_bounds){least, most, true, false})
+#define NW_SHARED_CYCLES(least, most) ((nw_bounds){least, most, false, true})
+#define NW_SHARED_RATE(least, most) ((nw_bounds){least, most, true, true})
+
+#define NW_MOST_PASSES 12
+#define NW_MOST_FIGURES 192
+
+typedef struct nw_figure {
+  char path[48]; // of its field in the machine record
+  nw_bounds bounds;
+  int part; // the part of the calibration that measures it
+  double value[NW_MOST_PASSES]; // accepted values, one for each pass
+  int n;
+  double implausible; // a value outside the bounds; 0 if there was none
+  bool settled; // two values agree
+} nw_figure;
+
+// The state of a calibration.
 typedef struct nw_calibration {
   nw_ctx *ctx;
-  nw_calibrated_fn found;
-  void *env;
-  int step, steps;
-  double hz; // clock frequency of this core
+  int step, part;
   int width; // index of the widest vectors that can be measured; -1 if there are none
   char *data; // NW_BENCH_BYTES bytes, page-aligned
+  double hz; // clock frequency of this core
+  double look; // seconds to read the clock
+  double widest; // most instructions per cycle that the core dispatched in a run
+  bool shared; // another thread used the core all the time
+  bool disturbed; // other work disturbed a loop that was measured since the last figure
+  nw_figure figure[NW_MOST_FIGURES];
+  int n;
 } nw_calibration;
 
 #define NW_BENCH_BYTES (64 << 10)
 
+// Measures the clock and how many instructions the core can dispatch. dispatch: what the record of this processor says
+// about it; 0 if unknown.
+void nw_calibrate_clock(nw_calibration *k, double dispatch);
+// Returns the cycles of one iteration.
+double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data);
+
 // Reports progress. Returns false when interrupted.
 bool nw_calibration_goes_on(nw_calibration *k);
-void nw_found(nw_calibration *k, double value, const char *path, ...) NW_PRINTF(3, 4);
+// Keeps the value that this pass measured for a figure.
+void nw_found(nw_calibration *k, nw_bounds bounds, double value, const char *path, ...) NW_PRINTF(4, 5);
+bool nw_part_settled(const nw_calibration *k, int part); // whether two passes agree on each of its figures
+void nw_report_figures(const nw_calibration *k, nw_calibrated_fn found, void *env);
 
 // Runs a loop of the STREAM benchmark once over the data; `bytes` is a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);

@@ -5,21 +5,20 @@
 
 #if defined __x86_64__
 
-#define PAGE 4096
-
 NW_BENCH_LOOP(empty, "", "", "")
 // The calls write below the stack pointer, where the enclosing function may keep data, so the stack pointer is moved
 // first.
 NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
 NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 
-// A branch on a bit of a random number, and a branch on a bit that is always 0.
+// A branch on a bit of a random number, and a branch on a bit that is always 0. The numbers continue from run to run: if
+// each run began with the same number, a processor could learn the whole sequence.
 #define RANDOM                                                                                                         \
   "mov %%r8, %%rax\n\tshl $13, %%rax\n\txor %%rax, %%r8\n\tmov %%r8, %%rax\n\tshr $7, %%rax\n\txor %%rax, %%r8\n\t"    \
   "mov %%r8, %%rax\n\tshl $17, %%rax\n\txor %%rax, %%r8\n\t"
 #define BRANCH(mask) RANDOM "mov %%r8, %%rax\n\tand $" mask ", %%rax\n\tjz 2f\n\tadd $1, %%r9\n\t2:\n\t"
-NW_BENCH_LOOP(branch_random, "movabs $88172645463325252, %%r8\n\t", BRANCH("1"), "")
-NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"), "")
+NW_BENCH_LOOP(branch_random, "mov (%1), %%r8\n\t", BRANCH("1"), "mov %%r8, (%1)")
+NW_BENCH_LOOP(branch_steady, "mov (%1), %%r8\n\t", BRANCH("0"), "mov %%r8, (%1)")
 
 // Eight accesses, a line or a page apart. Depending on `at`, each crosses into the next line or page. The lines of
 // accesses a page apart share a cache set.
@@ -31,7 +30,7 @@ NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"),
 #define CROSSING(reg, half)                                                                                            \
   NW_BENCH_LOOP(load_##reg, "", LOADS(#reg, "0"), "vzeroupper")                                                        \
   NW_BENCH_LOOP(load_crossing_##reg, "", LOADS(#reg, half), "vzeroupper")                                              \
-  NW_BENCH_LOOP(page_crossing_##reg, "", PAGE_LOADS(#reg, "4032+" half), "vzeroupper")                                 \
+  NW_BENCH_LOOP(page_crossing_##reg, "", PAGE_LOADS(#reg, "3968+" half), "vzeroupper")                                 \
   NW_BENCH_LOOP(store_##reg, "", STORES(#reg, "0"), "vzeroupper")                                                      \
   NW_BENCH_LOOP(store_crossing_##reg, "", STORES(#reg, half), "vzeroupper")
 CROSSING(ymm, "48")
@@ -52,43 +51,69 @@ NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 // A loop around an inner loop. The first number of the data is the number of iterations of the inner loop.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
-static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
-  double cycles = (nw_cycles_of(loop, k->data) - nw_cycles_of(than, k->data)) / each;
+#define ERROR 0.1 // cycles; differences of two loops may be this wrong
+
+// Returns the additional cycles of a loop. If it seems to take fewer cycles than the other one, it was disturbed.
+static double more_at(nw_calibration *k, nw_bench_loop loop, void *data, nw_bench_loop than, void *other, double each) {
+  double cycles = (nw_cycles_of(k, loop, data) - nw_cycles_of(k, than, other)) / each;
+  if (cycles < -ERROR) k->disturbed = true;
   return cycles > 0 ? cycles : 0;
 }
 
+static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
+  return more_at(k, loop, k->data, than, k->data, each);
+}
+
+// Half of the branches are mispredicted.
+static double branch_miss(nw_calibration *k) {
+  uint64_t random = UINT64_C(88172645463325252) + (uint64_t)k->step;
+  return more_at(k, branch_random, &random, branch_steady, &random, 0.5);
+}
+
 static void measure_branches(nw_calibration *k) {
-  nw_found(k, nw_cycles_of(empty, k->data), "loop");
-  nw_found(k, more(k, called, not_called, 8), "call");
-  nw_found(k, more(k, branch_random, branch_steady, 0.5), "branch_miss");
-  nw_found(k, more(k, aliased, not_aliased, 8), "alias_4k");
+  nw_found(k, NW_CYCLES(0.3, 4), nw_cycles_of(k, empty, k->data), "loop");
+  nw_found(k, NW_CYCLES(0.5, 30), more(k, called, not_called, 8), "call");
+  nw_found(k, NW_CYCLES(5, 60), branch_miss(k), "branch_miss");
+  nw_found(k, NW_CYCLES(0, 60), more(k, aliased, not_aliased, 8), "alias_4k");
 }
 
 // Measures the largest number of iterations, among those tried, for which the end of a loop costs less than half of a
 // misprediction. Because of noise, the result may be too small, but never too large.
 static void measure_foretold(nw_calibration *k) {
   int64_t *trips = (void *)k->data;
-  double each = nw_cycles_of(empty, k->data), miss = more(k, branch_random, branch_steady, 0.5);
+  double each = nw_cycles_of(k, empty, k->data), miss = branch_miss(k);
   for (*trips = 512; *trips >= 8; *trips /= 2)
-    if (nw_cycles_of(inner, k->data) - (double)*trips * each < miss / 2) break;
-  nw_found(k, (double)*trips, "foretold");
+    if (nw_cycles_of(k, inner, k->data) - (double)*trips * each < miss / 2) break;
+  nw_found(k, NW_RATE(4, 1024), (double)*trips, "foretold");
   *trips = 0;
+}
+
+// Returns the additional cycles of an access that crosses a boundary: the mean over several distances to the boundary.
+static double crossing(nw_calibration *k, nw_bench_loop across, nw_bench_loop within) {
+  static const int distances[] = {-12, -4, 4, 12};
+  char *base = k->data + 64;
+  double sum = 0;
+  for (int i = 0; i < NW_COUNT(distances); i++) sum += more_at(k, across, base + distances[i], within, base, 8);
+  return sum / NW_COUNT(distances);
 }
 
 static void measure_crossing(nw_calibration *k) {
   bool wide = k->width == 3;
   nw_bench_loop load = wide ? load_zmm : load_ymm, store = wide ? store_zmm : store_ymm;
-  nw_found(k, more(k, wide ? load_crossing_zmm : load_crossing_ymm, load, 8), "line_crossing");
-  nw_found(k, more(k, wide ? page_crossing_zmm : page_crossing_ymm, load, 8), "page_crossing");
-  nw_found(k, more(k, wide ? store_crossing_zmm : store_crossing_ymm, store, 8), "store_crossing");
+  nw_bounds bounds = NW_CYCLES(0.05, 60);
+  nw_found(k, bounds, crossing(k, wide ? load_crossing_zmm : load_crossing_ymm, load), "line_crossing");
+  nw_found(k, bounds, crossing(k, wide ? store_crossing_zmm : store_crossing_ymm, store), "store_crossing");
+  bounds.most = 400;
+  nw_found(k, bounds, crossing(k, wide ? page_crossing_zmm : page_crossing_ymm, load), "page_crossing");
 }
 
 // Measures gathers. Each lane loads from a different line, and all lines are in the first level of cache.
 static void measure_gather(nw_calibration *k) {
   int lanes = k->width == 3 ? 16 : 8;
   for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * i;
-  nw_found(k, nw_cycles_of(lanes == 16 ? gather_zmm : gather_ymm, k->data) / 8 / lanes, "gather");
-  if (lanes == 16) nw_found(k, nw_cycles_of(scatter_zmm, k->data) / 8 / lanes, "scatter");
+  double cycles = nw_cycles_of(k, lanes == 16 ? gather_zmm : gather_ymm, k->data);
+  nw_found(k, NW_CYCLES(0.1, 20), cycles / 8 / lanes, "gather");
+  if (lanes == 16) nw_found(k, NW_CYCLES(0.1, 20), nw_cycles_of(k, scatter_zmm, k->data) / 8 / lanes, "scatter");
 }
 
 bool nw_calibrate_core(nw_calibration *k) {

@@ -41,10 +41,10 @@ static int64_t power_of_two(int64_t v) {
   return p;
 }
 
-static double random_cycles(char *base, int64_t bytes) {
+static double random_cycles(nw_calibration *k, char *base, int64_t bytes) {
   chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 1};
   for (int64_t i = 0; i < bytes; i += LINE) *(volatile char *)(base + i);
-  return nw_cycles_of(chase_random, &c);
+  return nw_cycles_of(k, chase_random, &c);
 }
 
 void nw_flush(char *base, int64_t bytes) {
@@ -57,15 +57,15 @@ void nw_flush(char *base, int64_t bytes) {
 static double first_latency(nw_calibration *k) {
   void **self = (void **)(void *)k->data;
   *self = self;
-  double cycles = nw_cycles_of(chase_self, k->data) / 24;
+  double cycles = nw_cycles_of(k, chase_self, k->data) / 24;
   *self = NULL;
   return cycles;
 }
 
-static double memory_latency(char *base, int64_t bytes) {
+static double memory_latency(nw_calibration *k, char *base, int64_t bytes) {
   chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 7};
   nw_flush(base, bytes);
-  return nw_cycles_of(chase_random, &c);
+  return nw_cycles_of(k, chase_random, &c);
 }
 
 // Finds the usable part of a level: tries sizes that double each time, and returns the largest whose latency is below
@@ -73,7 +73,7 @@ static double memory_latency(char *base, int64_t bytes) {
 static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to, double level, double memory) {
   int64_t found = from;
   for (int64_t bytes = 2 * from; bytes <= to; bytes *= 2) {
-    if (!nw_calibration_goes_on(k) || random_cycles(base, bytes) > sqrt(level * memory)) break;
+    if (!nw_calibration_goes_on(k) || random_cycles(k, base, bytes) > sqrt(level * memory)) break;
     found = bytes;
   }
   return found;
@@ -81,50 +81,63 @@ static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to
 
 static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
   const nw_machine_info *m = nw_host();
-  double first = first_latency(k), idle = random_cycles(k->data + ZEROS, PAGE),
-         memory = memory_latency(base, MEMORY) - idle + first;
-  nw_found(k, first, "caches[1].latency");
+  double first = first_latency(k), idle = random_cycles(k, k->data + ZEROS, PAGE),
+         memory = memory_latency(k, base, MEMORY) - idle + first;
+  nw_found(k, NW_CYCLES(2, 12), first, "caches[1].latency");
   for (int i = 1; i < m->ncaches; i++) {
     if (!nw_calibration_goes_on(k)) return false;
     bool last = i == m->ncaches - 1;
     int64_t above = power_of_two(m->cache[i - 1].bytes), bytes = last ? 4 * above : power_of_two(m->cache[i].bytes / 2);
     if (bytes > room) bytes = room;
-    double cycles = random_cycles(base, bytes) - idle + first;
-    nw_found(k, cycles, "caches[%d].latency", i + 1);
+    double cycles = random_cycles(k, base, bytes) - idle + first;
+    nw_found(k, last ? NW_SHARED_CYCLES(8, 500) : NW_CYCLES(5, 100), cycles, "caches[%d].latency", i + 1);
     if (last) {
       int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
       int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
-      nw_found(k, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
+      nw_found(k, NW_SHARED_RATE(1, 1e15), (double)(held * 2 > most ? m->cache[i].bytes : held),
+               "caches[%d].effective_bytes", i + 1);
     }
   }
-  nw_found(k, memory / k->hz * 1e9, "memory.latency");
+  nw_found(k, NW_SHARED_CYCLES(20, 1500), memory / k->hz * 1e9, "memory.latency");
   return !nw_stopped(k->ctx);
 }
 
 // ---- bytes per cycle
 
-static double bytes_per_cycle(nw_calibration *k, nw_stream loop, int64_t bytes) {
-  nw_rates r;
-  double best = 0;
-  if (!nw_bandwidth(k->ctx, loop, bytes, 1, &r)) return 0;
-  for (int i = 0; i < r.n; i++) best = fmax(best, r.rate[i]);
-  free(r.rate);
-  return best / k->hz;
+typedef struct stream {
+  nw_stream loop;
+  char *base;
+  int64_t bytes;
+} stream;
+
+static void stream_passes(int64_t rounds, void *data) {
+  stream *s = data;
+  for (int64_t i = 0; i < rounds; i++) nw_stream_pass(s->loop, s->base, s->bytes);
 }
 
-// Returns the bytes per cycle that are written back. A loop that writes fetches every line and writes it back, so the
-// time of writing back is the time of the loop minus that of fetching.
+static double bytes_per_cycle(nw_calibration *k, nw_stream loop, char *base, int64_t bytes) {
+  stream s = {loop, base, bytes / PAGE * PAGE};
+  return (double)s.bytes / nw_cycles_of(k, stream_passes, &s);
+}
+
+// Finds the bytes per cycle that are written back. A loop that writes fetches every line and writes it back, so the time
+// of writing back is the time of the loop minus that of fetching. On a processor that does both at once, the rate is
+// then implausibly high, and not used.
 static double back_per_cycle(double read, double written) {
-  double both = 1 / written, back = both - 1 / read;
-  return back > 0.05 * both ? 1 / back : 20 * written;
+  double back = 1 / written - 1 / read;
+  return back > 0 ? 1 / back : INFINITY;
 }
 
-static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
-  double read = bytes_per_cycle(k, NW_STREAM_READ, bytes), written = bytes_per_cycle(k, NW_STREAM_WRITE, bytes);
-  if (!(read > 0 && written > 0)) return false;
-  nw_found(k, read, "caches[%d].bytes_per_cycle", level);
-  nw_found(k, level == 1 ? written : back_per_cycle(read, written), "caches[%d].back_per_cycle", level);
-  return true;
+#define MOST_PER_CYCLE 260 // bytes of two loads and two stores of the widest vectors
+
+static void measure_rates(nw_calibration *k, int level, bool last, char *base, int64_t bytes) {
+  nw_bounds bounds = last ? NW_SHARED_RATE(0.2, 130) : NW_RATE(0.5, level == 1 ? MOST_PER_CYCLE : 130);
+  double read = bytes_per_cycle(k, NW_STREAM_READ, base, bytes);
+  bool disturbed = k->disturbed;
+  nw_found(k, bounds, read, "caches[%d].bytes_per_cycle", level);
+  double written = bytes_per_cycle(k, NW_STREAM_WRITE, base, bytes);
+  k->disturbed = k->disturbed || disturbed;
+  nw_found(k, bounds, level == 1 ? written : back_per_cycle(read, written), "caches[%d].back_per_cycle", level);
 }
 
 typedef struct columns { // an array that is accessed by columns of lines
@@ -153,25 +166,23 @@ COLUMNS(store_columns, "mov %%rax, (%0)", "")
 COLUMNS(across_ymm, WINDOW("ymm"), "vzeroupper")
 COLUMNS(across_zmm, WINDOW("zmm"), "vzeroupper")
 
-static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t step) {
+static double of_columns(nw_calibration *k, nw_bench_loop loop, char *base, int64_t bytes, int64_t step) {
   columns c = {base, bytes / step * step, step, 0};
   loop(step / LINE, &c);
-  return nw_cycles_of(loop, &c) / (double)(bytes / step);
+  return nw_cycles_of(k, loop, &c) / (double)(bytes / step);
 }
 
 // Measures accesses by columns. Rows whose length is an odd multiple of four lines use many sets; rows of whole pages
 // use only a few.
-static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
-  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
-  nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
-  nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
-  nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
-  nw_bench_loop across = k->width == 3 ? across_zmm : across_ymm;
-  if (k->width >= 2)
-    nw_found(k, of_columns(across, base, bytes, PAGE - 4 * LINE) / WINDOW_LOADS, "caches[%d].strided_across", level);
-  nw_mem_put(&nw_session_of(k->ctx)->mem, base);
-  return true;
+static void measure_columns(nw_calibration *k, int level, bool last, char *base, int64_t bytes) {
+  nw_bounds bounds = last ? NW_SHARED_CYCLES(0.1, 1000) : NW_CYCLES(0.1, 400);
+  int64_t step = PAGE - 4 * LINE;
+  nw_found(k, bounds, of_columns(k, load_columns, base, bytes, step), "caches[%d].strided", level);
+  nw_found(k, bounds, of_columns(k, store_columns, base, bytes, step), "caches[%d].strided_store", level);
+  nw_found(k, bounds, of_columns(k, store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
+  if (k->width < 2) return;
+  double across = of_columns(k, k->width == 3 ? across_zmm : across_ymm, base, bytes, step);
+  nw_found(k, bounds, across / WINDOW_LOADS, "caches[%d].strided_across", level);
 }
 
 static bool measure_levels(nw_calibration *k) {
@@ -180,8 +191,12 @@ static bool measure_levels(nw_calibration *k) {
     if (!nw_calibration_goes_on(k)) return false;
     bool last = i > 0 && i == m->ncaches - 1;
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
-    k->hz = nw_core_hz();
-    if (!measure_level(k, i + 1, bytes) || (i > 0 && !measure_columns(k, i + 1, bytes))) return false;
+    char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
+    if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is not enough memory to measure the caches"), false;
+    memset(base, 0, (size_t)bytes + 4 * PAGE); // pages that were never written would all be the same page of zeros
+    measure_rates(k, i + 1, last, base, bytes);
+    if (i > 0) measure_columns(k, i + 1, last, base, bytes);
+    nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   }
   return true;
 }
@@ -220,9 +235,10 @@ static bool measure_memory(nw_calibration *k, char *base) {
   if (!nw_team_prepare(threads)) threads = 1;
   if (!nw_calibration_goes_on(k)) return false;
   double one = memory_bandwidth(base, MEMORY, 1);
-  nw_found(k, one, "memory.bandwidth");
+  nw_found(k, NW_SHARED_RATE(0.1, 3000), one, "memory.bandwidth");
   if (!nw_calibration_goes_on(k)) return false;
-  nw_found(k, threads > 1 ? fmax(one, memory_bandwidth(base, MEMORY, threads)) : one, "memory.bandwidth_all");
+  nw_found(k, NW_SHARED_RATE(0.1, 30000), threads > 1 ? fmax(one, memory_bandwidth(base, MEMORY, threads)) : one,
+           "memory.bandwidth_all");
   return true;
 }
 

@@ -48,7 +48,7 @@ __attribute__((naked)) static void same(void) { __asm__("ret"); }
 CHAINED(chained_f32, "ss")
 CHAINED(chained_f64, "sd")
 
-static double latency(const nw_math_row *row) {
+static double latency(nw_calibration *k, const nw_math_row *row) {
   bool f64 = row->dtype == NW_F64;
   chain c = {.x = 0.75, .y = 1.25}, empty;
   if (!f64) memcpy(&c.x, &(float){0.75f}, 4), memcpy(&c.y, &(float){1.25f}, 4);
@@ -56,7 +56,7 @@ static double latency(const nw_math_row *row) {
   memcpy(&c.function, &row->address, sizeof c.function);
   empty.function = same;
   nw_bench_loop loop = f64 ? chained_f64 : chained_f32;
-  double cycles = nw_cycles_of(loop, &c) - nw_cycles_of(loop, &empty);
+  double cycles = nw_cycles_of(k, loop, &c) - nw_cycles_of(k, loop, &empty);
   return cycles > 1 ? cycles : 1;
 }
 
@@ -72,10 +72,11 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
     c.row = nw_math_find(nw_host()->features, op, type, lanes);
     fill(&c);
     if (c.row->lanes == lanes)
-      nw_found(k, 1 / nw_cycles_of(calls, &c), "ops.%s.per_cycle[%d]", nw_class_name(of), w + 1);
+      nw_found(k, NW_RATE(1e-4, 1), 1 / nw_cycles_of(k, calls, &c), "ops.%s.per_cycle[%d]", nw_class_name(of), w + 1);
   }
   if (c.upper) forget_upper_halves();
-  nw_found(k, latency(nw_math_find(nw_host()->features, op, type, 1)), "ops.%s.latency", nw_class_name(of));
+  nw_found(k, NW_CYCLES(2, 2000), latency(k, nw_math_find(nw_host()->features, op, type, 1)), "ops.%s.latency",
+           nw_class_name(of));
 }
 
 // Each class is represented by the function after which it is named.

@@ -72,8 +72,6 @@ NW_BENCH_LOOP(store0, "", ".irp r," EIGHTS "\n\tmov %%r\\r, \\r*8(%1)\n\t.endr\n
 NW_BENCH_LOOP(store1, FILL("xmm"), STORED("vmovaps", "xmm", "16"), "")
 NW_BENCH_LOOP(store2, FILL("ymm"), STORED("vmovaps", "ymm", "32"), "vzeroupper")
 NW_BENCH_LOOP(store3, FILL("zmm"), STORED("vmovaps", "zmm", "64"), "vzeroupper")
-// Clearing a register needs no execution unit, so only dispatch limits this loop.
-NW_BENCH_LOOP(cleared, "", ".rept 4\n\t.irp r," EIGHTS "\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
 
 typedef struct bench { // the loops of a class
   nw_class of;
@@ -120,15 +118,17 @@ static void measure_class(nw_calibration *k, const bench *b) {
   int most = b->rate[1] ? k->width : 0;
   fill_data(k, b->f64);
   for (int w = 0; w <= most; w++)
-    nw_found(k, MANY / nw_cycles_of(b->rate[w], k->data), "ops.%s.per_cycle[%d]", name, w + 1);
+    nw_found(k, NW_RATE(1e-3, 9), MANY / nw_cycles_of(k, b->rate[w], k->data), "ops.%s.per_cycle[%d]", name, w + 1);
   fill_data(k, b->f64);
   double and_or = b->of == NW_CLASS_INTDIV; // cycles of the other instruction of the chain
-  if (b->late[most]) nw_found(k, nw_cycles_of(b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
+  if (b->late[most])
+    nw_found(k, NW_CYCLES(0.9, 200), nw_cycles_of(k, b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
 }
 
 // Measures all classes; without AVX2 and FMA, only scalar operations.
 bool nw_calibrate_ops(nw_calibration *k) {
-  nw_found(k, (4 * MANY + 1) / nw_cycles_of(cleared, k->data), "dispatch"); // including the loop branch
+  k->disturbed = k->shared;
+  nw_found(k, NW_RATE(2, 16), k->widest, "dispatch");
   for (int i = 0; i < NW_COUNT(benches); i++) {
     if (!nw_calibration_goes_on(k)) return false;
     if (k->width >= 0 || !benches[i].rate[1]) measure_class(k, &benches[i]);

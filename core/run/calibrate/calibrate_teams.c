@@ -28,9 +28,9 @@ static void measure_team(nw_calibration *k, int number, int threads) {
   if (!nw_team_prepare(threads)) return;
   for (int i = 0; i < ROUNDS; i++) one_round(threads, &x, &spawn, &barrier);
   if (spawn + barrier > WAITED) return;
-  nw_found(k, threads, "teams[%d].threads", number);
-  nw_found(k, spawn * 1e6, "teams[%d].spawn", number);
-  nw_found(k, barrier * 1e6, "teams[%d].barrier", number);
+  nw_found(k, NW_RATE(2, NW_MAX_TEAM), threads, "teams[%d].threads", number);
+  nw_found(k, NW_SHARED_CYCLES(0.01, 500), spawn * 1e6, "teams[%d].spawn", number);
+  nw_found(k, NW_SHARED_CYCLES(0.01, 500), barrier * 1e6, "teams[%d].barrier", number);
 }
 
 // Measures teams of 2, 4, 8, ... threads, and a team with a thread for each core.

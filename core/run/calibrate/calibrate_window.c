@@ -6,7 +6,7 @@
 
 #if defined __x86_64__
 
-#define MEMORY ((int64_t)32 << 20)
+#define MEMORY ((int64_t)16 << 20)
 
 typedef struct misses {
   char *base; // memory that contains only zeros
@@ -58,31 +58,40 @@ NW_BENCH_LOOP(store_lines, "", ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\tmov %%rax, \
 
 static void measure_forwarding(nw_calibration *k) {
   bool wide = k->width == 3;
-  double one = nw_cycles_of(forward_one, k->data) / 24,
-         whole = nw_cycles_of(wide ? forward_zmm : forward_ymm, k->data) / 24;
-  nw_found(k, one > whole ? one : whole, "forward");
-  nw_found(k, nw_cycles_of(wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
+  double one = nw_cycles_of(k, forward_one, k->data) / 24,
+         whole = nw_cycles_of(k, wide ? forward_zmm : forward_ymm, k->data) / 24;
+  nw_found(k, NW_CYCLES(0.5, 60), one > whole ? one : whole, "forward");
+  nw_found(k, NW_CYCLES(0.5, 200), nw_cycles_of(k, wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
 }
 
-// Returns the largest number of instructions, among those tried, between two loads that still overlap. Because of
-// noise, the result may be too small, but never too large.
-static int window(misses *m, double alone) {
-  int i = NW_COUNT(apart);
-  while (--i >= 0 && nw_cycles_of(apart[i].loop, m) > 1.5 * alone) {}
-  return i < 0 ? 0 : apart[i].nops;
+// The lines are flushed before each loop, because each loop brings some of them into the caches.
+static double cycles_of_misses(nw_calibration *k, nw_bench_loop loop, misses *m) {
+  nw_flush(m->base, MEMORY);
+  return nw_cycles_of(k, loop, m);
+}
+
+// Returns the number of instructions between two loads at which half of their overlap is lost, interpolated between the
+// numbers tried; 0 if it is outside them.
+static double window(nw_calibration *k, misses *m) {
+  double alone = cycles_of_misses(k, one_chain, m), longer = 0;
+  for (int i = NW_COUNT(apart) - 1; i >= 0; i--) {
+    double share = cycles_of_misses(k, apart[i].loop, m) / alone;
+    if (share <= 1.5 && longer > 1.5)
+      return apart[i].nops + (1.5 - share) / (longer - share) * (apart[i + 1].nops - apart[i].nops);
+    longer = share;
+  }
+  return 0;
 }
 
 bool nw_calibrate_window(nw_calibration *k) {
   if (k->width >= 2) measure_forwarding(k);
-  nw_found(k, 12 / nw_cycles_of(store_lines, k->data), "store_lines");
+  nw_found(k, NW_RATE(0.2, 4), 12 / nw_cycles_of(k, store_lines, k->data), "store_lines");
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)MEMORY, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "measuring the reorder buffer needs 32 MiB of free memory"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "measuring the reorder buffer needs 16 MiB of free memory"), false;
   memset(base, 0, (size_t)MEMORY);
   misses m = {base, (uint64_t)(MEMORY - 1) & ~UINT64_C(63), 5};
-  nw_flush(base, MEMORY);
   bool good = nw_calibration_goes_on(k);
-  int instructions = good ? window(&m, nw_cycles_of(one_chain, &m)) : 0;
-  if (instructions) nw_found(k, instructions, "window");
+  if (good) nw_found(k, NW_SHARED_RATE(32, 1024), window(k, &m), "window");
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   return good;
 }

@@ -33,7 +33,7 @@ end
 
 -- Returns the host's record. It has the measured values if there is a calibration and its values make a valid record.
 local function host()
-  local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
+  local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host".record
   local measured, why = calibration.known()
   local ok, got = pcall(function() return machine.checked(table_of(measured, why)) end)
   if ok then return got end

@@ -2,18 +2,22 @@
 --- host's CPU family.
 local core = require "nestwright.core"
 
--- Families by the CPU's name; the first match is used.
+local host = {}
+
+-- Families by the CPU's name; the first match is used. `alike` is true if all CPUs of the family have the same cores.
 local FAMILIES = {
-  {"^AuthenticAMD family 26 ", "zen5"},
-  {"^GenuineIntel family 6 model 85$", "skylake_x"},
-  {"^GenuineIntel family 6 model 143$", "sapphire_rapids"},
-  {"^GenuineIntel family 6 model 207$", "sapphire_rapids"},
-  {"^unknown", "neoverse_n1"},
-  {"", "x86_server"},
+  {cpu = "^AuthenticAMD family 26 ", name = "zen5", alike = true},
+  {cpu = "^GenuineIntel family 6 model 85$", name = "skylake_x", alike = true},
+  {cpu = "^GenuineIntel family 6 model 143$", name = "sapphire_rapids", alike = true},
+  {cpu = "^GenuineIntel family 6 model 207$", name = "sapphire_rapids", alike = true},
+  {cpu = "^unknown", name = "neoverse_n1"},
+  {cpu = "", name = "x86_server"},
 }
 
-local function family_of(cpu)
-  for _, family in ipairs(FAMILIES) do if cpu:find(family[1]) then return family[2] end end
+--- Returns the name of the record of this host's CPU family, and whether it describes the cores of exactly this CPU.
+function host.family()
+  local cpu = core.machine_host().cpu
+  for _, family in ipairs(FAMILIES) do if cpu:find(family.cpu) then return family.name, family.alike end end
 end
 
 local SIZES = {"bytes", "ways", "line", "shared_by"} -- the system reports these unless it hides its caches
@@ -64,18 +68,33 @@ local function add_figure(t, path, value)
   return true
 end
 
+-- Completes the rates of a class, because a list replaces the whole list of the family: a width that was not measured keeps the
+-- family's rate.
+local function complete_rates(t, family)
+  local like = require("nestwright.cost.machine").of(family)
+  for name, class in pairs(t.ops or {}) do
+    local rates, others = class.per_cycle, like.ops[name].per_cycle
+    for width = 1, type(rates) == "table" and #others or 0 do
+      if rates[width] == nil then
+        local path = ("ops.%s.per_cycle[%d]"):format(name, width)
+        rates[width], t.sources[path] = others[width], like:source(path)
+      end
+    end
+  end
+end
+
 -- Adds the measured figures. A file of another version may contain fields that no longer exist; these are skipped.
-local function add_figures(t, measured)
+local function add_figures(t, measured, family)
   local known = fields()
   for path, value in pairs(measured.figures) do
     if known[field_of(path)] and add_figure(t, path, value) then t.sources[path] = "measured here, " .. measured.when end
   end
+  complete_rates(t, family)
 end
 
 --- Returns the table of the host with the measured values. If nothing was measured, `measured` is nil and `why` is the reason.
-return function(measured, why)
-  local h = core.machine_host()
-  local family = family_of(h.cpu)
+function host.record(measured, why)
+  local h, family = core.machine_host(), host.family()
   local state = measured and "measured " .. measured.when
     or ("not measured%s: rates are those of %s, nw.calibrate{} measures them"):format(why and " (" .. why .. ")" or "", family)
   local t = {
@@ -85,6 +104,8 @@ return function(measured, why)
     sources = {[""] = "the system"},
   }
   add_caches(t, family, h.caches_assumed and "assumed: the system hides its caches" or "the system")
-  if measured then add_figures(t, measured) end
+  if measured then add_figures(t, measured, family) end
   return t
 end
+
+return host

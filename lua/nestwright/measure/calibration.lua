@@ -8,7 +8,8 @@ local written = require "nestwright.show.written"
 
 local calibration = {}
 
-local FORMAT = 1 -- the version of the file's format
+local MOST_DOUBTS = 8 -- the number of lines about figures that could not be measured
+local FORMAT = 2 -- the version of the file's format
 local HEADER = {"cpu", "model", "cores", "vector_bytes"} -- fields that must be equal to those of the host
 
 local kept_at -- the file that the calibration was read from or written to
@@ -41,6 +42,7 @@ local function check(t)
     local good = type(path) == "string" and type(value) == "number" and value >= 0 and value < math.huge
     if not good then return nil, "a figure in it is not a number" end
   end
+  if type(t.intervals or {}) ~= "table" or type(t.doubts or {}) ~= "table" then return nil, "it is not a calibration" end
   return t
 end
 
@@ -92,10 +94,30 @@ end
 --- Discards the calibration, for example because it cannot be used, until the machine is measured again.
 function calibration.forget(why) known, why_not = false, why end
 
---- Measures this machine. This takes some seconds; progress is reported.
+-- Removes the figures of all teams if one of them is missing, because a record describes each team completely.
+local function drop_incomplete_teams(t)
+  local missing
+  for path in pairs(t.doubts) do missing = missing or path:find "^teams" and path end
+  for path in pairs(missing and t.figures or {}) do
+    if path:find "^teams" then
+      t.doubts[path] = missing .. " could not be measured, so no figure of a team is used"
+    end
+  end
+  for path in pairs(t.doubts) do t.figures[path], t.intervals[path] = nil, nil end
+end
+
+--- Measures this machine. This takes some seconds; progress is reported. Besides the figures, keeps the intervals of those that
+--- depend on other programs, and the reason for each figure that cannot be used.
 function calibration.measure()
   local h = core.machine_host()
-  local t = {format = FORMAT, when = os.date "%Y-%m-%d %H:%M", figures = core.calibrate()}
+  local family, alike = require "nestwright.hw.host".family()
+  local dispatch = alike and require "nestwright.cost.machine".of(family).dispatch
+  local t = {format = FORMAT, when = os.date "%Y-%m-%d %H:%M", figures = {}, intervals = {}, doubts = {}}
+  for path, f in pairs(core.calibrate(dispatch or 0)) do
+    t.figures[path], t.doubts[path] = f.value, f.doubt
+    if f.shared then t.intervals[path] = {f.lo, f.hi} end
+  end
+  drop_incomplete_teams(t)
   for _, field in ipairs(HEADER) do t[field] = h[field] end
   known, why_not, kept_at = t, nil, nil
   return t
@@ -115,6 +137,22 @@ function calibration.keep_roofs(threads, roofs)
   calibration.write(kept_at, known)
 end
 
+-- Says which figures were not accepted, and that the record's own values are used instead.
+local function doubted(t)
+  local lines, measured = {}, 0
+  for path, why in pairs(t.doubts) do lines[#lines + 1] = ("  %s: %s"):format(path, why) end
+  if #lines == 0 then return "" end
+  table.sort(lines)
+  for _ in pairs(t.figures) do measured = measured + 1 end
+  local n = #lines
+  if n > MOST_DOUBTS then
+    lines[MOST_DOUBTS] = ("  and %d more: see the doubts of this report"):format(n - MOST_DOUBTS + 1)
+    table.move(lines, n + 1, n + n, MOST_DOUBTS + 1)
+  end
+  return ("%d of %d figures could not be measured; the values of the CPU family are used for them. Try again when the machine is "
+    .. "idle.\n%s\n"):format(n, n + measured, table.concat(lines, "\n"))
+end
+
 local function calibrate(options)
   local o = errors.options("calibrate", options, {"keep"})
   if o.keep ~= nil then errors.expect("calibrate: keep", o.keep, "boolean") end
@@ -128,17 +166,21 @@ local function calibrate(options)
   end
   local seconds, m = core.now() - start, require "nestwright.cost.machine".of()
   local where = path and "kept in " .. path or "kept for this session only" .. (why and ": " .. why or "")
-  return report.new({machine = m, seconds = seconds, file = path, why = why, figures = t.figures},
-    ("measured in %s, %s\n%s"):format(written.seconds(seconds), where, tostring(m)))
+  local text = ("measured in %s, %s\n%s%s"):format(written.seconds(seconds), where, doubted(t), tostring(m))
+  return report.new({machine = m, seconds = seconds, file = path, why = why, figures = t.figures, intervals = t.intervals,
+    doubts = t.doubts}, text)
 end
 
 function calibration.install(nw)
   rows.define(nw, "nw", "calibrate", "(options?: {keep?: boolean}): nw.report",
     "Measures this machine for nw.machine(): the clock; instructions per cycle and latencies by class and width; functions such "
     .. "as exp; accesses that cross lines; branches; gathers; latency and bytes per cycle of each cache, the usable part of the "
-    .. "last cache, and memory; the cost of threads. It takes about two seconds. Each figure is the minimum of several short "
-    .. "runs, in cycles of the clock at that moment. The result is kept in a file of the state directory, which later sessions "
-    .. "read (keep = false: for this session only). The answer has machine, seconds, file, figures. x86-64 only.", calibrate)
+    .. "last cache, and memory; the cost of threads. It takes some seconds. Each figure is the lower quartile of short undisturbed "
+    .. "runs, in cycles of the clock at that moment, and is measured again until two measurements agree. A figure on which no two "
+    .. "agree, or that is not plausible, is not used: the record keeps the value of the CPU family, and `doubts` has the reason. "
+    .. "Figures of the last cache, of memory and of teams depend on other programs; `intervals` has the least and the greatest "
+    .. "value to expect. The result is kept in a file of the state directory, which later sessions read (keep = false: for this "
+    .. "session only). The answer has machine, seconds, file, figures, intervals, doubts. x86-64 only.", calibrate)
 end
 
 return calibration

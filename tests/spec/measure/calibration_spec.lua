@@ -17,88 +17,82 @@ end
 -- Returns a calibration with made-up figures.
 local function made_up(figures)
   local h = core.machine_host()
-  return {format = 1, when = "2026-01-02 03:04", figures = figures or {clock = 3.25, ["ops.fma.latency"] = 5},
+  return {format = 2, when = "2026-01-02 03:04", figures = figures or {clock = 3.25, ["ops.fma.latency"] = 5},
     cpu = h.cpu, model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}
-end
-
--- Returns the name of a figure that is clearly above the dispatch rate, which is impossible. Returns nil if there is none.
-local function beyond_dispatch(got)
-  for path, value in pairs(got) do
-    if path:find "^ops.*per_cycle" and value >= 1.25 * got.dispatch then return path end
-  end
 end
 
 describe("the measured figures", function()
   local report
-  setup(function()
-    if not X86 then return end
-    for _ = 1, 3 do -- other processes may disturb one attempt, but not all three
-      report = nw.calibrate {keep = false}
-      if not beyond_dispatch(report.figures) then break end
-    end
-  end)
+  setup(function() report = X86 and nw.calibrate {keep = false} end)
 
   local function figures()
     if not X86 then pending "this machine is not x86-64" end
     return report and report.figures
   end
 
-  it("are positive numbers of existing fields", function()
+  it("are positive numbers of existing fields, or have a reason why they are not used", function()
     local got = figures()
     if not got then return end
-    local n = 0
+    local n, sources = 0, 0
     for path, value in pairs(got) do
       n = n + 1
       assert.is_true(value >= 0 and value < math.huge, path)
+      assert.is_nil(report.doubts[path])
+    end
+    for path, why in pairs(report.doubts) do
+      n = n + 1
+      assert.is_true(#path > 3 and #why > 20, path)
     end
     assert.is_true(n > 20)
-    local sources = 0
     for _, f in ipairs(report.machine:fields()) do
       if f.source:find("measured here", 1, true) then
         sources = sources + 1
         assert.equal(got[f.path], f.value, f.path)
+      else
+        assert.is_nil(got[f.path], f.path)
       end
     end
-    assert.is_true(sources > 20)
-    for _, path in ipairs {"clock", "clock_ratio", "dispatch", "memory.latency", "memory.bandwidth", "ops.intdiv.per_cycle[1]",
-      "caches[1].latency", "caches[1].bytes_per_cycle"} do
-      assert.is_true(got[path] > 0, path)
+    local doubted = next(report.doubts) ~= nil
+    assert.equal(doubted, tostring(report):find("could not be measured", 1, true) ~= nil)
+  end)
+
+  it("have an interval if they depend on other programs", function()
+    local got = figures()
+    if not got then return end
+    for path, interval in pairs(report.intervals) do
+      assert.is_true(interval[1] <= got[path] and got[path] <= interval[2], path)
+      assert.truthy(path:find "^caches" or path:find "^memory" or path:find "^teams" or path == "window", path)
     end
   end)
 
-  it("are plausible on any machine: inner caches are faster, and all threads together are at least as fast as one", function()
+  it("have plausible rates and latencies, and no rate is above the dispatch rate, although other programs run", function()
     local got = figures()
     if not got then return end
     local m = report.machine
-    for n = 2, #m.caches do
-      assert.is_true(m.caches[n].latency * 1.5 > m.caches[n - 1].latency)
-      assert.is_true(m.caches[n].bytes_per_cycle < 1.5 * m.caches[n - 1].bytes_per_cycle)
-      assert.is_true(m.caches[n].effective_bytes <= m.caches[n].bytes)
-    end
-    assert.is_true(m.memory.latency * m.clock > m.caches[1].latency)
-    assert.is_true(m.memory.bandwidth / m.clock < 2 * m.caches[1].bytes_per_cycle)
-    assert.is_true(m.memory.bandwidth_all >= m.memory.bandwidth)
-    assert.is_true(m.clock > 0.2 and m.clock < 10)
-  end)
-
-  it("have plausible rates and latencies, and no rate is above the dispatch rate", function()
-    local got = figures()
-    if not got then return end
-    assert.is_nil(beyond_dispatch(got))
     for path, value in pairs(got) do
       local class = path:match "^ops%.(%l+)%.per_cycle"
+      if class then assert.is_true(value < 1.05 * (got.dispatch or m.dispatch), path) end
       if class == "add" or class == "mul" or class == "fma" or class == "int" or class == "load" then
-        assert.is_true(value > 0.1 and value < 12, path)
+        assert.is_true(value > 0.1 and value < 9.1, path)
       end
       if path:find "^ops%..*%.latency" then assert.is_true(value > 0.5 and value < 500, path) end
     end
+    for n = 2, #m.caches do
+      assert.is_true(m.caches[n].latency * 1.5 > m.caches[n - 1].latency)
+      assert.is_true(m.caches[n].effective_bytes <= m.caches[n].bytes)
+    end
+    assert.is_true(m.memory.latency * m.clock > m.caches[1].latency)
+    assert.is_true(m.clock > 0.2 and m.clock < 10)
   end)
 
   it("are in the record of this host, which names measurement as their source", function()
-    if not figures() then return end
+    local got = figures()
+    if not got then return end
     local m = nw.machine()
-    assert.equal(report.figures.clock, m.clock)
-    assert.truthy(m:source "clock":find("measured here", 1, true))
+    for path in pairs(got) do
+      assert.truthy(m:source(path):find("measured here", 1, true), path)
+      break
+    end
     assert.truthy(m.about:find("measured", 1, true))
     assert.equal("the system", m:source "cores")
     assert.truthy(tostring(report):find("kept for this session only", 1, true))
@@ -210,8 +204,19 @@ describe("nw.calibrate", function()
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
 
-  it("ignores figures whose path does not name a number", function()
+  it("keeps the family's rate for a width that was not measured", function()
     local host = require "nestwright.hw.host"
+    local m = nw.machine(host.record(made_up {["ops.log.per_cycle[2]"] = 0.0625}))
+    local family = nw.machine((host.family()))
+    assert.equal(0.0625, m.ops.log.per_cycle[2])
+    assert.equal(family.ops.log.per_cycle[1], m.ops.log.per_cycle[1])
+    assert.equal(family.ops.log.per_cycle[3], m.ops.log.per_cycle[3])
+    assert.truthy(m:source "ops.log.per_cycle[2]":find("measured here", 1, true))
+    assert.equal(family:source "ops.log.per_cycle[3]", m:source "ops.log.per_cycle[3]")
+  end)
+
+  it("ignores figures whose path does not name a number", function()
+    local host = require "nestwright.hw.host".record
     local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
     local t = host(made_up(odd))
     assert.equal("table", type(t.caches[1]))

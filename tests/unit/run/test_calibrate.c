@@ -1,52 +1,57 @@
 // Tests the calibration. On any processor, every figure belongs to an existing field and is a number, and the
-// calibration can be stopped. Its speed is not tested.
+// calibration can be stopped. Also tests which measured values are accepted.
 #include "hw/machine.h"
+#include "run/calibrate/calibrate.h"
 #include "run/run.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 typedef struct figures {
   nw_ctx *c;
   nw_machine m;
-  int n, stop_after; // `stop_after`: the number of figures before an interrupt; 0: no interrupt
-  bool fma;
+  int n, used;
 } figures;
 
-static void found(void *env, const char *path, double value) {
+static void found(void *env, const nw_calibrated *got) {
   figures *f = env;
   f->n++;
-  if (!(value >= 0 && isfinite(value))) fail_msg("%s: %g", path, value);
-  if (!nw_machine_set(f->c, &f->m, path, (nw_value){.kind = NW_FIELD_REAL, .number = value})) nw_clear(f->c);
-  if (!strncmp(path, "ops.fma.", 8)) f->fma = true;
-  if (f->n == f->stop_after) nw_interrupt(f->c);
+  if (got->doubt) return;
+  f->used++;
+  if (!(got->value >= 0 && isfinite(got->value))) fail_msg("%s: %g", got->path, got->value);
+  if (!(got->lo <= got->value && got->value <= got->hi))
+    fail_msg("%s: %g is not in %g to %g", got->path, got->value, got->lo, got->hi);
+  nw_value value = {.kind = NW_FIELD_REAL, .number = got->value};
+  if (!nw_machine_set(f->c, &f->m, got->path, value)) fail_msg("%s", nw_error(f->c)->message);
 }
 
 #if defined __x86_64__
 
 static void it_measures_what_the_processor_has(void **state) {
   (void)state;
-  const nw_machine_info *host = nw_host();
   figures f = {.c = nw_open()};
   nw_machine_init(&f.m);
-  if (!nw_calibrate(f.c, found, &f)) fail_msg("%s", nw_error(f.c)->message);
+  if (!nw_calibrate(f.c, 0, found, &f)) fail_msg("%s", nw_error(f.c)->message);
   assert_true(f.n > 20);
-  assert_true(f.m.clock > 0 && f.m.op[NW_CLASS_INTDIV].per_cycle[0] > 0 && f.m.memory.bandwidth > 0);
-  assert_int_equal(f.m.nlevels, host->ncaches);
-  assert_true(f.fma || host->vector_bytes < 32 || !nw_has(host->features, NW_FEATURE_FMA) ||
-              !nw_has(host->features, NW_FEATURE_AVX2));
-  print_message("%d figures, %.2f GHz\n", f.n, f.m.clock);
+  print_message("%d figures, %d of them used, %.2f GHz\n", f.n, f.used, f.m.clock);
   nw_close(f.c);
+}
+
+static void stop(void *env, const char *what, double part, double seconds) {
+  (void)what, (void)part, (void)seconds;
+  nw_interrupt(env);
 }
 
 static void it_stops_when_asked_to(void **state) {
   (void)state;
-  figures f = {.c = nw_open(), .stop_after = 3};
+  figures f = {.c = nw_open()};
   nw_machine_init(&f.m);
-  assert_false(nw_calibrate(f.c, found, &f));
+  nw_on_progress(f.c, stop, f.c, 0);
+  assert_false(nw_calibrate(f.c, 0, found, &f));
   assert_int_equal(nw_error(f.c)->code, NW_EINTERRUPT);
-  assert_true(f.n < 20);
+  assert_int_equal(f.n, 0);
   nw_close(f.c);
 }
 
@@ -55,7 +60,7 @@ static void it_stops_when_asked_to(void **state) {
 static void it_measures_what_the_processor_has(void **state) {
   (void)state;
   figures f = {.c = nw_open()};
-  assert_false(nw_calibrate(f.c, found, &f));
+  assert_false(nw_calibrate(f.c, 0, found, &f));
   assert_int_equal(nw_error(f.c)->code, NW_ELIMIT);
   nw_close(f.c);
 }
@@ -64,10 +69,61 @@ static void it_stops_when_asked_to(void **state) { (void)state; }
 
 #endif
 
+// ---- which values are accepted
+
+static void keep(void *env, const nw_calibrated *got) { *(nw_calibrated *)env = *got; }
+
+// Gives one figure the values of several passes. Returns the figure; its value is -1 if it is not used.
+static nw_calibrated passes(nw_bounds bounds, int n, const double *value, const bool *disturbed) {
+  nw_calibration *k = nw_xcalloc(1, sizeof *k);
+  nw_calibrated got = {0};
+  for (int i = 0; i < n; i++) {
+    k->disturbed = disturbed && disturbed[i];
+    nw_found(k, bounds, value[i], "loop");
+  }
+  assert_int_equal(k->n, 1);
+  nw_report_figures(k, keep, &got);
+  assert_true(nw_part_settled(k, 0) == !got.doubt);
+  if (got.doubt) got.value = -1;
+  free(k);
+  return got;
+}
+#define PASSES(bounds, ...)                                                                                            \
+  passes(bounds, sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__}, NULL)
+
+static void a_figure_needs_two_values_that_agree(void **state) {
+  (void)state;
+  assert_true(PASSES(NW_CYCLES(0.5, 50), 12.0).value == -1);
+  assert_true(PASSES(NW_CYCLES(0.5, 50), 12.0, 14.0, 17.0).value == -1);
+  nw_calibrated got = PASSES(NW_CYCLES(0.5, 50), 17.0, 12.0, 14.0, 12.2);
+  assert_true(fabs(got.value - 12.1) < 1e-9 && got.lo == 12 && got.hi == 17);
+}
+
+static void a_value_that_is_too_good_is_not_used(void **state) {
+  (void)state;
+  nw_calibrated got = PASSES(NW_RATE(0.1, 9), 2.3, 1.99, 1.0, 2.01);
+  assert_true(fabs(got.value - 2) < 1e-9);
+}
+
+static void an_implausible_value_is_not_used(void **state) {
+  (void)state;
+  assert_true(PASSES(NW_CYCLES(5, 60), 0.35, 0.35, 0.35).value == -1);
+  nw_calibrated got = PASSES(NW_CYCLES(5, 60), 0.35, 19.5, 0.35, 19.9);
+  assert_true(fabs(got.value - 19.7) < 1e-9);
+}
+
+static void a_disturbed_value_is_not_used(void **state) {
+  (void)state;
+  nw_calibrated got = passes(NW_CYCLES(0.3, 4), 4, (double[]){2, 2, 1, 1.01}, (bool[]){true, true, false, false});
+  assert_true(fabs(got.value - 1.005) < 1e-9);
+  assert_true(passes(NW_CYCLES(0.3, 4), 2, (double[]){2, 2}, (bool[]){true, true}).value == -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(it_measures_what_the_processor_has),
-      cmocka_unit_test(it_stops_when_asked_to),
+      cmocka_unit_test(it_measures_what_the_processor_has),   cmocka_unit_test(it_stops_when_asked_to),
+      cmocka_unit_test(a_figure_needs_two_values_that_agree), cmocka_unit_test(a_value_that_is_too_good_is_not_used),
+      cmocka_unit_test(an_implausible_value_is_not_used),     cmocka_unit_test(a_disturbed_value_is_not_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

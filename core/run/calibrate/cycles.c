@@ -1,0 +1,115 @@
+// Measures the cycles of a loop on a machine that other programs use too.
+#include "run/calibrate/calibrate.h"
+#include "run/series.h"
+#include <math.h>
+#include <stdlib.h>
+
+#if defined __x86_64__
+
+#define TURN_SECONDS 1e-4
+#define CHAIN_ADDS (64 * 1500)
+#define PROBE_ROUNDS 1000
+#define PROBE_INSTRUCTIONS 65 // in an iteration
+#define TURNS 8 // undisturbed runs that are wanted
+#define MOST_TURNS 24
+#define CHAINS_DIFFER 0.03 // a greater difference of the chains before and after a run shows a disturbance
+#define SHARED 0.92 // a smaller share of the dispatch rate shows that another thread used the core
+#define LEAST_DISPATCH 3.5 // every core with 64-bit instructions of the last ten years can dispatch four
+#define LEAST_CYCLES 1e-2 // lower limit on the measured cycles of an iteration
+#define WAIT_SECONDS 1.0 // for a moment in which the core is not shared
+
+static void add_chain(int64_t rounds, void *data) {
+  int64_t x = 1;
+  (void)data;
+  __asm__ volatile("1:\n\t.rept 64\n\tadd %0, %0\n\t.endr\n\tdec %1\n\tjnz 1b" : "+r"(x), "+r"(rounds) : : "cc");
+}
+
+// Clearing a register needs no execution unit, so only dispatch limits this loop. Two threads that share a core also
+// share its dispatch, whatever the other one does.
+NW_BENCH_LOOP(clear_registers, "",
+              ".rept 8\n\t.irp r,8,9,10,11,12,13,14,15\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
+
+// A loop without work, to measure the cost of reading the clock.
+static void nothing(int64_t rounds, void *data) { (void)rounds, (void)data; }
+
+static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
+  double start = nw_cpu_now();
+  loop(rounds, data);
+  return nw_cpu_now() - start;
+}
+
+// ---- the state of the core
+
+typedef struct moment {
+  double add; // seconds of an addition
+  double dispatched; // instructions per cycle
+} moment;
+
+static moment moment_of(const nw_calibration *k) {
+  double chain = seconds_of(add_chain, CHAIN_ADDS / 64, NULL) - k->look,
+         probe = seconds_of(clear_registers, PROBE_ROUNDS, NULL) - k->look, add = chain / CHAIN_ADDS;
+  return (moment){add, probe > 0 ? PROBE_INSTRUCTIONS * PROBE_ROUNDS * add / probe : 0};
+}
+
+static bool alike(moment a, moment b) { return fabs(a.add - b.add) < CHAINS_DIFFER * fmin(a.add, b.add); }
+
+// Raises the dispatch rate to that of two successive moments, so that a single wrong measurement does not count.
+static void learn(nw_calibration *k, moment a, moment b) {
+  double both = fmin(a.dispatched, b.dispatched);
+  if (alike(a, b) && both > k->widest) k->widest = both;
+}
+
+static bool undisturbed(const nw_calibration *k, moment a, moment b) {
+  return !k->shared && alike(a, b) && fmin(a.dispatched, b.dispatched) > SHARED * k->widest;
+}
+
+void nw_calibrate_clock(nw_calibration *k, double dispatch) {
+  double expected = fmax(LEAST_DISPATCH, 0.8 * dispatch), start = nw_now(), least = INFINITY;
+  k->look = k->widest = 0;
+  for (int i = 0; i < 64; i++) least = fmin(least, seconds_of(nothing, 0, NULL));
+  k->look = least;
+  least = INFINITY;
+  moment last = moment_of(k);
+  for (int i = 0; i < 100 || (k->widest < expected && nw_now() - start < WAIT_SECONDS); i++) {
+    moment now = moment_of(k);
+    if (alike(last, now)) least = fmin(least, fmax(last.add, now.add));
+    learn(k, last, now);
+    last = now;
+  }
+  k->shared = k->widest < expected;
+  k->hz = 1 / (isfinite(least) ? least : last.add);
+}
+
+// ---- the cycles of a loop
+
+// Returns the number of iterations in a run. The first run is not used, since it includes one-time work.
+static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
+  int64_t n = 8;
+  double t;
+  seconds_of(loop, n, data);
+  while ((t = seconds_of(loop, n, data)) < TURN_SECONDS / 4 && n < INT64_C(1) << 30) n *= 2;
+  return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
+}
+
+// Uses the lower quartile of the undisturbed runs, because a disturbance that was not noticed adds time.
+double nw_cycles_of(nw_calibration *k, nw_bench_loop loop, void *data) {
+  int64_t rounds = rounds_of_turn(loop, data);
+  double good[MOST_TURNS], least = INFINITY;
+  int n = 0;
+  moment before = moment_of(k);
+  for (int i = 0; i < MOST_TURNS && n < TURNS; i++) {
+    double seconds = seconds_of(loop, rounds, data) - k->look;
+    moment after = moment_of(k);
+    double cycles = seconds / (double)rounds / ((before.add + after.add) / 2);
+    learn(k, before, after);
+    if (undisturbed(k, before, after)) good[n++] = cycles;
+    least = fmin(least, cycles);
+    before = after;
+  }
+  if (n < TURNS / 2) k->disturbed = true;
+  double *sorted = nw_sorted(good, n), cycles = n ? nw_quantile(sorted, n, 0.25) : least;
+  free(sorted);
+  return fmax(cycles, LEAST_CYCLES);
+}
+
+#endif
